@@ -266,7 +266,7 @@ func TestOwnNumbersFindTheirRows(t *testing.T) {
 	enter("engine.worker_ttl", "45s")
 	enter("world.dying", "15%")
 	assert.True(t, strings.HasPrefix(said(), "Not measured: TTL 45s (the nearest is 30s); share that dies 15% (the nearest is 0.1). Take 5 (sure): "), said())
-	assert.Equal(t, "wavetank sweep stale-worker-retries --ttl=45s --heartbeat=10s --lag=0s --dies=15%", command())
+	assert.Equal(t, "wavetank sweep stale-worker-retries --ttl=45s --dies=15%", command())
 
 	enter("world.heartbeat_lag", "lognormal:median=5s:p99=30s")
 	assert.True(t, strings.HasPrefix(said(), "Not measured: heartbeat lag lognormal:median=5s:p99=30s; TTL 45s"), said())

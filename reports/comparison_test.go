@@ -136,17 +136,17 @@ func TestVerdictOfAComparison(t *testing.T) {
 	verdict := func(c *sweep.Comparison) []string { return comparisonViewOf(c).Verdict }
 	assert.Equal(t, []string{
 		"Publish-before-state breaks a promise: intent-before-dispatch and one-dispatch-per-job.",
-		"Outbox + relay loses what it does not promise: one-dispatch-per-job.",
-		"State-before-publish + rollback (current) is best, or as good as any that breaks none, in p50 time to dispatch and operations per job.",
-		"Outbox + relay is best, or as good as any that breaks none, in jobs dispatched twice, jobs executed twice and blind window per job.",
+		"Outbox + relay breaks, outside of its promise: one-dispatch-per-job.",
+		"State-before-publish + rollback (current) has the least, or cannot be told from the least of those that break none, of p50 time to dispatch and operations per job.",
+		"Outbox + relay has the least, or cannot be told from the least of those that break none, of jobs dispatched twice, jobs executed twice and blind window per job.",
 	}, verdict(tables[0]))
 	assert.Equal(t, []string{
 		"Fail open breaks a promise: one-dispatch-per-job.",
-		"Fail closed (current) is the only one that breaks none. Others are better in retries per job and p99 time to dispatch.",
+		"Fail closed (current) is the only one that breaks none. Others have less of retries per job and p99 time to dispatch.",
 	}, verdict(tables[1]))
 	assert.Equal(t, []string{
 		"No alternative breaks a promise here.",
-		"Fixed 3 immediate retries (current) is best, or as good as any that breaks none, in stale picks per job.",
+		"Fixed 3 immediate retries (current) has the least, or cannot be told from the least of those that break none, of stale picks per job.",
 	}, verdict(tables[2]), "what cannot be told apart is not named")
 
 	tables[1].Rows[0].Broken = map[string]int{"one-dispatch-per-job": 1}

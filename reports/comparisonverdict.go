@@ -10,8 +10,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
-// verdictOf says what a comparison comes to: which alternatives break promises, and in what those that break none are
-// best. Only what tells alternatives apart is named.
+// verdictOf says what a comparison comes to: which alternatives break promises, and of what those that break none have
+// the least. Only what tells alternatives apart is named.
 func verdictOf(v comparisonView) (says []string) {
 	if len(v.Alternatives) < 2 {
 		return nil
@@ -47,14 +47,14 @@ func soundness(all []alternative, sound []int) (says []string) {
 	}
 	for _, i := range sound {
 		if a := all[i]; len(a.OutsideIn) > 0 {
-			says = append(says, a.Name+" loses what it does not promise: "+words.List(slices.Sorted(maps.Keys(a.Outside)))+".")
+			says = append(says, a.Name+" breaks, outside of its promise: "+words.List(slices.Sorted(maps.Keys(a.Outside)))+".")
 		}
 	}
 	return says
 }
 
-// weighed says in what the alternative is best among those that break no promise, or cannot be told apart from the best.
-// If it is the only one of those, it says in what others are better.
+// weighed says of what the alternative has the least among those that break no promise, or cannot be told apart from the
+// least. If it is the only one of those, it says of what others have less.
 func weighed(v comparisonView, i int, sound []int) string {
 	alone := len(sound) == 1
 	if alone {
@@ -87,11 +87,11 @@ func weighed(v comparisonView, i int, sound []int) string {
 	name := v.Alternatives[i].Name
 	switch {
 	case alone && len(pays) == 0:
-		return name + " is the only one that breaks none, and none is better in anything that is measured."
+		return name + " is the only one that breaks none, and none has less of anything that is measured."
 	case alone:
-		return name + " is the only one that breaks none. Others are better in " + words.List(pays) + "."
+		return name + " is the only one that breaks none. Others have less of " + words.List(pays) + "."
 	case len(least) > 0:
-		return name + " is best, or as good as any that breaks none, in " + words.List(least) + "."
+		return name + " has the least, or cannot be told from the least of those that break none, of " + words.List(least) + "."
 	}
 	return ""
 }

@@ -105,7 +105,7 @@ func sweepViewOf(res *sweep.Result) sweepView {
 	if !res.Answer.Conclusive() {
 		v.Badge = badge{"no answer", "warn"}
 	}
-	if v.Much = "by so much"; len(res.Metrics) > 0 {
+	if v.Much = "by how much"; len(res.Metrics) > 0 {
 		v.Much += ", in " + words.LowerFirst(res.Metrics[0].Title)
 	}
 	v.addAnswer(res)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
@@ -20,16 +19,7 @@ const aboutMax = 6
 // violations name or to which something out of the ordinary happened, else the first. In a plan with runs that
 // names none, a run's steps are told of, too, and the first job is not.
 func (r *run) about(res *Result) (about []*jobRecord, run *RunResult) {
-	numbers := slices.Clone(r.plan.About)
-	if len(numbers) == 0 {
-		for _, f := range r.plan.Faults {
-			for _, m := range []*faults.Match{f.On, f.After} {
-				if m != nil && m.Job > 0 && !slices.Contains(numbers, m.Job) {
-					numbers = append(numbers, m.Job)
-				}
-			}
-		}
-	}
+	numbers := r.plan.Concerned()
 	for _, n := range numbers {
 		if n >= 1 && n <= len(r.record.jobs) {
 			about = append(about, r.record.jobs[n-1])

@@ -18,7 +18,6 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
-	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
@@ -30,7 +29,7 @@ const allScenarios = "all"
 type certifiable struct {
 	name, dir string
 	d         *exhaust.Definition
-	done      *exhaust.Certificate // of an earlier time, which is whole and still stands
+	done      *exhaust.Certificate // of this time, or of an earlier one that is whole and still stands; nil: there is none
 }
 
 // exhaustAll certifies scenarios, reduced, those with the fewest tries first.
@@ -41,7 +40,7 @@ func (f *exhaustFlags) exhaustAll(cmd *cobra.Command, names []string, stdout, st
 	}
 	dir := f.out
 	if dir == "" {
-		dir = filepath.Join(runsDir, "exhaust-"+strings.Join(names, "-")+subjects[0].variant)
+		dir = filepath.Join(runsDir, "exhaust-"+folderName(names, subjects)+subjects[0].variant)
 	}
 	of := []string{reports.IndexFile}
 	for _, s := range subjects {
@@ -67,11 +66,25 @@ func (f *exhaustFlags) exhaustAll(cmd *cobra.Command, names []string, stdout, st
 	}
 	ctx, cancel := f.bounded(cmd.Context())
 	defer cancel()
-	list, err := f.each(ctx, tasks, say, stderr)
-	if err != nil {
+	if err := f.each(ctx, tasks, say, stderr); err != nil {
 		return err
 	}
-	return f.sum(dir, tasks, list, say)
+	return f.sum(dir, tasks, len(apart), say)
+}
+
+// folderName is all, or the names of the plans, as long as they make a file's name that people read.
+func folderName(args []string, subjects []*subject) string {
+	if len(args) == 1 {
+		return args[0]
+	}
+	var names []string
+	for _, s := range subjects {
+		names = append(names, s.Name)
+	}
+	if joined := strings.Join(names, "-"); len(joined) <= 80 {
+		return joined
+	}
+	return fmt.Sprintf("%s-and-%d-more", names[0], len(names)-1)
 }
 
 // subjects are the plans of those names, or of all scenarios.
@@ -124,6 +137,9 @@ func (f *exhaustFlags) tasks(ctx context.Context, subjects []*subject, dir strin
 		at := filepath.Join(dir, s.Name)
 		list = append(list, certifiable{s.Name, at, d, finished(ctx, at, d)})
 	}
+	if errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
+		return nil, nil, cli.Fail(cli.ExitInterrupted, "interrupted before the first run")
+	}
 	slices.SortStableFunc(list, func(a, b certifiable) int { return cmp.Compare(len(a.d.Tries), len(b.d.Tries)) })
 	return list, apart, nil
 }
@@ -150,34 +166,31 @@ func finished(ctx context.Context, dir string, d *exhaust.Definition) *exhaust.C
 }
 
 // each certifies one scenario after the other, until ctx ends.
-func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.Printer, stderr io.Writer) (list []*exhaust.Certificate, err error) {
+func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.Printer, stderr io.Writer) error {
 	for i := range tasks {
 		t := &tasks[i]
-		c, findings := t.done, []campaign.Finding(nil)
-		if c == nil && ctx.Err() != nil {
-			break
+		if t.done == nil && ctx.Err() != nil {
+			continue // those behind it may be done
 		}
-		if c == nil {
+		if t.done == nil {
 			if err := f.begin(t.dir, t.d, stderr); err != nil {
-				return nil, err
+				return err
 			}
-			var res *campaign.Result
-			c, res, err = f.certify(ctx, t.dir, t.d, stderr)
+			c, res, err := f.certify(ctx, t.dir, t.d, stderr)
 			if errors.Is(err, cli.ErrInterrupted) {
-				return nil, cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
+				return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
 			}
 			if err != nil {
-				return nil, err
+				return err
 			}
-			findings = res.Findings
+			for n := range res.Findings {
+				printFinding(say, in(t.dir, exhaust.CampaignDir), &res.Findings[n])
+			}
+			t.done = c
 		}
-		for n := range findings {
-			printFinding(say, in(t.dir, exhaust.CampaignDir), &findings[n])
-		}
-		printCertified(say, t, c)
-		list = append(list, c)
+		printCertified(say, t, t.done)
 	}
-	return list, nil
+	return nil
 }
 
 // printCertified says in a line what came of one scenario.
@@ -204,23 +217,25 @@ func printCertified(say *cli.Printer, t *certifiable, c *exhaust.Certificate) {
 	say.Line("%s  %-26s %s of %s%s", word, t.name, cli.Thousands(len(c.Tries)), cli.Plural(c.All, "single fault"), says)
 }
 
-// sum adds up the certificates, and makes an index over them.
-func (f *exhaustFlags) sum(dir string, tasks []certifiable, list []*exhaust.Certificate, say *cli.Printer) error {
+// sum adds up the certificates, and makes an index over them. So many plans were left out.
+func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.Printer) error {
 	tried, broken, inconclusive, whole := 0, 0, 0, 0
 	outside := map[string]int{}
-	for _, c := range list {
+	var entries []reports.Entry
+	for i := range tasks {
+		c := tasks[i].done
+		if c == nil {
+			continue
+		}
 		tried += len(c.Tries)
 		broken += broke(c)
 		inconclusive += c.Counts[exhaust.Inconclusive]
 		if c.Complete {
 			whole++
 		}
-		for i := range c.Releases {
-			outside[c.Releases[i].Cell.Status] += c.Releases[i].Tries
+		for _, r := range c.Releases {
+			outside[r.Cell.Status] += r.Tries
 		}
-	}
-	var entries []reports.Entry
-	for i := range list {
 		entry, err := again(tasks[i].dir, dir)
 		if err != nil {
 			return cli.Fail(cli.ExitUsage, "%v", err)
@@ -234,8 +249,8 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, list []*exhaust.Cert
 	switch {
 	case broken > 0:
 		say.Line("%s  %s of %s broke a promise", say.Paint(cli.Red, "BROKEN"), cli.Thousands(broken), cli.Plural(tried, "single fault"))
-	case whole < len(tasks):
-		say.Line("%s  %s of %s are done, %s; none broke a promise. Go on with the same command", say.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(whole), cli.Plural(len(tasks), "scenario"), cli.Plural(tried, "single fault"))
+	case whole < len(tasks)+apart:
+		say.Line("%s  %s of %s are done, %s; none broke a promise. Go on with the same command", say.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(whole), cli.Plural(len(tasks)+apart, "scenario"), cli.Plural(tried, "single fault"))
 	default:
 		say.Line("%s  none of %s of %s broke a promise", say.Paint(cli.Green, "HELD"), cli.Plural(tried, "single fault"), cli.Plural(len(tasks), "scenario"))
 	}
@@ -249,7 +264,7 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, list []*exhaust.Cert
 	switch {
 	case broken > 0:
 		return &cli.Error{Code: cli.ExitViolated}
-	case whole < len(tasks) || inconclusive > 0:
+	case whole < len(tasks)+apart || inconclusive > 0:
 		return &cli.Error{Code: cli.ExitInconclusive}
 	}
 	return nil

@@ -39,7 +39,7 @@ func newSweep() *cobra.Command {
 		Long: `Sweep runs a plan at every point of a grid of settings, under the same seeds at
 every point, and measures it: time to dispatch, attempts burnt, jobs sent to dead
 workers, blind windows, duplicates. Invariants gate every point. For each condition it says
-which value to take, by so much, and how sure that is; it exits with 3 if nothing
+which value to take, by how much, and how sure that is; it exits with 3 if nothing
 differs by more than noise. It leaves a page with the map, curves and the Pareto
 front, and the data as sweep.csv and sweep.json.
 
@@ -240,7 +240,7 @@ func printAnswer(w io.Writer, res *sweep.Result) error {
 			shown, table.Heads = append(shown, i), append(table.Heads, strings.ToUpper(strings.TrimSuffix(a.Title, " (s)")))
 		}
 	}
-	table.Heads = append(table.Heads, "TAKE", "SURE", "BY SO MUCH, IN "+strings.ToUpper(res.Metrics[0].Title), "PRICE")
+	table.Heads = append(table.Heads, "TAKE", "SURE", "BY HOW MUCH, IN "+strings.ToUpper(res.Metrics[0].Title), "PRICE")
 	for _, r := range res.Answer.Rows[:min(len(res.Answer.Rows), answerRowsMax)] {
 		var row []string
 		for _, i := range shown {

@@ -46,7 +46,7 @@ func (f *sweepFlags) measure(ctx context.Context, dir string, d *sweep.Definitio
 		}
 		return err
 	}
-	if state, err := campaign.Look(dir); err == nil && state == campaign.Finished {
+	if there, err := campaign.Load(dir); err == nil && there.Equal(d.Spec()) && over(dir) {
 		for n := 1; ; n++ { // it begins anew, and with it what was added
 			if state, err := campaign.Look(addedDir(dir, n)); err != nil || state == campaign.None || state == campaign.Foreign {
 				break
@@ -71,6 +71,12 @@ func (f *sweepFlags) measure(ctx context.Context, dir string, d *sweep.Definitio
 			return nil, err
 		}
 	}
+}
+
+// over says whether dir holds a campaign that was finished.
+func over(dir string) bool {
+	state, err := campaign.Look(dir)
+	return err == nil && state == campaign.Finished
 }
 
 // expected is how long all runs take with so many more.

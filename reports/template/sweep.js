@@ -34,7 +34,8 @@
     const off = [], none = [], near = new Map();
     let words = box.dataset.command;
     for (const field of fields) {
-      const values = JSON.parse(field.dataset.values), text = field.value.trim() || values[0];
+      const values = JSON.parse(field.dataset.values), text = field.value.trim();
+      if (!text) continue; // every row will do
       const value = nearest(text, values);
       if (value === undefined) none.push(`${field.dataset.title} ${text}`);
       else if (!same(value, text)) off.push(`${field.dataset.title} ${text} (the nearest is ${value})`);

@@ -38,7 +38,7 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 		return nil, err
 	}
 	d := &Definition{Options: o, Plan: string(text), Calm: res.Digest}
-	if moments = d.wanted(moments, p.About); len(o.Phases) == 0 {
+	if moments = d.wanted(moments, p.Concerned()); len(o.Phases) == 0 {
 		d.Apart = apart
 	}
 	if o.EveryLength {

@@ -44,10 +44,11 @@ type Definition struct {
 	Calm    string // the digest of the run without any
 }
 
-// wanted are the moments of the phases that are asked for, and if the search is reduced, of the jobs that the plan is about.
+// wanted are the moments of the phases that are asked for, and if the search is reduced, of the jobs that the plan is about:
+// of all jobs, if it is about none.
 func (d *Definition) wanted(list []moment, about []int) []moment {
 	return slices.DeleteFunc(list, func(m moment) bool {
-		return len(d.Phases) > 0 && !slices.Contains(d.Phases, m.Phase) || d.Reduced && m.Job > 0 && !slices.Contains(about, m.Job)
+		return len(d.Phases) > 0 && !slices.Contains(d.Phases, m.Phase) || d.Reduced && m.Job > 0 && len(about) > 0 && !slices.Contains(about, m.Job)
 	})
 }
 

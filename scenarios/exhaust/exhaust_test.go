@@ -108,6 +108,7 @@ func TestReducedBreaksWhatTheWholeBreaks(t *testing.T) {
 	for _, s := range define("[1]", Options{Reduced: true}).Sites {
 		assert.Contains(t, []int{0, 1}, s.Job)
 	}
+	assert.True(t, slices.ContainsFunc(define("[]", Options{Reduced: true}).Sites, func(s Site) bool { return s.Job == 2 }), "about nobody is about all")
 	all, reduced := define("[1, 2]", Options{}), define("[1, 2]", Options{Reduced: true})
 	assert.Equal(t, len(all.Tries), len(reduced.Tries)+reduced.Alike)
 	assert.Less(t, len(reduced.Tries), len(all.Tries)*2/3)

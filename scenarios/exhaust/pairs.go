@@ -22,7 +22,7 @@ type second struct {
 // where it has struck the same before; see [found].
 func (d *Definition) pair(ctx context.Context, p *plans.Plan, calm []moment) error {
 	d.Alike = 0 // of single faults, if the search is reduced
-	seconds, err := d.seconds(ctx, p.About)
+	seconds, err := d.seconds(ctx, p.Concerned())
 	if err != nil {
 		return err
 	}

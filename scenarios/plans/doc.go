@@ -26,6 +26,7 @@
 //	kernel.go, runs.go, failure.go  the safety kernel, workflow runs and executions that fail
 //	shape.go                        how long a plan's parts last
 //	expect.go                       what a plan is there to show
+//	about.go                        the jobs that a plan is about
 //	plan.go                         a plan
 //	lag.go                          how long something is under way
 //	named.go, names.go              the scenarios, and the names of jobs and nodes

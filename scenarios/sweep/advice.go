@@ -3,8 +3,10 @@ package sweep
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
+
+// noDifference begins what is said of a row whose values cannot be told apart.
+const noDifference = "no difference"
 
 // advise says what to take under each combination of the other axes' values, in the order of the points but
 // that rows of one choice are together.
@@ -44,36 +46,35 @@ func (c *decision) advice(d *Definition, points []Point) Advice {
 		a.Says, a.Open = "one seed gives no interval", true
 	case flat:
 		low, high := c.by.best(), c.by.most()
-		if low == high { // the means agree, and the runs do not
-			low, high = 0, 1
-		}
 		a.compare(c.by, knob, c.values, low, high)
-		a.Says, a.Open = fmt.Sprintf("no difference beyond noise: %s at %s rather than %s", c.by.gapText(low, high), knob.Values[c.values[low]], a.Than), true
+		a.Says, a.Open = fmt.Sprintf(noDifference+" beyond noise: %s at %s rather than %s", c.by.gapText(low, high), knob.Values[c.values[low]], a.Than), true
 	case identical, alike:
-		a.Says = "no difference in any run"
+		a.Says = noDifference + " in any run"
 		if c.kind == alike {
-			a.Says = "no difference of " + amount(d.Precision, a.Metric) + " or more"
+			a.Says = noDifference + " of " + amount(d.Precision, a.Metric) + " or more"
 		}
 		if c.cost.flat() {
-			a.Says += ", nor one beyond noise in " + title(c.cost.metric)
-			a.Open = !c.cost.close(0)
-			if !a.Open {
-				a.Says = strings.Replace(a.Says, "one beyond noise in ", "in ", 1)
+			beyond := ""
+			if a.Open = !c.cost.close(0); a.Open {
+				beyond = "one beyond noise "
 			}
+			a.Says += ", nor " + beyond + "in " + title(c.cost.metric)
 			break
 		}
-		a.Take, a.Sure, a.Metric = knob.Values[c.value()], c.sureness(c.cost, d.Precision), c.cost.metric
-		a.compare(c.cost, knob, c.values, c.take, c.against(d, c.cost))
-		a.Says += fmt.Sprintf(" (%s); %s %s", amount(c.by.mean(c.take), d.Metrics[0]), title(c.cost.metric), a.rather(c.cost, c.take, c.against(d, c.cost)))
+		a.Take, a.Metric = knob.Values[c.value()], c.cost.metric
+		a.rank(c, knob, c.cost, 0) // the precision is of the first metric
+		than := c.against(d, c.cost)
+		a.compare(c.cost, knob, c.values, c.take, than)
+		a.Says += fmt.Sprintf(" (%s); %s %s", amount(c.by.mean(c.take), d.Metrics[0]), title(c.cost.metric), a.rather(c.cost, c.take, than))
+		if len(a.Rivals) > 0 {
+			a.Says += "; " + and(a.Rivals) + " cannot be told from it"
+		}
 	case told:
-		a.Take, a.Sure = knob.Values[c.value()], c.sureness(c.by, d.Precision)
-		a.Open = a.Sure != Sure
+		a.Take = knob.Values[c.value()]
+		a.rank(c, knob, c.by, d.Precision)
 		than := c.against(d, c.by)
 		a.compare(c.by, knob, c.values, c.take, than)
 		a.Says = a.rather(c.by, c.take, than)
-		for _, v := range c.rivals(c.by, d.Precision) {
-			a.Rivals = append(a.Rivals, knob.Values[c.values[v]])
-		}
 		if len(a.Rivals) > 0 {
 			a.Says += "; " + and(a.Rivals) + " cannot be told from it"
 		}
@@ -88,6 +89,16 @@ func (c *decision) advice(d *Definition, points []Point) Advice {
 		a.Says += "; " + and(a.Out) + " " + isOrAre(len(a.Out)) + " out: a promise was broken there"
 	}
 	return a
+}
+
+// rank says how sure the value taken is, by a metric, and lists the values that cannot be told from it.
+func (a *Advice) rank(c *decision, knob Axis, by *contest, precision float64) {
+	for _, v := range c.rivals(by, precision) {
+		a.Rivals = append(a.Rivals, knob.Values[c.values[v]])
+	}
+	if a.Sure = Sure; len(a.Rivals) > 0 {
+		a.Sure, a.Open = NotSure, true
+	}
 }
 
 // compare notes the difference between two values.
@@ -118,13 +129,6 @@ func (c *decision) rivals(by *contest, precision float64) (list []int) {
 		}
 	}
 	return list
-}
-
-func (c *decision) sureness(by *contest, precision float64) Sureness {
-	if len(c.rivals(by, precision)) > 0 {
-		return NotSure
-	}
-	return Sure
 }
 
 // inUse is the knob's value in the plan that is swept.

@@ -58,7 +58,7 @@ func (d *Definition) question() string {
 
 // notes say how the numbers are to be read.
 func (t *table) notes(seeds int, first uint64) []string {
-	list := []string{fmt.Sprintf("Every point was run under the same %s, %d to %d, and what is compared is compared seed by seed. Estimates are means over seeds, with 95 %% intervals by Student's t.", countOf(seeds, "seed"), first, first+uint64(seeds)-1)}
+	list := []string{fmt.Sprintf("Every point was run under the same %s, %d to %d, and where its answer was open under more; what is compared is compared seed by seed. Estimates are means over seeds, with 95 %% intervals by Student's t.", countOf(seeds, "seed"), first, first+uint64(seeds)-1)}
 	if seeds == 1 {
 		list[0] = fmt.Sprintf("Every point was run under one seed, %d: there are no intervals.", first)
 	} else {

@@ -76,7 +76,11 @@ func counted(d *Definition, rows []Advice, what string) string {
 		}
 	}
 	if len(takes) == 0 {
-		return fmt.Sprintf("there is no value of %s to take under any of %d %s: nothing differs by more than noise", K, len(rows), what)
+		text := fmt.Sprintf("there is no value of %s to take under any of %d %s", K, len(rows), what)
+		if !slices.ContainsFunc(rows, func(r Advice) bool { return !strings.HasPrefix(r.Says, noDifference) }) {
+			text += ": nothing differs by more than noise"
+		}
+		return text
 	}
 	slices.SortStableFunc(takes, func(a, b string) int { return slices.Index(d.Axes[0].Values, a) - slices.Index(d.Axes[0].Values, b) })
 	var parts []string

@@ -113,7 +113,7 @@ type Advice struct {
 	Rivals   []string `json:"rivals,omitempty"` // values that cannot be told from Take
 	Out      []string `json:"out,omitempty"`    // values at which a promise was broken
 	Price    string   `json:"price,omitempty"`  // what Take costs of the metric that the deciding one is weighed against
-	Says     string   `json:"says"`             // by so much, in words
+	Says     string   `json:"says"`             // by how much, in words
 	Open     bool     `json:"open,omitempty"`   // more seeds may tell
 }
 

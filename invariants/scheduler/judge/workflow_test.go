@@ -317,15 +317,11 @@ func TestWhatADelayMayBeLateFor(t *testing.T) {
 	}
 }
 
-// A poll that failed costs two more.
+// A poll that failed leaves the delay to the next ones.
 func TestADelayWaitsForPollsThatFail(t *testing.T) {
-	for failed, late := range map[int]bool{0: true, 1: true, 2: false} {
-		s := newStory().aDone(31 * time.Second).wait(32 * time.Second)
-		for range failed {
-			s.popsDelays(s2).fails()
-		}
-		s.wait(30*time.Second).stepJob(s1, "run-1-b-1")
-		assert.Equal(t, late, len(outcomeOf(s.judge(hardenedRuns), "delay-fires-on-time").Violations) > 0, failed)
+	for after, late := range map[time.Duration]bool{15 * time.Second: false, 17 * time.Second: true} {
+		s := newStory().aDone(31*time.Second).wait(42*time.Second).popsDelays(s2).fails().wait(after).stepJob(s1, "run-1-b-1")
+		assert.Equal(t, late, len(outcomeOf(s.judge(hardenedRuns), "delay-fires-on-time").Violations) > 0, after)
 	}
 }
 

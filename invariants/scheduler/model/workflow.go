@@ -17,17 +17,8 @@ type Workflows struct {
 	Runs  map[string]*WorkflowRun
 	Order []*WorkflowRun
 	Jobs  map[string]*StepJob
-	polls []time.Duration // when the poller of delays and runs failed to take its lock, or to read what is due
-}
 
-// PollsFailed is how often a poller has failed since then.
-func (k *Workflows) PollsFailed(since time.Duration) (n int) {
-	for _, at := range k.polls {
-		if at >= since {
-			n++
-		}
-	}
-	return n
+	PollFailed time.Duration // when Redis last failed a poller of delays
 }
 
 // WorkflowRun is one run: its record, and who has to do with it.
@@ -124,11 +115,8 @@ type StepAgain struct {
 
 // Answered takes in what came of a poll, or of asking for a run's lock.
 func (k *Workflows) Answered(f *Facts, s *Step) {
-	switch s.Phase {
-	case "poll_lock", "timer_pop", "runs_lock", "runs_read":
-		if s.Failed {
-			k.polls = append(k.polls, s.At)
-		}
+	if s.Failed && (s.Phase == "poll_lock" || s.Phase == "timer_pop") {
+		k.PollFailed = s.At
 	}
 	if s.Phase != "run_lock" || s.Failed || s.Outcome == sim.OutcomePending || s.Outcome == history.TransactionFailed || s.Kind != sim.KindRedis {
 		return

@@ -82,13 +82,13 @@ const rounding = time.Second
 
 var delayFiresOnTime = rule.New(invariants.Invariant{
 	Name:   "delay-fires-on-time",
-	Says:   "A delay that is long enough to be kept in Redis is over by the next poll, whoever has died meanwhile: the poller's lock lasts for two polls, and another comes within one more. A run that was stored starts as soon. A poll that Redis fails costs two more, as long as its lock may last.",
+	Says:   "A delay that is long enough to be kept in Redis is over by the next poll, whoever has died meanwhile: the poller's lock lasts for two polls, and another comes within one more. A run that was stored starts as soon. A poll that Redis fails leaves it to those after it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: durable workflow delay timers, and their background poller",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	bound := func(since time.Duration) time.Duration {
-		return rounding + time.Duration(3+2*f.Workflow.PollsFailed(since))*f.Config.Workflow.DelayPoll
-	}
+	bound := func() time.Duration { return rounding + 3*f.Config.Workflow.DelayPoll }
+	// late is how long after its time something is done. A poll that Redis fails leaves it to the next one.
+	late := func(at, due time.Duration) time.Duration { return at - max(due, f.Workflow.PollFailed) }
 	// kept says by when the job of a delay is to be submitted, if the step's own delay is long enough and the run's record tells
 	// of it: by what the step asks for, and by the world's time, but for the time that the end of a job is under way under its lock.
 	kept := func(k *model.StepJob) (due time.Duration, ok bool) {
@@ -102,8 +102,8 @@ var delayFiresOnTime = rule.New(invariants.Invariant{
 				return
 			}
 			t.Exercise()
-			if late := s.At - r.Made; late > bound(r.Made) {
-				t.Violation(&r.As, "%s started it at step %d, %s after it was stored", invariants.Who(s.Event), invariants.StepNo(s.Step), late.Truncate(time.Millisecond))
+			if late(s.At, r.Made) > bound() {
+				t.Violation(&r.As, "%s started it at step %d, %s after it was stored", invariants.Who(s.Event), invariants.StepNo(s.Step), (s.At - r.Made).Truncate(time.Millisecond))
 			}
 		},
 		Fired: func(s *model.Step, k *model.StepJob) {
@@ -112,13 +112,13 @@ var delayFiresOnTime = rule.New(invariants.Invariant{
 				return
 			}
 			t.Exercise()
-			if late := s.At - due; late > bound(due) {
-				t.Violation(&k.Run.As, "%s submitted %s at step %d, %s after its time", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), late.Truncate(time.Millisecond))
+			if late(s.At, due) > bound() {
+				t.Violation(&k.Run.As, "%s submitted %s at step %d, %s after its time", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), (s.At - due).Truncate(time.Millisecond))
 			}
 		},
 		Ended: func(end *invariants.End) {
 			for _, r := range f.Workflow.Order {
-				if r.Version == 1 && end.At-r.Made > bound(r.Made) {
+				if r.Version == 1 && late(end.At, r.Made) > bound() {
 					t.Violation(&r.As, "was never started, %s after it was stored", (end.At - r.Made).Truncate(time.Millisecond))
 				}
 				for i := range r.Steps {
@@ -131,7 +131,7 @@ var delayFiresOnTime = rule.New(invariants.Invariant{
 					if k.Made != 0 || r.Over() || s.State != "WAITING" || !ok {
 						continue
 					}
-					if end.At-due > bound(due) {
+					if late(end.At, due) > bound() {
 						t.Violation(&r.As, "%s was never submitted, %s after its time", k.ID, (end.At - due).Truncate(time.Millisecond))
 					}
 				}
