@@ -67,11 +67,3 @@ func (r *record) ofLock(what history.What, of string) *[]moment {
 	}
 	return &r.derived.trail
 }
-
-// holderTo names the holder of a lock to the node that finds it taken.
-func holderTo(node, holder string) string {
-	if node == holder {
-		return "itself"
-	}
-	return holder
-}

@@ -235,3 +235,11 @@ func (j *JobResult) because() string {
 	}
 	return " (" + j.Reason + ")"
 }
+
+// holderTo names the holder of a lock to the node that finds it taken.
+func holderTo(node, holder string) string {
+	if node == holder {
+		return "itself"
+	}
+	return holder
+}
