@@ -96,7 +96,8 @@ func sweepViewOf(res *sweep.Result) sweepView {
 		Badge: badge{"answer", "good"}, Lead: res.Answer.Sentence, Warnings: sweepWarnings(res),
 		Seeded: seeded(res.Seeds, res.FirstSeed),
 	}
-	if most := slices.MaxFunc(append(res.Points, sweep.Point{}), func(a, b sweep.Point) int { return a.Runs - b.Runs }); res.Added > 0 {
+	if res.Added > 0 {
+		most := slices.MaxFunc(res.Points, func(a, b sweep.Point) int { return a.Runs - b.Runs })
 		v.Seeded += fmt.Sprintf(", and up to %s where the answer was open", words.Count(most.Runs))
 	}
 	if v.Lead == "" {
@@ -105,7 +106,8 @@ func sweepViewOf(res *sweep.Result) sweepView {
 	if !res.Answer.Conclusive() {
 		v.Badge = badge{"no answer", "warn"}
 	}
-	if v.Much = "by how much"; len(res.Metrics) > 0 {
+	v.Much = "by how much"
+	if len(res.Metrics) > 0 {
 		v.Much += ", in " + words.LowerFirst(res.Metrics[0].Title)
 	}
 	v.addAnswer(res)

@@ -118,14 +118,12 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 	}
 	if d.Pairs {
 		say.Line("%s: %s, and after each every fault that finds something else: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Firsts), "single fault"), cli.Plural(1+len(d.Tries), "run"))
-		if d.Alike > 0 {
-			say.Line("  left out, as another finds the same: %s", cli.Plural(d.Alike, "pair"))
-		}
 	} else {
 		say.Line("%s: %s, each struck alone by what can strike it: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Sites), "operation"), cli.Plural(1+len(d.Tries), "run"))
-		if d.Alike > 0 {
-			say.Line("  left out, as another finds the same: %s", cli.Plural(d.Alike, "single fault"))
-		}
+	}
+	if d.Alike > 0 {
+		noun := (&exhaust.Certificate{Pairs: d.Pairs}).Noun()
+		say.Line("  left out, as another finds the same: %s", cli.Plural(d.Alike, noun))
 	}
 	if d.Apart > 0 {
 		say.Line("  not struck: %s of compensations, replays and steps, which no fault can name", cli.Plural(d.Apart, "operation"))

@@ -100,8 +100,11 @@ func (f *exhaustFlags) subjects(cmd *cobra.Command, names []string) (list []*sub
 	if f.budget < 0 || cmd.Flags().Changed("budget") && f.budget == 0 {
 		return nil, cli.Fail(cli.ExitUsage, "--budget is %s, out of range; give a time such as 30m", f.budget)
 	}
-	if slices.Equal(names, []string{allScenarios}) {
+	switch {
+	case len(names) == 1:
 		names = plans.Names()
+	case slices.Contains(names, allScenarios):
+		return nil, cli.Usage(cmd, "all stands for every scenario; give it alone")
 	}
 	seen := map[string]bool{}
 	for _, name := range names {

@@ -29,7 +29,7 @@ func gist(d *Definition, rows []Advice) string {
 		text := counted(d, group, "conditions")
 		if names[i] != "" {
 			text = "With " + names[i] + ", " + text
-		} else if first, _, _ := strings.Cut(text, " "); !strings.ContainsRune(first, '.') {
+		} else {
 			text = strings.ToUpper(text[:1]) + text[1:]
 		}
 		said = append(said, text+".")
