@@ -333,7 +333,7 @@ func TestReplicasThatShareNothingAreNotStopped(t *testing.T) {
 	s := newStory()
 	for i := range 3 {
 		job := "job-" + strconv.Itoa(11+i)
-		s.calls(s1, job).hears(s1, job, 0)
+		s.calls(s1, job).hears(s1, job, 0).read(s1, job)
 	}
 	s.wait(2*time.Second).calls(s2, job1)
 	o := outcomeOf(s.judge(apart), "open-circuit-stops-every-replica")
@@ -345,6 +345,21 @@ func TestReplicasThatShareNothingAreNotStopped(t *testing.T) {
 	if assert.Len(t, alone.Violations, 1) {
 		assert.Contains(t, alone.Violations[0].Message, "job-3: scheduler-1 asked kernel")
 	}
+}
+
+// A replica that is paused after its call has failed has told nobody.
+func TestAFailureCountsOnceItsReplicaGoesOn(t *testing.T) {
+	s := newStory()
+	for _, job := range []string{"job-11", "job-12", "job-13"} {
+		s.readsCounter(s1, job).calls(s1, job).hears(s1, job, 0)
+		if job != "job-12" {
+			s.counts(s1, job, 1)
+		}
+	}
+	s.wait(2*time.Second).readsCounter(s2, job1).calls(s2, job1)
+	assert.Empty(t, outcomeOf(s.judge(guarded), "open-circuit-stops-every-replica").Violations)
+	s.read(s1, "job-12").wait(2*time.Second).readsCounter(s2, job1).calls(s2, job1) // it goes on, and has not counted it
+	assert.Len(t, outcomeOf(s.judge(guarded), "open-circuit-stops-every-replica").Violations, 1)
 }
 
 func TestBreakersAreToldOf(t *testing.T) {

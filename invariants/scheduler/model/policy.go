@@ -27,6 +27,7 @@ type policyFacts struct {
 	Answers  map[Caller]answer
 	own      map[ownOf]*ownCounter
 	All      [history.Circuits]ownCounter    // as if every failure were one's own
+	untold   []Caller                        // who has met a failure, and has done nothing since
 	owed     map[Caller]int                  // failures that are yet to be counted
 	counted  int                             // the step at which one was last
 	writing  map[Caller]time.Duration        // who has its answer, since when, and is to write that to the shared counter
@@ -129,6 +130,7 @@ func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
 // BreakerAsked takes in an operation on the shared counter, or a call that it guards.
 func (f *Facts) BreakerAsked(s *Step) {
 	p := &f.Policy
+	f.tells(s)
 	if c, ok := history.Called(s.Name); ok && (s.Kind == sim.KindCall || s.Kind == sim.KindReturn) {
 		f.calls(s, c)
 		return
@@ -235,10 +237,7 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 	}
 	if s.Failed {
 		own.fail(s.At, cfg)
-		if all := &p.All[c]; s.At-all.Failed > 2*cfg.OpenFor-Doubt || all.Failures < cfg.FailBudget && s.At-all.Failed > cfg.OpenFor {
-			*all = ownCounter{} // by now the earlier ones may have been forgotten
-		}
-		p.All[c].fail(s.At, cfg)
+		p.untold = append(p.untold, key)
 		p.Failed[c] = s.At
 		if c == history.CircuitSafety {
 			f.putOff(s, false)
@@ -259,6 +258,23 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 	if l.Alone {
 		p.show(s.Event, c, own.state(s.At, cfg), true)
 	}
+}
+
+// tells counts the failures that a process has met for all replicas, once it goes on with the job: the first that it does
+// is to count them. While it is paused nobody can know of them, and of those that it dies with nobody ever does.
+func (f *Facts) tells(s *Step) {
+	p, cfg := &f.Policy, &f.Config.Policy
+	p.untold = slices.DeleteFunc(p.untold, func(k Caller) bool {
+		if k.Node != s.Node || k.Incarnation != s.Incarnation || k.Job != s.Job {
+			return false
+		}
+		all := &p.All[k.Circuit]
+		if s.At-all.Failed > 2*cfg.OpenFor-Doubt || all.Failures < cfg.FailBudget && s.At-all.Failed > cfg.OpenFor {
+			*all = ownCounter{} // by now the earlier ones may have been forgotten
+		}
+		all.fail(s.At, cfg)
+		return true
+	})
 }
 
 // saysNothing is of a call's end that tells nothing of the service: its caller gave up, or the request was at fault.

@@ -170,7 +170,7 @@ var Matrix = map[string]row{
 	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
 	"stale-worker-has-its-own-reason":    {Takes: []mechanism{having(withStaleReason)}},
 	"open-circuit-stops-every-replica": {Takes: []mechanism{having(withSharedBreaker)}, Except: []exception{
-		{By: StrikesOf(TickFails), Why: impossible, Says: "a replica that cannot reach the shared counter does not learn what it says"},
+		{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "a replica that cannot reach the shared counter does not learn what it says"},
 	}},
 	"half-open-probes-within-limit": {Takes: []mechanism{having(withSharedProbes)}},
 	"no-dispatch-without-decision": {Except: []exception{
