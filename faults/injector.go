@@ -21,7 +21,7 @@ type Injector struct {
 	cut    map[string][]int   // nodes of which something is lost, and the faults behind it, by index into fired
 	down   map[string]*outage // nodes that a fault took down
 	wrong  map[string]int     // nodes whose clock is wrong, and the fault behind it, by index into fired
-	under  int                // pauses, late operations and restarts of a server under way
+	under  int                // pauses, late operations and restarts of a server under way, and strikes that are the next step
 	healed bool
 
 	surveyed map[[3]string]int // operations so far, by phase, job and node; "" is any node
@@ -76,9 +76,9 @@ func (in *Injector) Attach(w *sim.World) {
 		case Skew:
 			w.At(a.At, string(Skew), a.Node, func() { in.skew(w, a, a.Node, Fired{}) })
 		case Restart, PowerLoss:
-			in.restartServer(w, a, a.At, Fired{})
+			w.At(a.At, stops(a), NATS, func() { in.restartServer(w, a, Fired{}) })
 		case Failover:
-			in.failOver(w, a, a.At, Fired{})
+			w.At(a.At, string(Failover), Redis, func() { in.failOver(w, a, Fired{}) })
 		case Partition:
 			w.At(a.At, in.verb(string(Partition), a.From), a.Node, func() { in.partition(w, a) })
 		}
@@ -165,11 +165,11 @@ func (in *Injector) after(op *sim.Op, a *armed, moment Fired, err error) error {
 			w.Control(string(Crash), node, func() {})
 		}
 	case Skew:
-		w.Control(string(Skew), node, func() { in.skew(w, a, node, moment) })
+		in.next(w, string(Skew), node, func() { in.skew(w, a, node, moment) })
 	case Restart, PowerLoss:
-		in.restartServer(w, a, w.Now(), moment)
+		in.next(w, stops(a), NATS, func() { in.restartServer(w, a, moment) })
 	case Failover:
-		in.failOver(w, a, w.Now(), moment)
+		in.next(w, string(Failover), Redis, func() { in.failOver(w, a, moment) })
 	case Pause:
 		if in.pause(w, a, node, moment) {
 			w.Control(string(Pause), node, func() {})
@@ -232,32 +232,46 @@ func (in *Injector) restart(w *sim.World, node string, o *outage, at time.Durati
 	})
 }
 
-func (in *Injector) restartServer(w *sim.World, a *armed, at time.Duration, f Fired) {
-	verb, stop := "stop", w.RestartNATS
-	if a.Do == PowerLoss {
-		verb, stop = string(PowerLoss), func(away time.Duration, back func()) { w.LosePowerNATS(a.Lag, away, back) }
-	}
-	w.At(at, verb, NATS, func() {
-		if w.NATSDown() { // it can neither stop nor lose anything
-			a.miss = "nats-server was down"
-			return
-		}
-		a.hits++
-		in.under++
-		i := in.note(w, a, NATS, f)
-		stop(a.For, func() {
-			in.under--
-			in.fired[i].Until = w.Now()
-		})
+// next has what comes after an operation come as a step of its own.
+func (in *Injector) next(w *sim.World, verb, target string, f func()) {
+	in.under++
+	w.Control(verb, target, func() {
+		in.under--
+		f()
 	})
 }
 
-func (in *Injector) failOver(w *sim.World, a *armed, at time.Duration, f Fired) {
-	w.At(at, string(Failover), Redis, func() {
-		a.hits++
-		in.note(w, a, Redis, f)
-		w.FailOverRedis(a.Lag)
-	})
+// stops is what the trace says when a stops nats-server.
+func stops(a *armed) string {
+	if a.Do == PowerLoss {
+		return string(PowerLoss)
+	}
+	return "stop"
+}
+
+func (in *Injector) restartServer(w *sim.World, a *armed, f Fired) {
+	if w.NATSDown() { // it can neither stop nor lose anything
+		a.miss = "nats-server was down"
+		return
+	}
+	a.hits++
+	in.under++
+	i := in.note(w, a, NATS, f)
+	back := func() {
+		in.under--
+		in.fired[i].Until = w.Now()
+	}
+	if a.Do == PowerLoss {
+		w.LosePowerNATS(a.Lag, a.For, back)
+	} else {
+		w.RestartNATS(a.For, back)
+	}
+}
+
+func (in *Injector) failOver(w *sim.World, a *armed, f Fired) {
+	a.hits++
+	in.note(w, a, Redis, f)
+	w.FailOverRedis(a.Lag)
 }
 
 // skew sets a node's clock wrong, by this fault alone if there was one before. Its timers run on as they are.

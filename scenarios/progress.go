@@ -42,12 +42,12 @@ func (p *progress) settle(j *JobResult, to string, at time.Duration) {
 	}
 }
 
-// acknowledged takes in that a message comes no more.
+// acknowledged takes in that a message comes no more, if the server has heard of that.
 func (p *progress) acknowledged(e *sim.Event) {
 	if e.Kind == sim.KindTerm {
 		p.buried = e.At
 	}
-	if e.Outcome != sim.OutcomeOK || e.Fault != "" {
+	if !history.Applied(e) {
 		return
 	}
 	delete(p.outstanding, message{e.Seq, e.Target})
@@ -91,10 +91,26 @@ func (r *run) busy() string {
 // terminated: who was paused still has to do what it was about to, and a DLQ entry may be left to write.
 const afterwards = time.Second
 
-// atRest says whether nothing is left to wait for: every job is settled, the outbox is empty, every
-// message that a living node should still see has been acknowledged, and nothing else is to come.
+// lost counts the jobs that have no record, and that nobody will submit any more.
+func (r *run) lost() (n int) {
+	if r.system.Asks() {
+		return 0
+	}
+	for _, j := range r.record.jobs {
+		if j.State == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// atRest says whether nothing is left to wait for: every job is settled or lost, the outbox is
+// empty, every message that a living node should still see has been acknowledged, and nothing else is to come.
 func (r *run) atRest() bool {
-	if r.record.settled+r.waiting() < r.plan.Workload.Jobs || r.record.queued > 0 || !r.injector.Quiet() || r.world.Now() < max(r.injector.Last(), r.record.buried)+afterwards {
+	if r.record.queued > 0 || !r.injector.Quiet() || r.world.Now() < max(r.injector.Last(), r.record.buried)+afterwards {
+		return false
+	}
+	if open := r.plan.Workload.Jobs - r.record.settled; open > 0 && open > r.waiting()+r.lost() {
 		return false
 	}
 	for m := range r.record.outstanding {

@@ -188,7 +188,7 @@ func (r *run) play(w *sim.World) error {
 	submitted := r.plan.Submitted()
 	r.stop = w.Step(max(submitted, r.plan.LastTimed())+r.plan.Then.SettleWithin, func() bool {
 		through := r.record.submitted+r.system.GaveUp() >= submissions && r.record.asked(work) && r.system.ChangesDone()
-		return r.over() || w.Now() >= submitted && through && r.injector.Begun(w.Now())
+		return r.over() || w.Now() >= submitted && r.injector.Begun(w.Now()) && (through || !r.system.Asks() && r.atRest())
 	})
 	if r.plan.Then.Heal {
 		r.injector.Heal(w)

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,6 +26,7 @@ type Process struct {
 	ctx         context.Context
 	cancel      context.CancelFunc
 	dead        bool // guarded by World.mu
+	finished    atomic.Bool
 
 	clients []client // its connections to the servers, and to other processes; nil until it has started
 	clock   *clock
@@ -50,6 +52,9 @@ func (n *Node) Process() *Process { return n.process }
 // Up says whether a process runs on the node.
 func (n *Node) Up() bool { return n.process != nil }
 
+// Finished says whether the node's process has nothing left to do: its main function has returned.
+func (n *Node) Finished() bool { return n.process != nil && n.process.finished.Load() }
+
 // Paused says whether nothing of the node's is granted now.
 func (n *Node) Paused() bool { return n.pausedUntil > n.world.Now() }
 
@@ -68,6 +73,7 @@ func (n *Node) Start() {
 		n.world.park(&Op{Kind: KindStart, process: p, world: n.world, outcome: OutcomeOK})
 		p.connect()
 		n.main(p)
+		p.finished.Store(true)
 	}()
 }
 

@@ -138,7 +138,7 @@ func (f *campaignFlags) run(ctx context.Context, dir string, record func(*campai
 	show.done()
 	switch {
 	case err != nil:
-		return nil, cli.Fail(cli.ExitUsage, "%v", err)
+		return nil, cli.Fail(cli.ExitUsage, "%w", err)
 	case errors.Is(context.Cause(ctx), cli.ErrInterrupted):
 		return res, cli.ErrInterrupted
 	}

@@ -18,8 +18,10 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // allScenarios is what exhaust is given for all of them.
@@ -176,10 +178,7 @@ func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.P
 			continue // those behind it may be done
 		}
 		if t.done == nil {
-			if err := f.begin(t.dir, t.d, stderr); err != nil {
-				return err
-			}
-			c, res, err := f.certify(ctx, t.dir, t.d, stderr)
+			c, res, err := f.goOnWith(ctx, t, stderr)
 			if errors.Is(err, cli.ErrInterrupted) {
 				return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
 			}
@@ -194,6 +193,25 @@ func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.P
 		printCertified(say, t, t.done)
 	}
 	return nil
+}
+
+// goOnWith certifies one scenario. What another build has left unfinished of it is begun anew.
+func (f *exhaustFlags) goOnWith(ctx context.Context, t *certifiable, stderr io.Writer) (*exhaust.Certificate, *campaign.Result, error) {
+	once := func() (*exhaust.Certificate, *campaign.Result, error) {
+		if err := f.begin(t.dir, t.d, stderr); err != nil {
+			return nil, nil, err
+		}
+		return f.certify(ctx, t.dir, t.d, stderr)
+	}
+	c, res, err := once()
+	if !errors.Is(err, campaign.ErrOtherBuild) {
+		return c, res, err
+	}
+	fmt.Fprintf(stderr, "%s was left unfinished by another build, and begins anew\n", t.dir)
+	if err := os.RemoveAll(t.dir); err != nil {
+		return nil, nil, cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; remove it, or choose another folder with --out", t.dir, strictyaml.FileReason(err))
+	}
+	return once()
 }
 
 // printCertified says in a line what came of one scenario.

@@ -166,6 +166,9 @@ func (j *journal) read(h header, take func(entry) error) error {
 // anew is the remedy for a journal that cannot be gone on with.
 const anew = "remove the folder and begin the campaign anew"
 
+// ErrOtherBuild is of a campaign that was cut short, and whose runs are another build's.
+var ErrOtherBuild = errors.New("the campaign was begun by another build")
+
 func (j *journal) line(n int, line []byte, h header, take func(entry) error) error {
 	var e entry
 	dec := json.NewDecoder(bytes.NewReader(line))
@@ -181,7 +184,7 @@ func (j *journal) line(n int, line []byte, h header, take func(entry) error) err
 	case n == 1 && was.Spec != h.Spec:
 		return fmt.Errorf("the journal is of another campaign than %s; %s", SpecFile, anew)
 	case n == 1 && *was != h:
-		return fmt.Errorf("the campaign was begun by another build (%s, program %s); go on with that one, or %s", was.Build, was.Program, anew)
+		return fmt.Errorf("%w (%s, program %s); go on with that one, or %s", ErrOtherBuild, was.Build, was.Program, anew)
 	case n == 1:
 		return nil
 	}

@@ -36,7 +36,7 @@ func TestEverySingleFault(t *testing.T) {
 		jobs             int // of the workload; 0: as in the scenario; about: struck are the jobs alone that it is about
 		plans, outside   int // at most so many are outside of a promise; no plans: only varied strikes are tried
 	}{
-		{"calm", plans.PresetHardened, 2, 672, 66},
+		{"calm", plans.PresetHardened, 2, 672, 67},
 		{"calm", plans.PresetDocumented, 2, 672, 135},
 		{"saga-rollback", plans.PresetHardened, 0, 1444, 198},
 		{"illegal-result", plans.PresetHardened, about, 298, 51},

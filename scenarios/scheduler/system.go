@@ -145,6 +145,19 @@ func (s *System) StartClients(w *sim.World) {
 	s.startRuns(w)
 }
 
+// Asks says whether a client that is up has something left to do.
+func (s *System) Asks() bool {
+	return slices.ContainsFunc(clients, func(name string) bool {
+		n := s.world.Find(name)
+		return n != nil && n.Up() && !n.Finished()
+	})
+}
+
+// clients are the nodes of those who have only so much to do.
+var clients = []string{
+	actors.SubmitterName, actors.CancellerName, actors.OperatorName, actors.ApproverName, actors.ChangerName, actors.StrangerName, actors.StarterName,
+}
+
 // status is what a worker answers of a job.
 func (s *System) status(id string) job.Status {
 	n, _ := plans.JobNumber(id)

@@ -39,9 +39,10 @@ func Usage(cmd *cobra.Command, format string, args ...any) error {
 	return &Error{Code: ExitUsage, Text: fmt.Sprintf(format, args...) + "; see `" + cmd.CommandPath() + " --help`"}
 }
 
-// Fail is an error with an exit code.
+// Fail is an error with an exit code. Its cause is what the format wraps with %w.
 func Fail(code int, format string, args ...any) error {
-	return &Error{Code: code, Text: fmt.Sprintf(format, args...)}
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: code, Text: err.Error(), Cause: errors.Unwrap(err)}
 }
 
 // report says on stderr what went wrong, and returns the exit code for it.

@@ -76,10 +76,11 @@ func (f *Facts) letterVisited(s *Step) {
 	t.at[v.Process] = v
 }
 
-// LetterWritten takes in what came of a write about a dead letter. After one that has failed, the letter may be where it was.
+// LetterWritten takes in what came of a write about a dead letter. After one that has failed, or that Redis declined since
+// another process had written, the letter is where it was as far as this visit goes.
 func (f *Facts) LetterWritten(s *Step) {
 	if v := f.turns().at[invariants.Process(s.Node, s.Incarnation)]; v != nil {
-		v.unwritten = s.Failed
+		v.unwritten = s.Failed || s.Outcome == history.TransactionFailed
 	}
 }
 

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/engine"
@@ -33,16 +34,18 @@ type Approval struct {
 // lookEvery is how often it looks whether a job waits for it.
 const lookEvery = time.Second
 
-// Run is the approver's main function.
+// Run is the approver's main function. It returns once no job is left to look at.
 func (a Approver) Run(p *sim.Process) {
 	client := a.Client(p)
+	var under sync.WaitGroup
+	defer under.Wait()
 	for _, x := range a.Approvals {
-		go func() {
+		under.Go(func() {
 			a.approve(p, client, x)
 			if p.Context().Err() == nil {
 				a.Done()
 			}
-		}()
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/sim"
@@ -28,16 +29,18 @@ const (
 )
 
 // RunErrands is the main function of a client: it does each errand at its time, in whose order they are, and
-// again for as long as it is told that this failed.
+// again for as long as it is told that this failed. It returns once they are done.
 func RunErrands(p *sim.Process, again time.Duration, errands []Errand) {
 	passed := time.Duration(0)
+	var under sync.WaitGroup
+	defer under.Wait()
 	for _, x := range errands {
 		p.Clock().Sleep(x.After - passed)
 		passed = x.After
-		go func() {
+		under.Go(func() {
 			for x.Do(p.Context()) != nil && p.Context().Err() == nil {
 				p.Clock().Sleep(again)
 			}
-		}()
+		})
 	}
 }

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
@@ -27,18 +28,20 @@ type Submitter struct {
 // retryEvery is how long the submitter waits before it submits a job again.
 const retryEvery = time.Second
 
-// Run is the submitter's main function.
+// Run is the submitter's main function. It returns once every job is submitted, or given up.
 func (s Submitter) Run(p *sim.Process) {
+	var under sync.WaitGroup
+	defer under.Wait()
 	for n := 1; n <= s.Jobs; n++ {
 		p.Clock().Sleep(s.Every)
-		go func() {
+		under.Go(func() {
 			for again := range s.Times {
 				if again > 0 {
 					p.Clock().Sleep(s.Every)
 				}
 				s.submit(p, s.Request(n))
 			}
-		}()
+		})
 	}
 }
 
