@@ -39,8 +39,9 @@ func newPower() *cobra.Command {
 		Long: `Power plants mistakes in the code of package engine, one at a time: a condition
 turned round, an error passed over, < for <=, a call or an assignment left out,
 two statements swapped, another field of the same type. They are drawn by seed.
-Single faults, pairs of faults, random plans and random plans under pct look for
-each for the same time, in a process with one thread, until a promise is broken.
+Single faults, pairs of faults, random plans, random plans under pct, the
+scenarios, and the scenarios perturbed look for each for the same time, in a
+process with one thread, until a promise is broken.
 
 It builds the testbed anew for each mistake, so it needs Go, and the source: run
 it in the folder of the repository. What was measured is kept in power.json of
@@ -144,7 +145,7 @@ func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []pow
 	}
 	show := cli.NewProgress(stderr, f.quiet)
 	defer show.Done()
-	show.Show("looking for pairs of faults")
+	show.Show("running the scenarios, and looking for pairs of faults")
 	searches, err := power.Searches(ctx, f.seed, f.budget)
 	if err != nil {
 		return err
