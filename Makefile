@@ -132,10 +132,11 @@ determinism: bin/wavetank ## verify every scenario in two processes under load: 
 	@./bin/wavetank verify all --seeds $(or $(SEEDS),1-200) --load 2 $(if $(PRESET),--preset '$(PRESET)')
 
 .PHONY: golden
-golden: bin/wavetank ## write anew what is generated: the table of what every scenario does, the certificate, and the lists in README files
+golden: bin/wavetank ## write anew what is generated: the table of what every scenario does, the certificates, and the lists in README files
+	@for preset in hardened documented; do rm -rf bin/certificate && \
+		./bin/wavetank exhaust calm --preset $$preset --set workload.jobs=2 --set topology.deduplicate=true --out bin/certificate --quiet && \
+		cp bin/certificate/certificate.json scenarios/testdata/certificates/calm-$$preset/ || exit; done; rm -rf bin/certificate
 	$(GO) test -count=1 -run 'TestBehaviour$$|TestReadme' ./scenarios -update
-	@rm -rf bin/certificate && ./bin/wavetank exhaust calm --preset hardened --set workload.jobs=2 --set topology.deduplicate=true --out bin/certificate --quiet
-	@cp bin/certificate/certificate.json scenarios/testdata/certificates/calm-hardened/ && rm -rf bin/certificate
 
 .PHONY: mutants
 mutants: ## plant mistakes in the engine one by one, and note in how many runs each is caught; up to an hour: [SEEDS=1]

@@ -8,7 +8,7 @@
 // nothing, and what it never met; [WriteSweep] answers a sweep's question with a map, curves and the
 // Pareto front, and its data as CSV and JSON; [WriteComparisons] puts measured columns into the
 // documentation's tables, as a page and as Markdown; [DifferencePage] puts two runs side
-// by side. For CI there are [JUnit], [Annotations] and [Summary].
+// by side; [PowerPage] says what the searches find of planted mistakes. For CI there are [JUnit], [Annotations] and [Summary].
 //
 // [Read] reads any of these folders back, [Stored.Rewrite] makes its page again, and [WriteIndex] makes an
 // index of several.
@@ -24,6 +24,7 @@
 //	comparison.go, comparisonview.go  alternatives side by side
 //	comparisonverdict.go              what they come to, in words
 //	faultmap.go                       every single fault, and every pair
+//	power.go                          what the searches find of planted mistakes
 //	sweep.go, csv.go                  what a sweep measured
 //	sweepnumbers.go                   somebody's own numbers over it
 //	promises.go                       the promise matrix

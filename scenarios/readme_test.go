@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
@@ -34,6 +35,7 @@ func TestReadme(t *testing.T) {
 	}
 	generated(t, "README.md", "catalogue", catalogue.String())
 	generated(t, "README.md", "hardenings", hardenings.String())
+	generated(t, "README.md", "losses", losses(t))
 
 	p, err := plans.Load("publish-failure")
 	require.NoError(t, err)
@@ -54,6 +56,34 @@ func TestReadme(t *testing.T) {
 	} else {
 		assert.Equal(t, numbers, string(counts.Find(text)), "the numbers in README.md: `make golden` writes them anew")
 	}
+}
+
+// losses is what single faults cost the documented design, as its certificate says.
+func losses(t *testing.T) string {
+	data, err := os.ReadFile("testdata/certificates/calm-documented/certificate.json")
+	require.NoError(t, err)
+	var c struct {
+		Tries    []struct{ Fault string }
+		Releases []struct {
+			Invariant    string
+			Cell         invariants.Cell
+			Tries, First int
+		}
+	}
+	require.NoError(t, json.Unmarshal(data, &c))
+	var table strings.Builder
+	table.WriteString("| what is lost | by | runs | the first of them | what would keep it |\n|---|---|---|---|---|\n")
+	for _, r := range c.Releases {
+		by, closed := r.Cell.Strike, r.Cell.Status+": "+r.Cell.Says
+		switch {
+		case by == "": // the settings have nothing that the promise takes
+			by, closed = "anything", strings.Join(r.Cell.With, ", or ")
+		case len(r.Cell.With) > 0:
+			closed = strings.Join(r.Cell.With, ", or ")
+		}
+		fmt.Fprintf(&table, "| `%s` | %s | %d | %s | %s |\n", r.Invariant, by, r.Tries, c.Tries[r.First].Fault, closed)
+	}
+	return table.String()
 }
 
 // The matrix in the README of the invariants is the one that they are judged by.

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/power"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
@@ -45,7 +46,8 @@ process with one thread, until a promise is broken.
 
 It builds the testbed anew for each mistake, so it needs Go, and the source: run
 it in the folder of the repository. What was measured is kept in power.json of
-its folder as it comes, and the same command goes on there after a Ctrl-C.
+its folder as it comes, beside a page of it, and the same command goes on there
+after a Ctrl-C.
 
 Exit codes: 0 all were measured, 2 usage or input, 130 interrupted.`,
 		Example: `  wavetank power
@@ -81,7 +83,7 @@ func (f *powerFlags) power(cmd *cobra.Command, stdout, stderr io.Writer) error {
 	if data, err := os.ReadFile("go.mod"); err != nil || !strings.HasPrefix(string(data), "module github.com/wavetank-sim/wavetank\n") {
 		return cli.Fail(cli.ExitUsage, "there is no source of the scheduler here; run power in the folder of the repository")
 	}
-	if err := onlyHolds(f.out, "a measurement of power", powerFile); err != nil {
+	if err := onlyHolds(f.out, "a measurement of power", powerFile, reports.PageFile); err != nil {
 		return err
 	}
 	res, err := f.begun()
@@ -103,6 +105,9 @@ func (f *powerFlags) power(cmd *cobra.Command, stdout, stderr io.Writer) error {
 		}
 	} else {
 		printPower(cli.NewPrinter(stdout), f.out, res)
+	}
+	if err := cli.WriteFile(in(f.out, reports.PageFile), func(w io.Writer) error { return reports.PowerPage(w, res) }); err != nil {
+		return err
 	}
 	if interrupted {
 		return cli.Fail(cli.ExitInterrupted, "interrupted; what was measured is kept, and the same command goes on")
@@ -213,5 +218,5 @@ func printPower(p *cli.Printer, dir string, res *power.Result) {
 	for _, m := range res.Survivors() {
 		p.Line("  not found: %s: %s", m.Mutation, fmt.Sprintf("%.100q -> %.100q", m.Old, m.New))
 	}
-	p.Line("Result: %s", in(dir, powerFile))
+	p.Line("Report: %s", in(dir, reports.PageFile))
 }

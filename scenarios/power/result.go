@@ -51,12 +51,7 @@ func (r *Result) Rates() (rates []Rate) {
 		searches = append(searches, k.Search)
 	}
 	for _, s := range append(searches, anySearch) {
-		rate, took := Rate{Search: s, Of: len(mutants)}, []time.Duration(nil)
-		for _, m := range mutants {
-			if t, killed := m.killed(s); killed {
-				took = append(took, t)
-			}
-		}
+		rate, took := Rate{Search: s, Of: len(mutants)}, r.Took(s)
 		rate.Killed = len(took)
 		rate.Low, rate.High = Wilson(rate.Killed, rate.Of)
 		if slices.Sort(took); len(took) > 0 {
@@ -65,6 +60,16 @@ func (r *Result) Rates() (rates []Rate) {
 		rates = append(rates, rate)
 	}
 	return rates
+}
+
+// Took is how long a search took to find each of the mutants that it found.
+func (r *Result) Took(search string) (took []time.Duration) {
+	for _, m := range r.Mutants() {
+		if t, killed := m.killed(search); killed {
+			took = append(took, t)
+		}
+	}
+	return took
 }
 
 // killed says how long a search took to find the mutant; of any, the quickest.

@@ -1,0 +1,72 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/reports/plots"
+	"github.com/wavetank-sim/wavetank/reports/words"
+	"github.com/wavetank-sim/wavetank/scenarios/power"
+)
+
+var powerTemplate = pageTemplateOf("power.html")
+
+// powerView is what the template sees.
+type powerView struct {
+	frame
+	*power.Result
+	Lead      string
+	Each      string // the time of each search
+	Rates     []powerRate
+	Found     plots.Figure
+	Survivors []powerRow
+	Rows      []powerRow
+}
+
+type powerRate struct {
+	power.Rate
+	Share, Interval, Median string
+}
+
+// powerRow is one mutant.
+type powerRow struct {
+	power.Row
+	By     []string // promises that broke, or how the process ended, by the quickest search
+	First  string   // that search, and its time
+	Missed string   // the searches that did not find it
+}
+
+// PowerPage writes a page of what the searches found of planted mistakes.
+func PowerPage(w io.Writer, r *power.Result) error {
+	v := powerView{frame: newFrame("What the searches find", pageCSS, overviewCSS), Result: r, Each: words.Duration(r.Budget), Found: plots.Found(r)}
+	for _, rate := range r.Rates() {
+		row := powerRate{Rate: rate, Share: fmt.Sprintf("%.0f %%", 100*float64(rate.Killed)/float64(rate.Of)), Interval: fmt.Sprintf("%.0f to %.0f %%", 100*rate.Low, 100*rate.High)}
+		if rate.Killed > 0 {
+			row.Median = words.Duration(rate.Median.Round(10 * time.Millisecond))
+		}
+		v.Rates = append(v.Rates, row)
+	}
+	for _, m := range r.Mutants() {
+		row := powerRow{Row: m}
+		var missed []string
+		var took time.Duration
+		for _, k := range m.Kills {
+			switch {
+			case len(k.By) == 0:
+				missed = append(missed, k.Search)
+			case row.First == "" || k.Took < took:
+				took, row.By, row.First = k.Took, k.By, k.Search+", "+words.Duration(k.Took.Round(10*time.Millisecond))
+			}
+		}
+		row.Missed = strings.Join(missed, ", ")
+		v.Rows = append(v.Rows, row)
+		if row.First == "" {
+			v.Survivors = append(v.Survivors, row)
+		}
+	}
+	found := len(v.Rows) - len(v.Survivors)
+	v.Lead = fmt.Sprintf("%s in the engine, planted one at a time. The searches together find %d.", words.Counted(len(v.Rows), "mistake"), found)
+	return execute(w, powerTemplate, v)
+}

@@ -1,0 +1,38 @@
+package reports
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/power"
+)
+
+func TestThePageOfPowerSaysWhatIsFoundAndWhatIsNot(t *testing.T) {
+	row := func(line int, old string, kills ...power.Kill) power.Row {
+		return power.Row{Mutation: power.Mutation{Operator: power.Negated, File: "engine/fail.go", Line: line, Old: old, New: "!(" + old + ")"}, Compiles: true, Kills: kills}
+	}
+	missed := func(search string) power.Kill { return power.Kill{Search: search, Runs: 900, Took: time.Minute} }
+	res := &power.Result{Build: "devel", Seed: 1, Budget: time.Minute, Rows: []power.Row{
+		row(1, "err == <nil>", power.Kill{Search: "single faults", By: []string{"every-job-settles"}, Runs: 3, Took: 200 * time.Millisecond}, missed("scenarios")),
+		row(2, "a < b", missed("single faults"), missed("scenarios")),
+		{Mutation: power.Mutation{File: "does-not-compile.go"}},
+	}}
+	var page bytes.Buffer
+	require.NoError(t, PowerPage(&page, res))
+	html := page.String()
+	assert.Contains(t, html, "2 mistakes in the engine, planted one at a time. The searches together find 1.")
+	assert.Contains(t, html, "<code>every-job-settles</code>")
+	assert.Contains(t, html, "engine/fail.go:2")
+	assert.Contains(t, html, "!(a &lt; b)")
+	assert.Contains(t, html, "single faults: 1 of 2; scenarios: 0 of 2")
+	assert.NotContains(t, html, "does-not-compile")
+	assert.NotContains(t, html, "<nil>")
+
+	page.Reset()
+	require.NoError(t, PowerPage(&page, &power.Result{}))
+	assert.Contains(t, page.String(), "Nothing was measured.")
+}
