@@ -15,6 +15,7 @@ type record struct {
 	jobs       []*jobRecord // by number, from 1
 	down       map[string]bool
 	relayed    bool            // dispatches go through an outbox, and not to a worker at once
+	synced     bool            // nats-server has each message on the disk before it acknowledges it
 	each       int             // how often each job is to be submitted
 	deliveries int             // of one message to the schedulers, before it is given up
 	poison     []*jobRecord    // messages of the stranger that were stored

@@ -13,6 +13,7 @@ import (
 type loss struct {
 	at         time.Duration
 	do         faults.Effect
+	synced     bool     // each message was on the disk before its ack
 	n          int      // messages that are gone, or keys
 	keys       []string // that hold again what they held before, or nothing
 	back, gone []string // jobs in an earlier state, and those without a record or whose messages are gone
@@ -34,7 +35,7 @@ func (r *record) loses(e *sim.Event) {
 	if !lossBy(e) {
 		return
 	}
-	l := loss{at: e.At, do: faults.Effect(e.Name)}
+	l := loss{at: e.At, do: faults.Effect(e.Name), synced: r.synced}
 	last := ""
 	for i := range e.Changes {
 		if c := &e.Changes[i]; c.Stream != "" || c.Key != last {
@@ -85,6 +86,9 @@ func (l loss) words() string {
 	of, lag, jobs, keys := "key", "written", "", ""
 	if l.do == faults.PowerLoss {
 		of, lag = "message", "published"
+	}
+	if l.do == faults.PowerLoss && l.synced {
+		return "; nothing was lost: each message is on the disk before its ack"
 	}
 	if l.n == 0 {
 		return "; nothing was lost: nobody had " + lag + " within the lag"

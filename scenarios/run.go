@@ -154,7 +154,7 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) (*run, error)
 func (r *run) config() sim.Config {
 	c := sim.Config{
 		Seed: r.plan.Seed, Strategy: r.strategy, StepsMax: r.plan.Schedule.StepsMax, Trace: r.opt.Trace,
-		Tags: scheduler.Tags, MsgTags: scheduler.MessageTags, Intercept: r.injector.Intercept, Observe: r.observe, Stall: r.opt.Stall, OnStall: r.opt.OnStall, Lag: r.lag, RedisLag: r.injector.RedisLag(),
+		Tags: scheduler.Tags, MsgTags: scheduler.MessageTags, Intercept: r.injector.Intercept, Observe: r.observe, Stall: r.opt.Stall, OnStall: r.opt.OnStall, Lag: r.lag, RedisLag: r.injector.RedisLag(), SyncAlways: r.plan.World.SyncAlways,
 	}
 	if r.opt.Sample {
 		c.Every, c.OnEvery = samples.Interval, r.sample

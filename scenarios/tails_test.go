@@ -50,5 +50,10 @@ func TestWhatAPowerLossTakesIsTold(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, res.Telling, "At 1s a power loss took nats-server down; nothing was lost: nobody had published within the lag.")
 	assert.Regexp(t, `a power loss took nats-server down, right after the submit_publish of job-1; the last writes were lost, 1 message, of job-1\.\nAt [0-9.]+s the request of job-1 was lost\.`, told(res))
+	p.World.SyncAlways = true
+	synced, err := Run(context.Background(), p, RunOptions{Source: p.Name})
+	require.NoError(t, err)
+	assert.Contains(t, synced.Telling, "At 1s a power loss took nats-server down; nothing was lost: each message is on the disk before its ack.")
+	assert.NotContains(t, told(synced), "was lost.")
 	assert.Regexp(t, `the result of job-2 was lost\.(.|\n)*the job_ack of job-2 by worker-1 failed: (.|\n)*wrote SUCCEEDED for job-2`, told(res))
 }

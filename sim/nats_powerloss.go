@@ -18,7 +18,7 @@ import (
 // LosePowerNATS stops nats-server and starts it again when away has passed, as [World.RestartNATS] does, but
 // without what its streams on file storage have stored within the last lag. nats-server acknowledges what it has
 // written, and has it on the disk up to sync_interval later (two minutes by default). So those who published the
-// messages were told that they are stored. The event of the step names the messages that are gone.
+// messages were told that they are stored. With [Config.SyncAlways] nothing is lost. The event of the step names the messages that are gone.
 //
 // Streams and consumers themselves stay. nats-server takes back what a consumer's state says of messages that are
 // gone, and gives their sequences anew. It does not take back what a consumer had if all of it is gone (2.15.2,
@@ -26,7 +26,7 @@ import (
 // since, whatever its subject. LosePowerNATS panics if messages were removed from a stream: its files tell too little then.
 func (w *World) LosePowerNATS(lag, away time.Duration, back func()) {
 	s := find[*natsServer](w.servers)
-	if s.down.Load() {
+	if s.down.Load() || w.cfg.SyncAlways {
 		s.restart(away, back, nil)
 		return
 	}

@@ -18,11 +18,15 @@ import (
 // What was stored within the lag is gone, though its publisher has its ack; what comes next has its
 // sequences, and is delivered to a consumer that had got further.
 func TestPowerLossTakesTheStreamsTail(t *testing.T) {
-	for _, lag := range []time.Duration{time.Millisecond, 3500 * time.Millisecond, time.Hour} {
-		t.Run(lag.String(), func(t *testing.T) {
-			kept := max(0, 9-int(lag/time.Second))
+	for _, c := range []struct {
+		lag  time.Duration
+		sync bool // SyncAlways: nothing is lost
+		kept int
+	}{{time.Millisecond, false, 9}, {3500 * time.Millisecond, false, 6}, {time.Hour, false, 0}, {time.Hour, true, 9}} {
+		t.Run(fmt.Sprint(c.lag, c.sync), func(t *testing.T) {
+			lag, kept := c.lag, c.kept
 			var delivered, lost, stored []string
-			_, err := sim.Run(sim.Config{Observe: func(e *sim.Event) {
+			_, err := sim.Run(sim.Config{SyncAlways: c.sync, Observe: func(e *sim.Event) {
 				for _, c := range e.Changes {
 					switch {
 					case c.Gone:

@@ -33,6 +33,10 @@ type Config struct {
 	Every   time.Duration          // how often OnEvery is called; 0 is never
 	OnEvery func(at time.Duration) // looks at the world between two steps, at each multiple of Every; it must change nothing
 
+	// SyncAlways is nats-server's option sync_always: what it has acknowledged is on the disk. [World.LosePowerNATS] takes
+	// nothing then. The server of the world runs without it, as nothing but that would show it, and each sync takes its time.
+	SyncAlways bool
+
 	RedisLag time.Duration // how far [World.FailOverRedis] may go back; 0 is not at all
 
 	StepsMax int           // a run ends after so many steps; 0 is 10 million

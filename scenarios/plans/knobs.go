@@ -82,6 +82,7 @@ var knobs = []Knob{
 	{Name: "topology.heartbeat_every", Draws: "3s 20s 45s"}, // the last is past the workers' TTL
 	{Name: "topology.deduplicate", Draws: "true"},
 	{Name: "world.heartbeat_lag", Draws: "1s 5s 15s 35s fixed:15s lognormal:median=2s:p99=40s"},
+	{Name: "world.sync_always", Draws: "true"},
 	{Name: "world.dying", Draws: "0.5 1"},
 	{Name: "then.heal", Draws: "false"},
 	{Name: "workload.tries", Draws: "1 3"},

@@ -16,6 +16,7 @@ func JudgeConfig(p *plans.Plan) config.Config {
 		panic(err) // a test makes one
 	}
 	c.Outages, c.Deduplicate, c.Ledger, c.FanOut = p.Outages(), p.Topology.Deduplicate, p.Topology.Ledger, p.Topology.FanOut
+	c.SyncAlways = p.World.SyncAlways
 	c.Routing = routingConfig(p.Routing())
 	c.Approvals.Kernel, c.Policy.Kernel = p.Kernel.On(), p.Kernel.On()
 	judgeReplays(p, &c.Replay)

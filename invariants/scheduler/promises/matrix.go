@@ -1,6 +1,8 @@
 package promises
 
 import (
+	"slices"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	. "github.com/wavetank-sim/wavetank/invariants/scheduler/history" //nolint:revive,staticcheck // the table is read by its kinds of strike
@@ -49,8 +51,15 @@ var (
 	peeked     = by("a compensation leaves its stack once it is submitted", withPeek)
 	rolledOn   = by("a rollback that was cut short is taken up again", withPeek, withDurable, withReconciler)
 	scansKept  = by("a scan that is due is in Redis", withDurableScans)
+	synced     = by("nats-server has a message on the disk before it acknowledges it", withSync)
 	together   = by("the entry is written with the state", withAtomicDLQ)
 	before     = by("the entry is written before the state", withDLQThenState)
+)
+
+// nats-server is away after a power loss, too.
+var (
+	syncedRetried = by(synced.Name+", and "+retried.Name, slices.Concat(synced.Settings, retried.Settings)...)
+	syncedSwept   = by(synced.Name+", and "+sweptUp.Name, slices.Concat(synced.Settings, sweptUp.Settings)...)
 )
 
 // Kinds of strike that have the same effect on several invariants.
@@ -88,7 +97,7 @@ var Matrix = map[string]row{
 	"one-dispatch-per-job": {Takes: []mechanism{having(withEpochs), having(withoutResume)}, Except: []exception{
 		{By: StrikesOf(PublishUnanswered, PublishLate, WriteLate, LockFails, SchedulerAway, RedisFailover), But: []mechanism{once}},
 		{By: StrikesOf(WriteRefused, SchedulerCrash), But: []mechanism{once, having(withoutOutbox)}},
-		{By: StrikesOf(NATSPowerLoss), Why: open, Says: "a dispatch that was handed out before it was lost is published again; a sync of each message before its ack would close it"},
+		{By: StrikesOf(NATSPowerLoss), But: []mechanism{synced}},
 	}},
 	"intent-before-dispatch": {Except: []exception{
 		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
@@ -126,12 +135,12 @@ var Matrix = map[string]row{
 	"every-intent-is-published": {Except: []exception{
 		{By: StrikesOf(WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{resumed, retried, relayed}},
 		{By: StrikesOf(PublishRefused, SchedulerAway, NATSAway), But: []mechanism{retried}},
-		{By: StrikesOf(NATSPowerLoss), Why: open, Says: "a dispatch that was acknowledged and lost is not published again before its timeout"},
+		{By: StrikesOf(NATSPowerLoss), But: []mechanism{syncedRetried}},
 		rewound,
 	}},
 	"no-dispatch-after-end": {Except: []exception{
 		{By: StrikesOf(PublishLate, SchedulerAway), But: []mechanism{voided}},
-		{By: StrikesOf(NATSPowerLoss), Why: open, Says: "the void is lost with the power, and nothing stores it again"},
+		{By: StrikesOf(NATSPowerLoss), But: []mechanism{synced}},
 		rewound,
 	}},
 	"epochs-never-decrease": {Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
@@ -193,7 +202,7 @@ var Matrix = map[string]row{
 	"result-of-current-epoch":      {Except: []exception{{By: StrikesOf(PublishUnanswered, PublishLate, ReadFails), But: []mechanism{having(withRefusal)}}}},
 	"cancelled-job-is-told": {Takes: []mechanism{having(withNotice, withIntentFirst), having(withNotice, withEpochs, withVoid)}, Except: []exception{
 		{By: StrikesOf(PublishUnanswered, PublishLate), But: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
-		{By: StrikesOf(NATSPowerLoss), Why: open, Says: "a notice that was acknowledged and lost is not published again"},
+		{By: StrikesOf(NATSPowerLoss), But: []mechanism{synced}},
 		rewound,
 	}},
 	"told-worker-stops":                  {},
@@ -231,7 +240,7 @@ var Matrix = map[string]row{
 		{By: StrikesOf(PublishRefused, WriteRefused, WriteLate, ReadFails, LockFails, SchedulerCrash, SchedulerAway), But: []mechanism{sweptUp, patient}},
 		{By: StrikesOf(SubmissionFails, DeliveryLost, NATSAway), But: []mechanism{sweptUp}},
 		{By: overstays, But: []mechanism{fenced}},
-		{By: StrikesOf(NATSPowerLoss), Why: impossible, Says: "a request that was acknowledged and lost before anybody stored a record of it leaves no trace"},
+		{By: StrikesOf(NATSPowerLoss), But: []mechanism{syncedSwept}},
 		rewound,
 		wrongClock,
 	}},

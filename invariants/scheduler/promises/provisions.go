@@ -22,6 +22,7 @@ var (
 	withRetry          = provided("retry_unpublished", func(c *config.Config) bool { return c.RetryUnpublished })
 	withAddresses      = setting{Name: "topology.fan_out=false", On: func(c *config.Config) bool { return !c.FanOut }}
 	withDeduplication  = setting{Name: "topology.deduplicate", On: func(c *config.Config) bool { return c.Deduplicate }}
+	withSync           = setting{Name: "world.sync_always", On: func(c *config.Config) bool { return c.SyncAlways }}
 	withLedger         = setting{Name: "topology.ledger", On: func(c *config.Config) bool { return c.Ledger }}
 	withCommitCheck    = provided("replay.check_committed", func(c *config.Config) bool { return c.Replay.CheckCommitted })
 	withKeptKey        = provided("replay.keep_key", func(c *config.Config) bool { return c.Replay.KeepKey })
