@@ -138,8 +138,9 @@ func publishRequest(ctx context.Context, js jetstream.JetStream, jobID string, p
 }
 
 // Cancel asks for a job to be cancelled, for a reason in words, which may be empty. It returns once the
-// stream holds the request; a job that is over by the time it is handled stays as it is. After an
-// error, cancel again: a second request changes nothing.
+// stream holds the request; a job that is over by the time it is handled stays as it is. With keep_cancellations, a job
+// without a record finds the request in Redis, whatever becomes of the message. After an error, cancel again: a second
+// request changes nothing.
 func (c *Client) Cancel(ctx context.Context, jobID, reason string) error {
 	packet := job.Cancel{JobID: jobID, Reason: reason}
 	if err := packet.Validate(); err != nil {
@@ -148,6 +149,11 @@ func (c *Client) Cancel(ctx context.Context, jobID, reason string) error {
 	body, err := json.Marshal(packet)
 	if err != nil {
 		return fmt.Errorf("cancel %s: %w", jobID, err)
+	}
+	if c.settings.KeepCancellations {
+		if err := c.store.KeepCancelAhead(phase.With(ctx, jobID, phase.CancelKeep), &packet); err != nil {
+			return fmt.Errorf("cancel %s: %w", jobID, err)
+		}
 	}
 	err = bus.Publish(phase.With(ctx, jobID, phase.CancelPublish), c.js,
 		bus.Message{Subject: bus.SubjectCancel, JobID: jobID, Body: body}, c.settings.PublishTimeout)

@@ -33,6 +33,7 @@ const (
 
 	PublishRead   Phase = "publish_read"   // with epochs: what the stream holds of an epoch that it refused to store again
 	VoidPublish   Phase = "void_publish"   // the message that takes the place of a dispatch that is not to come
+	CancelKeep    Phase = "cancel_keep"    // a client stores a cancellation where the job's record will be
 	CancelPublish Phase = "cancel_publish" // a client publishes to sys.job.cancel
 	CancelWrite   Phase = "cancel_write"   // CANCELLED
 	CancelNotice  Phase = "cancel_notice"  // the worker of a cancelled job is told
@@ -62,7 +63,7 @@ var jobPhases = []Phase{
 	SubmitWrite, SubmitPublish, LockAcquire, LockRenew, StateRead, PendingWrite, ScheduledWrite, Pick,
 	DispatchedWrite, Publish, RollbackWrite, RunningWrite, LockRelease,
 	OutboxRead, OutboxClaim, OutboxRemove, ResultWrite, FailedWrite, DLQWrite,
-	PublishRead, VoidPublish, CancelPublish, CancelWrite, CancelNotice,
+	PublishRead, VoidPublish, CancelKeep, CancelPublish, CancelWrite, CancelNotice,
 	ProcessedRead, InflightWrite, ProcessedWrite,
 	ReconcileLock, ReconcileRead, TimeoutRead, TimeoutWrite, ReplayLock, ReplayRead,
 	SnapshotLock, SnapshotWrite, SnapshotUnlock, SnapshotRead,

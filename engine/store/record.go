@@ -161,6 +161,29 @@ func (s *Store) KeepCancel(ctx context.Context, c *job.Cancel) error {
 	return nil
 }
 
+// KeepCancelAhead stores a cancellation where its job's record will be, unless there is a record: its scheduler is to be told
+// of the cancellation then. The caller holds no lock, hence the WATCH.
+func (s *Store) KeepCancelAhead(ctx context.Context, c *job.Cancel) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	key := JobKey(c.JobID)
+	err := s.Redis.Watch(ctx, func(tx *redis.Tx) error {
+		n, err := tx.Exists(ctx, key).Result()
+		if err != nil || n > 0 {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			p.HSetNX(ctx, key, fieldCancel, c.Reason)
+			return nil
+		})
+		return err
+	}, key)
+	if err != nil && !errors.Is(err, redis.TxFailedErr) { // it has just come to be there
+		return fmt.Errorf("keep the cancellation of %s: %w", key, err)
+	}
+	return nil
+}
+
 // parse fails on a record that cannot be believed: to its reader the job's state is unknown. Where there is no more
 // than a cancellation, it is ErrNotFound, and the record returned has that.
 func parse(jobID string, m map[string]string) (Record, error) {

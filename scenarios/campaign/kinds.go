@@ -101,7 +101,7 @@ func actorIn(phase string) string {
 	switch phase {
 	case "submit_write", "submit_publish":
 		return "submitter"
-	case "cancel_publish":
+	case "cancel_keep", "cancel_publish":
 		return "canceller"
 	case "approve_read", "approve_write", "approve_publish":
 		return "approver"

@@ -84,6 +84,7 @@ func Phases() []faults.Phase {
 		p("result_ack", "it acknowledges the result", send),
 		p("result_nak", "it hands the result back, to be redelivered after a delay", send),
 		p("result_term", "it gives the result up for good", send),
+		p(phase.CancelKeep, "the canceller stores the cancellation where the job's record will be (engine.keep_cancellations)", store),
 		p(phase.CancelPublish, "the canceller publishes to sys.job.cancel (workload.cancel, as all that is about a cancellation)", publish),
 		p("cancel_deliver", "a scheduler receives the cancellation", deliver),
 		p(phase.VoidPublish, "before a DISPATCHED job ends, or is scheduled again, it takes the place of the job's dispatch in the stream (engine.void_intents)", publish),
@@ -227,7 +228,7 @@ func (t Topology) Actors(phase string) []string {
 		return []string{actors.SubmitterName}
 	case strings.HasPrefix(phase, "approve_"):
 		return []string{actors.ApproverName}
-	case phase == "cancel_publish":
+	case phase == "cancel_keep", phase == "cancel_publish":
 		return []string{actors.CancellerName}
 	case phase == string(actors.PhasePoison), phase == string(actors.PhaseUnreadable):
 		return []string{actors.StrangerName}

@@ -213,7 +213,6 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"cancellation-takes-effect": {Takes: []mechanism{having(withKeptCancellations)}, Except: []exception{
-		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, DeliveryLost, SchedulerCrash, SchedulerAway), Why: open, Says: "a request overtakes a cancellation that could not be kept; a request that waits for what the stream holds before it would close it"},
 		{By: StrikesOf(PublishRefused, PublishLate), But: []mechanism{patient}},
 		{By: StrikesOf(AckLost, NATSAway), Why: impossible, Says: "a cancellation comes again only after ack_wait if the answer that puts it off is lost"},
 		rewound,
