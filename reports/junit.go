@@ -173,8 +173,17 @@ func (s *junitSuite) addFound(found []*campaign.Finding, kind string) {
 	}
 }
 
+// causeOf says in a line or two what the finding's plan has, and what its violation hangs on.
+func causeOf(f *campaign.Finding) string {
+	says := "Cause: " + clip(f.Cause) + "\n"
+	if f.Why != "" {
+		says += "Why: " + clip(f.Why) + "\n"
+	}
+	return says
+}
+
 func reasonOf(f *campaign.Finding, kind string) *junitReason {
-	body := fmt.Sprintf("%s\nCause: %s\nPlan: %s\nReplay, in the campaign's folder: %s\n", clipStory(f), clip(f.Cause), f.File, f.Replay)
+	body := fmt.Sprintf("%s\n%sPlan: %s\nReplay, in the campaign's folder: %s\n", clipStory(f), causeOf(f), f.File, f.Replay)
 	if f.Flaky {
 		kind = "not deterministic"
 		body += "The same plan gave another run when it was repeated.\n"

@@ -83,9 +83,7 @@ func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Defin
 }
 
 func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *campaign.Result) {
-	for i := range res.Findings {
-		printFinding(p, in(dir, exhaust.CampaignDir), &res.Findings[i])
-	}
+	printFindings(p, in(dir, exhaust.CampaignDir), res)
 	broken := broke(c)
 	switch {
 	case broken > 0:

@@ -136,9 +136,7 @@ func (m *measured) outOfBounds(say *cli.Printer) (err error) {
 
 // outOfBounds fails if the code under test took a worker process down in runs that were to be measured.
 func outOfBounds(say *cli.Printer, dir string, res *campaign.Result) error {
-	for i := range res.Findings {
-		printFinding(say, dir, &res.Findings[i])
-	}
+	printFindings(say, dir, res)
 	if len(res.Findings) > 0 || res.Unexamined > 0 {
 		return cli.Fail(cli.ExitViolated, "the code under test went out of bounds in %s; they are left out", cli.Plural(res.Contained, "run"))
 	}
