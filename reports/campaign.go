@@ -103,7 +103,7 @@ func campaignPage(w io.Writer, res *campaign.Result, there func(page string) boo
 	v := campaignView{
 		frame:  newFrame(fmt.Sprintf("%s: %s", res.Spec.Name, outcome.Word), pageCSS, overviewCSS),
 		Result: res, Badge: outcome, Says: says, Warnings: campaignWarnings(res), Source: source,
-		Budget: budgetOf(&res.Spec), VirtualTime: words.LongTime(res.Virtual), coverage: coverageOf(res),
+		Budget: budgetOf(&res.Spec), VirtualTime: words.Duration(res.Virtual), coverage: coverageOf(res),
 		VerdictRows: verdictRows(res),
 	}
 	v.FindingsLeft = max(0, len(res.Findings)-findingsMax)
@@ -235,7 +235,7 @@ func budgetOf(spec *campaign.Spec) string {
 		parts = append(parts, words.Counted(spec.Runs, "run"))
 	}
 	if spec.Budget > 0 {
-		parts = append(parts, words.LongTime(spec.Budget))
+		parts = append(parts, words.Duration(spec.Budget))
 	}
 	return strings.Join(parts, " or ")
 }

@@ -93,7 +93,7 @@ func Summary(w io.Writer, res *campaign.Result) error {
 	}
 	source, _ := sourceOf(&res.Spec)
 	fmt.Fprintf(&b, "\n%s, %s, %s of virtual time. Plans: %s; seed %d, digest %s.\n",
-		words.Counted(res.Runs, "run"), words.Counted(res.Steps, "step"), words.LongTime(res.Virtual), markText(source), res.Spec.Seed, markCode(res.Digest))
+		words.Counted(res.Runs, "run"), words.Counted(res.Steps, "step"), words.Duration(res.Virtual), markText(source), res.Spec.Seed, markCode(res.Digest))
 	c := coverageOf(res)
 	for _, m := range []missing{c.NeverJudged, c.NeverReached, c.NeverDrawn, c.NeverFired, c.NeverSet} {
 		b.WriteString(markMissing(m))

@@ -52,7 +52,7 @@ func (s *Stored) Entry(index string) Entry {
 		if s.Run.Expected {
 			b = badge{b.Word + ", as expected", "expected"}
 		}
-		e.Lasted = words.Instant(s.Run.Virtual)
+		e.Lasted = words.Duration(s.Run.Virtual)
 		e.Kind, e.Name, e.Preset, e.Seed = "run", s.Run.Scenario, s.Run.Preset, fmt.Sprint(s.Run.Seed)
 		e.Outcome, e.Tone, e.Reason, e.Replay = b.Word, b.Tone, s.Run.Reason+".", s.Run.Replay
 		if s.Run.Cause != nil {

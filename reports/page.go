@@ -94,7 +94,7 @@ func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view
 	shallow := *res
 	v := view{
 		frame:  newFrame(fmt.Sprintf("%s, seed %d: %s", res.Scenario, res.Seed, res.Verdict), pageCSS),
-		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: words.Instant(res.Virtual), World: words.List(inhabitants(plan)),
+		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: words.Duration(res.Virtual), World: words.List(inhabitants(plan)),
 		Lanes: diagram, Machine: plots.MachineOf(res), Figures: plots.Run(plan, res, plots.Traced{Focus: f.jobs, Naks: c.naks, Rollbacks: c.rollbacks}), CounterRows: counters(res),
 	}
 	v.Why = whyOf(res, shown)

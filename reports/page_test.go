@@ -110,7 +110,7 @@ func TestHeaderTellsVerdictAndReplay(t *testing.T) {
 			assert.Contains(t, header, ">"+c.verdict+"</strong>")
 			assert.Contains(t, header, "<p>"+c.tape.res.Reason+".</p>")
 			assert.Regexp(t, `<pre[^>]*><code>`+regexp.QuoteMeta(c.tape.res.Replay)+`</code></pre>`, header)
-			for _, want := range []string{c.tape.plan.Name, "documented", "9f31c2aa07d4e6b1", words.Count(c.tape.res.Steps), words.Instant(c.tape.res.Virtual)} {
+			for _, want := range []string{c.tape.plan.Name, "documented", "9f31c2aa07d4e6b1", words.Count(c.tape.res.Steps), words.Duration(c.tape.res.Virtual)} {
 				assert.Contains(t, text(header), want)
 			}
 			assert.Contains(t, text(header), "2 schedulers, 3 workers and")
@@ -184,7 +184,7 @@ func TestJobsComeInOrderOfInterest(t *testing.T) {
 	assert.Contains(t, said, "job-3 SUCCEEDED 5 1 1 1.411s 22.262s 24.267s")
 	said = text(sectionOf(t, ackLost(true).page(), "jobs"))
 	assert.Contains(t, said, "job-3 SUCCEEDED 3 2 2", "two dispatches, two executions")
-	assert.Contains(t, said, "4.3s", "the blind window")
+	assert.Contains(t, said, "4.3 s", "the blind window")
 }
 
 func TestHostileStringsStayText(t *testing.T) {

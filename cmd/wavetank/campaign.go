@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
@@ -186,7 +187,7 @@ func progressLine(now campaign.Progress) string {
 		fmt.Sprintf("%s%s runs", cli.Thousands(now.Runs), of),
 		fmt.Sprintf("%.0f a second", float64(now.Runs)/seconds),
 		fmt.Sprintf("%s steps a second", cli.Thousands(int(float64(now.Steps)/seconds))),
-		virtualTime(now.Virtual) + " of virtual time",
+		words.Duration(now.Virtual) + " of virtual time",
 	}
 	if now.Findings > 0 {
 		parts = append(parts, cli.Plural(now.Findings, "finding"))
@@ -209,18 +210,6 @@ func timeLeft(now campaign.Progress) time.Duration {
 		return time.Duration(float64(now.Elapsed) / float64(now.Runs) * float64(now.RunsAll-now.Runs))
 	}
 	return 0
-}
-
-// virtualTime is a long time in the two largest of its units.
-func virtualTime(d time.Duration) string {
-	day := 24 * time.Hour
-	switch {
-	case d >= day:
-		return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
-	case d >= time.Hour:
-		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
-	}
-	return d.Round(time.Second).String()
 }
 
 // in is where a file of the campaign in dir is.

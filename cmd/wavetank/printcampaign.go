@@ -8,6 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
@@ -62,7 +63,7 @@ func printFound(p *cli.Printer, dir string, res *campaign.Result) {
 	situations := slices.DeleteFunc(slices.Clone(res.Invariants), func(c campaign.Coverage) bool { return !situation(c) })
 	printMissing(p, "never exercised", judged, func(c campaign.Coverage) bool { return c.Exercised == 0 })
 	printMissing(p, "never reached", situations, func(c campaign.Coverage) bool { return c.Exercised == 0 })
-	p.Line("%s (%s), %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), verdicts(res), cli.Plural(res.Steps, "step"), virtualTime(res.Virtual), res.Digest)
+	p.Line("%s (%s), %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), verdicts(res), cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), res.Digest)
 }
 
 // ways counts the findings, and what is to blame for them where that is less.
