@@ -173,15 +173,6 @@ func (s *junitSuite) addFound(found []*campaign.Finding, kind string) {
 	}
 }
 
-// causeOf says in a line or two what the finding's plan has, and what its violation hangs on.
-func causeOf(f *campaign.Finding) string {
-	says := "Cause: " + clip(f.Cause) + "\n"
-	if f.Why != "" {
-		says += "Why: " + clip(f.Why) + "\n"
-	}
-	return says
-}
-
 func reasonOf(f *campaign.Finding, kind string) *junitReason {
 	body := fmt.Sprintf("%s\n%sPlan: %s\nReplay, in the campaign's folder: %s\n", clipStory(f), causeOf(f), f.File, f.Replay)
 	if f.Flaky {

@@ -18,6 +18,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -308,4 +309,13 @@ func TestPaletteHasContrast(t *testing.T) {
 			assert.GreaterOrEqual(t, contrast(t, palette[line], palette["card"]), 3.0, "%s: %s", name, line)
 		}
 	}
+}
+
+// A finding's story tells what the path of why shows; below the heading stands its plan then.
+func TestAFindingsPageSaysItsPlanBelowTheHeading(t *testing.T) {
+	tape := ackLost(true)
+	tape.res.Story = strings.Repeat("At 1s job-1 was submitted. ", 30)
+	assert.Contains(t, tape.page(), `<p class="lead">At 1s job-1 was submitted.`)
+	tape.res.Cause = &why.Cause{Invariant: "one-dispatch-per-job"}
+	assert.Regexp(t, `<p class="lead">A plan of 2 schedulers, 3 workers and 4 jobs \(one every 200 ms\).*\.</p>`, tape.page())
 }
