@@ -59,10 +59,14 @@ func namedFolder(cmd *cobra.Command) error {
 }
 
 // folderOf names the folder of a campaign that the user gave no name: what tells it from the plain one
-// of that name is in the hash.
-func folderOf(name string, plain bool, spec campaign.Spec) string {
+// of that name is in the hash: its spec, and what more decides what is run.
+func folderOf(name string, plain bool, spec campaign.Spec, more ...any) string {
 	if !plain {
 		data, _ := json.Marshal(spec) // as Create writes it
+		for _, m := range more {
+			also, _ := json.Marshal(m)
+			data = append(data, also...)
+		}
 		h := fnv.New32a()
 		_, _ = h.Write(data)
 		name += fmt.Sprintf("-%08x", h.Sum32())
