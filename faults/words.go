@@ -12,10 +12,16 @@ func (f Fault) String() string {
 	switch {
 	case f.On != nil:
 		b.WriteString(" on " + f.On.words(f.Times, f.Rate))
+	case f.After != nil && f.Node == Actor && f.After.Node != "":
+		own := *f.After
+		own.Node = ""
+		fmt.Fprintf(&b, " of %s after its %s", f.After.Node, own.words(1, 0))
+	case f.After != nil && f.Node == Actor:
+		b.WriteString(" of the node that did " + f.After.words(1, 0))
 	case f.After != nil:
-		fmt.Fprintf(&b, " of %s after %s", f.who(), f.After.words(1, 0))
+		b.WriteString(" of " + f.Node + " after " + f.After.words(1, 0))
 	default:
-		fmt.Fprintf(&b, " of %s at %s", f.who(), f.At)
+		fmt.Fprintf(&b, " of %s at %s", f.Node, f.At)
 	}
 	for _, key := range KindOf(f.Do).Keys {
 		switch d, name := f.Value(key.Name); {
@@ -35,13 +41,6 @@ func (f Fault) Means() string {
 		return ""
 	}
 	return strings.ReplaceAll(KindOf(f.Do).Says, "when `for` is over", "after "+f.For.String())
-}
-
-func (f Fault) who() string {
-	if f.Node == Actor {
-		return "whoever did it,"
-	}
-	return f.Node
 }
 
 func (m *Match) words(times int, rate float64) string {

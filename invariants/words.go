@@ -43,6 +43,9 @@ func Ordinal(n int) string {
 	return fmt.Sprintf("%dth", n)
 }
 
+// Instant says when something happens, or in a sentence how long it takes, to the millisecond.
+func Instant(at time.Duration) string { return at.Round(time.Millisecond).String() }
+
 // StepNo is the number of a step on which a violation depends.
 type StepNo int
 

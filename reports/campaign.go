@@ -50,6 +50,9 @@ type findingRow struct {
 	Number    int
 	Contained bool
 	Smallest  string // its size in words
+	GroupRuns int    // that show one of its group
+	Others    []findingRow
+	Same      int // others, those included that are not shown
 	FoundIn   string
 	Page      string // relative; empty if there is none
 	PlanLeft  int    // bytes that are not shown
@@ -100,13 +103,22 @@ func campaignPage(w io.Writer, res *campaign.Result, there func(page string) boo
 	v := campaignView{
 		frame:  newFrame(fmt.Sprintf("%s: %s", res.Spec.Name, outcome.Word), pageCSS, overviewCSS),
 		Result: res, Badge: outcome, Says: says, Warnings: campaignWarnings(res), Source: source,
-		Budget: budgetOf(&res.Spec), VirtualTime: words.LongTime(res.Virtual), coverage: coverageOf(res),
+		Budget: budgetOf(&res.Spec), VirtualTime: words.Duration(res.Virtual), coverage: coverageOf(res),
 		VerdictRows: verdictRows(res),
 	}
-	findings, left := words.Capped(res.Findings, findingsMax)
-	v.FindingsLeft = left
-	for i := range findings {
-		v.Shown = append(v.Shown, findingRowOf(&findings[i], i+1, res.Runs, there))
+	v.FindingsLeft = max(0, len(res.Findings)-findingsMax)
+	shown := 0
+	for _, g := range res.Groups() {
+		if shown >= findingsMax {
+			break
+		}
+		var rows []findingRow
+		for _, f := range g[:min(len(g), findingsMax-shown)] {
+			shown++
+			rows = append(rows, findingRowOf(f, shown, res.Runs, there))
+		}
+		rows[0].Others, rows[0].Same, rows[0].GroupRuns = rows[1:], len(g)-1, g.Runs()
+		v.Shown = append(v.Shown, rows[0])
 	}
 	v.ReasonRows, v.ReasonsLeft = reasonRows(res.Reasons)
 	return execute(w, campaignTemplate, v)
@@ -129,7 +141,11 @@ func campaignVerdict(res *campaign.Result) (badge, string) {
 		if len(res.Findings) == 0 {
 			return badge{"not examined yet", "bad"}, says + "."
 		}
-		return badge{words.Counted(len(res.Findings), "finding"), "bad"}, says + "."
+		found := words.Counted(len(res.Findings), "finding")
+		if groups := len(res.Groups()); groups < len(res.Findings) {
+			found += ", " + words.Counted(groups, "cause")
+		}
+		return badge{found, "bad"}, says + "."
 	case res.Runs == 0:
 		return badge{"nothing was run", "warn"}, "The campaign ended before its first run was over."
 	}
@@ -219,7 +235,7 @@ func budgetOf(spec *campaign.Spec) string {
 		parts = append(parts, words.Counted(spec.Runs, "run"))
 	}
 	if spec.Budget > 0 {
-		parts = append(parts, words.LongTime(spec.Budget))
+		parts = append(parts, words.Duration(spec.Budget))
 	}
 	return strings.Join(parts, " or ")
 }
@@ -233,7 +249,7 @@ func findingRowOf(f *campaign.Finding, number, runs int, there func(string) bool
 	if page := FindingPage(f); !r.Contained && there(page) {
 		r.Page = page
 	}
-	r.Story, r.Cause, r.Replay = clipStory(f), clip(f.Cause), clip(f.Replay)
+	r.Story, r.Cause, r.Why, r.Replay = clipStory(f), clip(f.Cause), clip(f.Why), clip(f.Replay)
 	r.Plan, r.PlanLeft = beginning(f.Plan, planBytesMax)
 	r.Detail, r.StackLeft = beginning(f.Detail, stackMax)
 	return r

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,6 +63,34 @@ func TestFindingsAreToldWithWhatReplaysThem(t *testing.T) {
 	assert.Contains(t, text(second), "goroutine 71 [running]")
 	assert.NotContains(t, second, ".html", "a run that did not end has no page")
 	assert.Contains(t, text(third), "documented-transitions-only not deterministic")
+}
+
+// Findings with one cause are one card, with a count; the others are folded below the one with the smallest plan.
+func TestFindingsOfOneCauseAreOneCard(t *testing.T) {
+	res := badNight()
+	first := &res.Findings[0]
+	first.Why, first.Blamed = "It takes fail-after on publish of job 1. Without it, one-dispatch-per-job holds.", []string{"fail-after publish"}
+	for i := range 18 {
+		more := *first
+		more.Faults, more.Runs, more.Cause, more.File = 2, 1, "fail-after publish and crash of a worker", fmt.Sprintf("findings/one-dispatch-per-job-%08x.yaml", i)
+		res.Findings = append(res.Findings, more)
+	}
+	page := campaignHTML(t, res)
+	section := sectionOf(t, page, "findings")
+	assert.Contains(t, text(page), "21 findings, 3 causes")
+	card, _, _ := strings.Cut(section, `<code>no-panic</code>`)
+	head, folded, ok := strings.Cut(card, `<details class="same">`)
+	require.True(t, ok)
+	assert.Contains(t, text(head), "one-dispatch-per-job 18 more findings of this cause It takes fail-after on publish of job 1.")
+	assert.Contains(t, text(head), "cause fail-after on publish, engine.dispatch_order=publish-first smallest plan 1 job, 1 fault")
+	assert.Contains(t, text(folded), "18 more findings of this cause; 427 runs with the one above")
+	assert.Equal(t, 18, strings.Count(folded, "<h4>fail-after publish and crash of a worker</h4>"))
+
+	stored := &Stored{Dir: "runs/fuzz-1", Campaign: res}
+	assert.Contains(t, stored.Entry("runs").Reason, "publish-first (18 more findings of this cause); no-panic: crash of a worker; ")
+	var b strings.Builder
+	require.NoError(t, JUnit(&b, res))
+	assert.Equal(t, 19, strings.Count(b.String(), "&#xA;Why: It takes fail-after on publish of job 1.")+strings.Count(b.String(), "\nWhy: It takes fail-after on publish of job 1."), "a testcase for each")
 }
 
 func TestCoverageNamesWhatWasNeverMet(t *testing.T) {

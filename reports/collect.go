@@ -220,6 +220,15 @@ func clipStory(f *campaign.Finding) string {
 	return f.Story[:strings.LastIndex(f.Story[:room+1], ". ")+1] + clip(f.Story[begin:])
 }
 
+// causeOf says in a line or two what the finding's plan has, and what its violation hangs on.
+func causeOf(f *campaign.Finding) string {
+	says := "Cause: " + clip(f.Cause) + "\n"
+	if f.Why != "" {
+		says += "Why: " + clip(f.Why) + "\n"
+	}
+	return says
+}
+
 func clip(s string) string {
 	if len(s) <= textMax {
 		return s

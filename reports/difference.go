@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -90,7 +89,7 @@ func DifferencePage(w io.Writer, d *diff.Difference, dir string) error {
 }
 
 func sideViewOf(letter string, s *diff.Side, dir string) sideView {
-	v := sideView{Side: s, Letter: letter, Badge: verdictBadge(s.Verdict), VirtualTime: words.Instant(s.Virtual)}
+	v := sideView{Side: s, Letter: letter, Badge: verdictBadge(s.Verdict), VirtualTime: words.Duration(s.Virtual)}
 	if page, err := os.ReadFile(filepath.Join(s.Dir, PageFile)); err == nil {
 		v.Href, v.report = LinkTo(realPath(dir), realPath(s.Dir)), page
 	}
@@ -129,7 +128,7 @@ func pointViewOf(at *diff.Point, of sideView) pointView {
 	if at == nil {
 		return pointView{Says: diff.Over}
 	}
-	return pointView{Clock: at.At.Round(time.Microsecond).String(), Says: clip(at.Says), Step: at.Step, Href: of.row(at.Step)}
+	return pointView{Clock: words.Exactly(at.At), Says: clip(at.Says), Step: at.Step, Href: of.row(at.Step)}
 }
 
 func toldViewOf(t *diff.Told, a, b sideView) toldView {

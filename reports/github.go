@@ -22,15 +22,19 @@ const (
 func Annotations(w io.Writer, res *campaign.Result) error {
 	var b strings.Builder
 	name := "wavetank " + res.Spec.Name
-	shown := res.Findings
+	shown, left := res.Groups(), len(res.Findings)
 	if len(shown) > annotationsMax {
 		shown = shown[:annotationsMax-1]
 	}
-	for i := range shown {
-		f := &shown[i]
-		b.WriteString(command("error", f.Invariant+" ("+name+")", clipStory(f)+"\nCause: "+clip(f.Cause)+"\nReplay, in the campaign's folder: "+f.Replay))
+	for _, g := range shown {
+		f, same := g[0], ""
+		if n := len(g) - 1; n > 0 {
+			same = "\n" + words.Counted(n, "more finding") + " of this cause"
+		}
+		left -= len(g)
+		b.WriteString(command("error", f.Invariant+" ("+name+")", clipStory(f)+"\n"+causeOf(f)+"Replay, in the campaign's folder: "+f.Replay+same))
 	}
-	if left := len(res.Findings) - len(shown); left > 0 {
+	if left > 0 {
 		b.WriteString(command("error", name, words.Counted(left, "more finding")+"; the job's summary and the report have them."))
 	}
 	_, says := campaignVerdict(res)
@@ -89,7 +93,7 @@ func Summary(w io.Writer, res *campaign.Result) error {
 	}
 	source, _ := sourceOf(&res.Spec)
 	fmt.Fprintf(&b, "\n%s, %s, %s of virtual time. Plans: %s; seed %d, digest %s.\n",
-		words.Counted(res.Runs, "run"), words.Counted(res.Steps, "step"), words.LongTime(res.Virtual), markText(source), res.Spec.Seed, markCode(res.Digest))
+		words.Counted(res.Runs, "run"), words.Counted(res.Steps, "step"), words.Duration(res.Virtual), markText(source), res.Spec.Seed, markCode(res.Digest))
 	c := coverageOf(res)
 	for _, m := range []missing{c.NeverJudged, c.NeverReached, c.NeverDrawn, c.NeverFired, c.NeverSet} {
 		b.WriteString(markMissing(m))

@@ -52,7 +52,7 @@ func (s *Stored) Entry(index string) Entry {
 		if s.Run.Expected {
 			b = badge{b.Word + ", as expected", "expected"}
 		}
-		e.Lasted = words.Instant(s.Run.Virtual)
+		e.Lasted = words.Duration(s.Run.Virtual)
 		e.Kind, e.Name, e.Preset, e.Seed = "run", s.Run.Scenario, s.Run.Preset, fmt.Sprint(s.Run.Seed)
 		e.Outcome, e.Tone, e.Reason, e.Replay = b.Word, b.Tone, s.Run.Reason+".", s.Run.Replay
 		if s.Run.Cause != nil {
@@ -68,8 +68,9 @@ func (s *Stored) Entry(index string) Entry {
 			e.Preset = words.List(c.Spec.Drawn.Presets)
 		}
 		if len(c.Findings) > 0 {
-			e.Reason = found(c.Findings)
-			e.Replay = FindingReplay(s.Dir, &c.Findings[0])
+			groups := c.Groups()
+			e.Reason = found(groups)
+			e.Replay = FindingReplay(s.Dir, groups[0][0])
 		}
 	case s.Certificate != nil:
 		c := s.Certificate
@@ -99,12 +100,16 @@ func (s *Stored) Entry(index string) Entry {
 }
 
 // found names what a campaign found, the first ones.
-func found(findings []campaign.Finding) string {
+func found(groups []campaign.Group) string {
 	var list []string
-	for _, f := range findings[:min(len(findings), foundMax)] {
-		list = append(list, f.Invariant+": "+f.Cause)
+	for _, g := range groups[:min(len(groups), foundMax)] {
+		says := g[0].Invariant + ": " + g[0].Cause
+		if n := len(g) - 1; n > 0 {
+			says += " (" + words.Counted(n, "more finding") + " of this cause)"
+		}
+		list = append(list, says)
 	}
-	if left := len(findings) - foundMax; left > 0 {
+	if left := len(groups) - foundMax; left > 0 {
 		list = append(list, words.Count(left)+" more")
 	}
 	return strings.Join(list, "; ") + "."

@@ -174,7 +174,7 @@ func (s *junitSuite) addFound(found []*campaign.Finding, kind string) {
 }
 
 func reasonOf(f *campaign.Finding, kind string) *junitReason {
-	body := fmt.Sprintf("%s\nCause: %s\nPlan: %s\nReplay, in the campaign's folder: %s\n", clipStory(f), clip(f.Cause), f.File, f.Replay)
+	body := fmt.Sprintf("%s\n%sPlan: %s\nReplay, in the campaign's folder: %s\n", clipStory(f), causeOf(f), f.File, f.Replay)
 	if f.Flaky {
 		kind = "not deterministic"
 		body += "The same plan gave another run when it was repeated.\n"

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/reports/axis"
 	"github.com/wavetank-sim/wavetank/reports/plots"
@@ -24,6 +25,7 @@ type view struct {
 	frame
 	*scenarios.Result
 	Badge          badge
+	Lead           string
 	VirtualTime    string
 	World          string
 	Jump           string // the first violation's anchor; empty if there is none
@@ -89,15 +91,42 @@ func Page(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2
 	return execute(w, pageTemplate, v)
 }
 
+// leadMax is how many bytes of a story stand below the heading, where there are the sentences of why, too.
+const leadMax = 400
+
+// planned says in a sentence what is in the plan.
+func planned(plan *plans.Plan) string {
+	says := words.List(inhabitants(plan))
+	var with []string
+	for _, f := range plan.Faults {
+		with = append(with, f.String())
+	}
+	for _, change := range plan.Changes() {
+		if strings.HasPrefix(change, "engine.") || strings.HasPrefix(change, "world.") {
+			with = append(with, change)
+		}
+	}
+	if with, left := words.Capped(with, 4); len(with) > 0 {
+		if left > 0 {
+			with = append(with, words.Count(left)+" more")
+		}
+		says += "; " + strings.Join(with, "; ")
+	}
+	return clip("A plan of " + says + ".")
+}
+
 func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view {
 	diagram, shown := lanes(c, res)
 	shallow := *res
 	v := view{
 		frame:  newFrame(fmt.Sprintf("%s, seed %d: %s", res.Scenario, res.Seed, res.Verdict), pageCSS),
-		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: words.Instant(res.Virtual), World: words.List(inhabitants(plan)),
+		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: words.Duration(res.Virtual), World: words.List(inhabitants(plan)),
 		Lanes: diagram, Machine: plots.MachineOf(res), Figures: plots.Run(plan, res, plots.Traced{Focus: f.jobs, Naks: c.naks, Rollbacks: c.rollbacks}), CounterRows: counters(res),
 	}
 	v.Why = whyOf(res, shown)
+	if v.Lead = res.Story; v.Why != nil && len(res.Story) > leadMax { // it is of a finding, and tells what the path below shows
+		v.Lead = planned(plan)
+	}
 	v.Telling, v.TellingLeft = words.Capped(res.Telling, tellingMax)
 	for i, sentence := range v.Telling {
 		row := toldRow{Text: sentence}

@@ -18,6 +18,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -110,7 +111,7 @@ func TestHeaderTellsVerdictAndReplay(t *testing.T) {
 			assert.Contains(t, header, ">"+c.verdict+"</strong>")
 			assert.Contains(t, header, "<p>"+c.tape.res.Reason+".</p>")
 			assert.Regexp(t, `<pre[^>]*><code>`+regexp.QuoteMeta(c.tape.res.Replay)+`</code></pre>`, header)
-			for _, want := range []string{c.tape.plan.Name, "documented", "9f31c2aa07d4e6b1", words.Count(c.tape.res.Steps), words.Instant(c.tape.res.Virtual)} {
+			for _, want := range []string{c.tape.plan.Name, "documented", "9f31c2aa07d4e6b1", words.Count(c.tape.res.Steps), words.Duration(c.tape.res.Virtual)} {
 				assert.Contains(t, text(header), want)
 			}
 			assert.Contains(t, text(header), "2 schedulers, 3 workers and")
@@ -184,7 +185,7 @@ func TestJobsComeInOrderOfInterest(t *testing.T) {
 	assert.Contains(t, said, "job-3 SUCCEEDED 5 1 1 1.411s 22.262s 24.267s")
 	said = text(sectionOf(t, ackLost(true).page(), "jobs"))
 	assert.Contains(t, said, "job-3 SUCCEEDED 3 2 2", "two dispatches, two executions")
-	assert.Contains(t, said, "4.3s", "the blind window")
+	assert.Contains(t, said, "4.3 s", "the blind window")
 }
 
 func TestHostileStringsStayText(t *testing.T) {
@@ -308,4 +309,13 @@ func TestPaletteHasContrast(t *testing.T) {
 			assert.GreaterOrEqual(t, contrast(t, palette[line], palette["card"]), 3.0, "%s: %s", name, line)
 		}
 	}
+}
+
+// A finding's story tells what the path of why shows; below the heading stands its plan then.
+func TestAFindingsPageSaysItsPlanBelowTheHeading(t *testing.T) {
+	tape := ackLost(true)
+	tape.res.Story = strings.Repeat("At 1s job-1 was submitted. ", 30)
+	assert.Contains(t, tape.page(), `<p class="lead">At 1s job-1 was submitted.`)
+	tape.res.Cause = &why.Cause{Invariant: "one-dispatch-per-job"}
+	assert.Regexp(t, `<p class="lead">A plan of 2 schedulers, 3 workers and 4 jobs \(one every 200 ms\).*\.</p>`, tape.page())
 }

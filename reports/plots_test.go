@@ -71,7 +71,7 @@ func TestBlindWindowsAreShaded(t *testing.T) {
 		mark string
 		text string
 	}{
-		"over":  {ackLost(true), "blind window of job-3", "job-3 ends at 3, blind window 4.3s"},
+		"over":  {ackLost(true), "blind window of job-3", "job-3 ends at 3, blind window 4.3 s"},
 		"open":  {staleWorker(), "blind window of job-2", "job-2 ends at 1, blind window open since 5.012s"},
 		"never": {publishFailure(), "", ""},
 	} {

@@ -38,6 +38,7 @@ type sweepView struct {
 	AnswerRows  []answerRow
 	RowsLeft    int
 	Own         []ownNumber
+	Given       string // the words of the command, as JSON
 	Much        string // the head of what the rows say
 	Seeded      string
 	AxisRows    []axisRow
@@ -111,6 +112,9 @@ func sweepViewOf(res *sweep.Result) sweepView {
 		v.Much += ", in " + words.LowerFirst(res.Metrics[0].Title)
 	}
 	v.addAnswer(res)
+	if v.Given = jsonOf(res.Command); len(res.Command) == 0 {
+		v.Given = jsonOf([]string{res.Name})
+	}
 	if v.Own = ownNumbers(res); len(v.Own) > 0 {
 		v.run(pageJS + sweepJS)
 	}

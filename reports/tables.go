@@ -160,7 +160,7 @@ func faultRows(res *scenarios.Result, shown map[int]bool) (rows []faultRow, left
 	for _, f := range fired {
 		r := faultRow{FiredFault: f, Ref: ref(f.Step, f.At, shown)}
 		if f.Until > f.At {
-			r.Last = words.Instant(f.Until - f.At)
+			r.Last = words.Duration(f.Until - f.At)
 		} else if plots.Lasts(f) {
 			r.Last = "to the end"
 		}

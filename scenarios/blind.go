@@ -26,6 +26,9 @@ func (r *record) controlled(e *sim.Event) {
 		r.down[e.Target] = true
 	case "restart":
 		delete(r.down, e.Target)
+	case "reconnect":
+		r.reconnects = append(r.reconnects, moment{at: e.At, step: e.Step, node: e.Target})
+		return
 	default:
 		return
 	}

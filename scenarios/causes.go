@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -155,7 +156,7 @@ type idleTick struct {
 // ticked follows the locks of the rescues.
 func (r *record) ticked(f *history.Fact) {
 	if rescues[f.Phase] != "" { // each time that it is taken, or renewed, is a tick
-		r.locks[f.Change.Key] = lock{f.Node, f.At, f.Change.Expires}
+		r.locks[f.Change.Key] = lock{holder: f.Node, taken: f.At, until: f.Change.Expires}
 	}
 }
 
@@ -180,6 +181,29 @@ func (r *run) breakerMoments() (moments []moment) {
 		}
 		shown[of] = c.State
 		moments = append(moments, moment{at: c.At, node: c.Node, says: circuit, a: c.Circuit, b: c.State + by})
+	}
+	return moments
+}
+
+// reconnections tell who had lost nats-server, and when they had it again.
+func (r *run) reconnections() (moments []moment) {
+	for list := r.record.reconnects; len(list) > 0; {
+		var names []string
+		n := 0
+		for ; n < len(list) && !slices.Contains(names, list[n].node); n++ { // a second time is after another restart
+			names = append(names, list[n].node)
+		}
+		first, last := list[0], list[n-1]
+		list = list[n:]
+		slices.Sort(names)
+		for i := range names {
+			names[i] = who(names[i])
+		}
+		since := ""
+		if first.at < last.at {
+			since = ", the first at " + at(first.at)
+		}
+		moments = append(moments, moment{at: last.at, step: last.step, says: reconnected, a: some(slices.Compact(names)), b: since})
 	}
 	return moments
 }

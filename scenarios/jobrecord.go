@@ -21,6 +21,7 @@ type record struct {
 	poison     []*jobRecord    // messages of the stranger that were stored
 	locks      map[string]lock // by key
 	idleTicks  []idleTick
+	reconnects []moment          // of clients to nats-server
 	stacks     map[string]string // by saga and index, of which job the compensation there is
 	runs       []*RunResult      // workflow runs that were stored
 	losses     []loss            // by server faults, in their order

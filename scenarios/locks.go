@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -12,6 +13,7 @@ import (
 type lock struct {
 	holder       string // who took it last; "" once it is released
 	taken, until time.Duration
+	ttl          time.Duration // that it was taken for
 }
 
 // locked follows who has which lock. That a lock ran out is told when somebody else takes it.
@@ -32,7 +34,7 @@ func (r *record) locked(f *history.Fact) {
 		if !slices.ContainsFunc(*to, func(m moment) bool { return m.says == rollsBack && m.step == f.Step }) { // which says so
 			*to = append(*to, moment{at: f.At, step: f.Step, node: f.Node, says: took, a: name, quiet: !overdue})
 		}
-		l = lock{f.Node, f.At, c.Expires}
+		l = lock{f.Node, f.At, c.Expires, c.Expires - f.At}
 	}
 	r.locks[c.Key] = l
 }
@@ -41,7 +43,7 @@ func (r *record) locked(f *history.Fact) {
 func (r *record) foundTaken(e *sim.Event) {
 	if l := r.locks[e.Target]; len(e.Changes) == 0 && l.holder != "" && history.AnswerOf(e) == history.Done {
 		what, of := history.KeyOf(e.Target)
-		tell(r.ofLock(what, of), e, busy, lockName(what, of), holderTo(e.Node, l.holder)+", since "+at(l.taken), 0)
+		tell(r.ofLock(what, of), e, busy, lockName(what, of), holderTo(e.Node, l.holder)+", since "+at(l.taken)+" (it lasts for "+strictyaml.DurationText(l.ttl.Round(time.Second))+")", 0)
 	}
 }
 

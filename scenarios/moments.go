@@ -94,6 +94,7 @@ const (
 	effectRefused     saying = "{node} finished its execution of {job}; " + history.EffectHad + ", and is refused"
 	metStale          saying = "{a} of {node} for {job} met a stale worker"
 	onRecord          saying = "the audit trail recorded {a}{b}"
+	reconnected       saying = "{a} connected to NATS again{b}"
 	runStarted        saying = "{node} started {job}"
 	runEnded          saying = "{job} {a}{b}"
 )
@@ -101,8 +102,8 @@ const (
 // kept are the sayings that a long story keeps.
 var kept = []saying{submitted, derivedSubmitted, rolledBack, lateWrote, dispatched, dispatchedAgain, resumed, dropped, circuit, rollsBack, otherPolicy}
 
-// wrong are the sayings of an operation that failed, or was late.
-var wrong = []saying{failed, gaveUp, lateWrote, lateApplied, lateRefused, fenced}
+// wrong are the sayings of an operation that failed, or was late, and of a circuit that opens for it.
+var wrong = []saying{failed, gaveUp, lateWrote, lateApplied, lateRefused, fenced, circuit}
 
 // words is the moment's sentence, without its time.
 func (m *moment) words(job string) string {

@@ -276,7 +276,7 @@ func (r *run) happened(res *Result, needed dependence, about []*jobRecord, run *
 	if run != nil {
 		lines = append(lines, linesOf(run.moments, &JobResult{ID: run.ID}, needed)...)
 	}
-	return slices.Concat(lines, linesOf(r.record.derived.trail, &JobResult{}, needed), linesOf(r.breakerMoments(), &JobResult{}, needed))
+	return slices.Concat(lines, linesOf(r.record.derived.trail, &JobResult{}, needed), linesOf(r.breakerMoments(), &JobResult{}, needed), linesOf(r.reconnections(), &JobResult{}, needed))
 }
 
 // linesOf picks what is worth telling of a job. What happened again and again in the same way is counted.

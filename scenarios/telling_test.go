@@ -102,3 +102,12 @@ func names(sentence string, f FiredFault) bool {
 	return several && strings.Contains(sentence, f.Phase) ||
 		strings.HasPrefix(sentence, "At "+at(f.At)+" ") && strings.Contains(sentence, f.Phase) && strings.Contains(sentence, f.Job)
 }
+
+// A restart of nats-server takes its clients' connections with it; the story says who had theirs again, and when.
+func TestTheStoryTellsWhoConnectedAgain(t *testing.T) {
+	p, err := plans.Load("nats-restart")
+	require.NoError(t, err)
+	res, err := Run(t.Context(), p, RunOptions{})
+	require.NoError(t, err)
+	assert.Contains(t, res.Telling, "At 6.224s scheduler-1, scheduler-2, a client, worker-1, worker-2 and worker-3 connected to NATS again, the first at 6.131s.")
+}

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // at renders an instant or a span to the millisecond.
-func at(d time.Duration) string { return d.Round(time.Millisecond).String() }
+func at(d time.Duration) string { return invariants.Instant(d) }
 
 func count(n int, noun string) string {
 	if n == 1 {

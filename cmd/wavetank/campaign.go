@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
@@ -58,10 +59,14 @@ func namedFolder(cmd *cobra.Command) error {
 }
 
 // folderOf names the folder of a campaign that the user gave no name: what tells it from the plain one
-// of that name is in the hash.
-func folderOf(name string, plain bool, spec campaign.Spec) string {
+// of that name is in the hash: its spec, and what more decides what is run.
+func folderOf(name string, plain bool, spec campaign.Spec, more ...any) string {
 	if !plain {
 		data, _ := json.Marshal(spec) // as Create writes it
+		for _, m := range more {
+			also, _ := json.Marshal(m)
+			data = append(data, also...)
+		}
 		h := fnv.New32a()
 		_, _ = h.Write(data)
 		name += fmt.Sprintf("-%08x", h.Sum32())
@@ -186,7 +191,7 @@ func progressLine(now campaign.Progress) string {
 		fmt.Sprintf("%s%s runs", cli.Thousands(now.Runs), of),
 		fmt.Sprintf("%.0f a second", float64(now.Runs)/seconds),
 		fmt.Sprintf("%s steps a second", cli.Thousands(int(float64(now.Steps)/seconds))),
-		virtualTime(now.Virtual) + " of virtual time",
+		words.Duration(now.Virtual) + " of virtual time",
 	}
 	if now.Findings > 0 {
 		parts = append(parts, cli.Plural(now.Findings, "finding"))
@@ -209,18 +214,6 @@ func timeLeft(now campaign.Progress) time.Duration {
 		return time.Duration(float64(now.Elapsed) / float64(now.Runs) * float64(now.RunsAll-now.Runs))
 	}
 	return 0
-}
-
-// virtualTime is a long time in the two largest of its units.
-func virtualTime(d time.Duration) string {
-	day := 24 * time.Hour
-	switch {
-	case d >= day:
-		return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
-	case d >= time.Hour:
-		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
-	}
-	return d.Round(time.Second).String()
 }
 
 // in is where a file of the campaign in dir is.

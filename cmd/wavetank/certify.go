@@ -8,6 +8,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -83,9 +84,7 @@ func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Defin
 }
 
 func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *campaign.Result) {
-	for i := range res.Findings {
-		printFinding(p, in(dir, exhaust.CampaignDir), &res.Findings[i])
-	}
+	printFindings(p, in(dir, exhaust.CampaignDir), res)
 	broken := broke(c)
 	switch {
 	case broken > 0:
@@ -109,7 +108,7 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 			p.Line("  %s: %s", o, cli.Plural(n, c.Noun()))
 		}
 	}
-	p.Line("%s, %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), cli.Plural(res.Steps, "step"), virtualTime(res.Virtual), c.Digest)
+	p.Line("%s, %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), c.Digest)
 	p.Line("Certificate: %s", in(dir, exhaust.CertificateFile))
 	p.Line("Fault map:   %s", filepath.Join(dir, reports.PageFile))
 }

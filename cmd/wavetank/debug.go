@@ -11,6 +11,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -71,7 +72,7 @@ func delveInit(e sim.Event) string {
 	}
 	what := strings.Join(slices.DeleteFunc([]string{string(e.Kind), e.Name, e.Target, e.Phase, e.Job, e.Node}, func(s string) bool { return s == "" }), ", ")
 	return fmt.Sprintf("# Step %d, %s: %s.\n# %s\nbreak wanted %s%s\ncondition wanted %s\ncontinue\nstack 20\n",
-		e.Step, instant(e.At), what, where, simPackage, at, fmt.Sprintf(when, number))
+		e.Step, words.Instant(e.At), what, where, simPackage, at, fmt.Sprintf(when, number))
 }
 
 // stepOf reads one step of a trace.

@@ -185,9 +185,7 @@ func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.P
 			if err != nil {
 				return err
 			}
-			for n := range res.Findings {
-				printFinding(say, in(t.dir, exhaust.CampaignDir), &res.Findings[n])
-			}
+			printFindings(say, in(t.dir, exhaust.CampaignDir), res)
 			t.done = c
 		}
 		printCertified(say, t, t.done)

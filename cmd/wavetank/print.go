@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
@@ -40,7 +40,7 @@ func printResult(p *cli.Printer, res *scenarios.Result, page string) {
 		p.Line("  %s", sentence)
 	}
 	cli.Section(p, "Faults that fired", res.Fired, func(f scenarios.FiredFault) string {
-		return fmt.Sprintf("%s: step %d, %s, %s", f.Fault, f.Step, instant(f.At), f.Node)
+		return fmt.Sprintf("%s: step %d, %s, %s", f.Fault, f.Step, words.Instant(f.At), f.Node)
 	})
 	cli.Section(p, "Faults that did not fire as they should", res.Unfired, func(s string) string { return s })
 	cli.Section(p, "Of no effect", res.Idle, func(s string) string { return s })
@@ -53,15 +53,15 @@ func printResult(p *cli.Printer, res *scenarios.Result, page string) {
 		}
 	}
 	violation := func(v scenarios.Violation) string {
-		return fmt.Sprintf("%s: step %d, %s: %s", v.Invariant, v.Step, instant(v.At), v.Message)
+		return fmt.Sprintf("%s: step %d, %s: %s", v.Invariant, v.Step, words.Instant(v.At), v.Message)
 	}
 	cli.Section(p, "Violated", judged, violation)
 	cli.Section(p, "Broken outside its promise", beyond, violation)
 	cli.Section(p, "Not settled", res.Unsettled, func(u scenarios.Unsettled) string {
-		return fmt.Sprintf("%s is %s since %s: %s", u.Job, cmp.Or(u.State, "without a record"), instant(u.Since), u.Reason)
+		return fmt.Sprintf("%s is %s since %s: %s", u.Job, cmp.Or(u.State, "without a record"), words.Instant(u.Since), u.Reason)
 	})
 	cli.Section(p, "Still to come", res.Open, func(s string) string { return s })
-	p.Line("\n%d steps, %s of virtual time, digest %s", res.Steps, res.Virtual.Round(time.Millisecond), res.Digest)
+	p.Line("\n%d steps, %s of virtual time, digest %s", res.Steps, words.Duration(res.Virtual), res.Digest)
 	if s := res.PCT; s != nil {
 		p.Line("pct: %s in %s, %s; bound 1/(n k^(d-1)) = 1/(%d x %d^%d) = %.2g for a bug of depth d = %d", cli.Plural(s.ChangePoints, "change point"),
 			cli.Plural(s.Steps, "step"), cli.Plural(s.Actors, "actor"), s.Actors, s.Steps, s.ChangePoints, s.Bound, s.ChangePoints+1)
@@ -79,4 +79,3 @@ func printVerdict(p *cli.Printer, res *scenarios.Result) {
 }
 
 // instant is a virtual time since the start, to the millisecond.
-func instant(d time.Duration) string { return d.Round(time.Millisecond).String() }

@@ -8,6 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
@@ -38,9 +39,7 @@ func printCampaign(p *cli.Printer, dir string, spec campaign.Spec) {
 
 // printFound says what a campaign found.
 func printFound(p *cli.Printer, dir string, res *campaign.Result) {
-	for i := range res.Findings {
-		printFinding(p, dir, &res.Findings[i])
-	}
+	printFindings(p, dir, res)
 	if res.Runs == 0 {
 		p.Line("%s  no run was over", p.Paint(cli.Yellow, "NOTHING RUN"))
 		return
@@ -49,7 +48,7 @@ func printFound(p *cli.Printer, dir string, res *campaign.Result) {
 	case len(res.Findings) == 0 && res.Unexamined > 0:
 		p.Line("%s  %s of %s broke a promise, not examined yet", p.Paint(cli.Red, "FOUND"), cli.Plural(res.Unexamined, "run"), cli.Thousands(res.Runs))
 	case len(res.Findings) > 0:
-		p.Line("%s  %s in %s", p.Paint(cli.Red, "FOUND"), cli.Plural(len(res.Findings), "way")+" to break a promise", cli.Plural(res.Runs, "run"))
+		p.Line("%s  %s in %s", p.Paint(cli.Red, "FOUND"), ways(res), cli.Plural(res.Runs, "run"))
 		if res.Unexamined > 0 {
 			p.Line("  not examined: %s more that broke one", cli.Plural(res.Unexamined, "run"))
 		}
@@ -64,18 +63,47 @@ func printFound(p *cli.Printer, dir string, res *campaign.Result) {
 	situations := slices.DeleteFunc(slices.Clone(res.Invariants), func(c campaign.Coverage) bool { return !situation(c) })
 	printMissing(p, "never exercised", judged, func(c campaign.Coverage) bool { return c.Exercised == 0 })
 	printMissing(p, "never reached", situations, func(c campaign.Coverage) bool { return c.Exercised == 0 })
-	p.Line("%s (%s), %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), verdicts(res), cli.Plural(res.Steps, "step"), virtualTime(res.Virtual), res.Digest)
+	p.Line("%s (%s), %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), verdicts(res), cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), res.Digest)
+}
+
+// ways counts the findings, and what is to blame for them where that is less.
+func ways(res *campaign.Result) string {
+	found := cli.Plural(len(res.Findings), "way") + " to break a promise"
+	if groups := len(res.Groups()); groups < len(res.Findings) {
+		found += ", by " + cli.Plural(groups, "cause")
+	}
+	return found
+}
+
+// printFindings says of each group what its smallest plan shows, and which others there are.
+func printFindings(p *cli.Printer, dir string, res *campaign.Result) {
+	for _, g := range res.Groups() {
+		printFinding(p, dir, g[0])
+		if others := g[1:]; len(others) > 0 {
+			const othersMax = 5
+			p.Line("  %s of the same cause, in %s:", cli.Plural(len(others), "more finding"), cli.Plural(g.Runs()-g[0].Runs, "run"))
+			for _, f := range others[:min(len(others), othersMax)] {
+				p.Line("    %s: %s", in(dir, f.File), f.Cause)
+			}
+			if left := len(others) - othersMax; left > 0 {
+				p.Line("    %d more; the report has them all", left)
+			}
+		}
+		p.Line("")
+	}
 }
 
 func printFinding(p *cli.Printer, dir string, f *campaign.Finding) {
 	p.Line("%s  %s: %s", p.Paint(cli.Red, "FINDING"), f.Invariant, f.Cause)
 	p.Line("  %s", f.Story)
+	if f.Why != "" {
+		p.Line("  Why: %s", f.Why)
+	}
 	p.Line("  %s, %s, %s, %s, after %s of shrinking; first seen in run %d, in %s in all",
 		cli.Plural(f.Jobs, "job"), cli.Plural(f.Faults, "fault"), cli.Plural(f.Schedulers, "scheduler"), cli.Plural(f.Workers, "worker"),
 		cli.Plural(f.Tries, "run"), f.First, cli.Plural(f.Runs, "run"))
 	p.Line("  Plan:   %s", in(dir, f.File))
 	p.Line("  Replay: %s", replayOf(dir, f))
-	p.Line("")
 }
 
 // replayOf is the command that runs a finding's plan from here.

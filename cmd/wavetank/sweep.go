@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"io"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
@@ -65,7 +65,7 @@ A sweep that was cut short goes on when the same command is given again.`,
 			} else if !given {
 				f.precision = -1
 			}
-			return f.sweep(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return f.sweep(cmd, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f.planFlags.add(cmd)
@@ -78,7 +78,8 @@ A sweep that was cut short goes on when the same command is given again.`,
 	return cmd
 }
 
-func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Writer) error {
+func (f *sweepFlags) sweep(cmd *cobra.Command, arg string, stdout, stderr io.Writer) error {
+	ctx := cmd.Context()
 	d, err := f.definition(arg)
 	if err != nil {
 		return err
@@ -87,6 +88,9 @@ func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Wr
 	if dir == "" {
 		plain := slices.Contains(sweep.Names(), arg) && len(f.overrides())+len(f.grids)+f.seeds == 0 && f.numbers == numbers{} && f.precision < 0 && f.budget == ""
 		dir = folderOf("sweep-"+d.Name, plain, spec)
+		if d.Precision > 0 { // what is added depends on them
+			dir = folderOf("sweep-"+d.Name, plain, spec, d.Precision, d.Budget, f.time)
+		}
 	}
 	say := cli.NewPrinter(stdout)
 	if f.json || f.quiet {
@@ -101,6 +105,7 @@ func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Wr
 		return err
 	}
 	res := m.res
+	res.Command = given(cmd, arg)
 	if err := reports.WriteSweep(dir, res); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
@@ -117,6 +122,24 @@ func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Wr
 	say.Line("\nReport: %s", in(dir, reports.PageFile))
 	say.Line("Data:   %s, %s", in(dir, reports.SweepFile), in(dir, reports.CSVFile))
 	return errors.Join(m.outOfBounds(cli.NewPrinter(stderr)), conclusive(res))
+}
+
+// given are the words of the command that say what is measured, each flag with its value in one.
+func given(cmd *cobra.Command, arg string) []string {
+	list := []string{arg}
+	for _, name := range []string{"preset", "set", "grid", "seeds", "ttl", "heartbeat", "lag", "dies", "precision", "budget"} {
+		switch f := cmd.Flags().Lookup(name); v := f.Value.(type) {
+		case pflag.SliceValue:
+			for _, value := range v.GetSlice() {
+				list = append(list, "--"+name+"="+value)
+			}
+		default:
+			if f.Changed {
+				list = append(list, "--"+name+"="+v.String())
+			}
+		}
+	}
+	return list
 }
 
 // conclusive fails if there is nothing to take.
@@ -136,9 +159,7 @@ func (m *measured) outOfBounds(say *cli.Printer) (err error) {
 
 // outOfBounds fails if the code under test took a worker process down in runs that were to be measured.
 func outOfBounds(say *cli.Printer, dir string, res *campaign.Result) error {
-	for i := range res.Findings {
-		printFinding(say, dir, &res.Findings[i])
-	}
+	printFindings(say, dir, res)
 	if len(res.Findings) > 0 || res.Unexamined > 0 {
 		return cli.Fail(cli.ExitViolated, "the code under test went out of bounds in %s; they are left out", cli.Plural(res.Contained, "run"))
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
@@ -29,15 +30,27 @@ func addedDir(dir string, round int) string { return in(dir, fmt.Sprintf("added-
 // measure runs the sweep in dir, and then adds runs where its answer is open until its precision or the budget is reached.
 func (f *sweepFlags) measure(ctx context.Context, dir string, d *sweep.Definition, stderr io.Writer) (*measured, error) {
 	m := &measured{}
+	_, err := os.Stat(in(dir, reports.SweepFile))
+	begin := err == nil // anew
+	if begin {
+		if err := anew(dir, d); err != nil {
+			return nil, err
+		}
+	}
 	var records []*campaign.Record
-	started := time.Now()
+	started, before := time.Now(), 0 // runs that an earlier process has made
 	campaignOf := func(dir string, spec campaign.Spec, place func(*campaign.Record)) error {
-		if err := prepare(dir, spec, stderr); err != nil {
-			return err
+		if there, err := campaign.Load(dir); err != nil || begin || !there.Equal(spec) || !over(dir) {
+			if err := prepare(dir, spec, stderr); err != nil {
+				return err
+			}
+		}
+		if done, err := campaign.Done(dir); err == nil {
+			before += done
 		}
 		runs, err := f.run(ctx, dir, func(r *campaign.Record) { place(r); records = append(records, r) }, stderr)
 		if errors.Is(err, cli.ErrInterrupted) {
-			return f.interrupted(m, len(records))
+			return interrupted(len(records))
 		}
 		if err == nil {
 			m.done = len(records)
@@ -46,22 +59,13 @@ func (f *sweepFlags) measure(ctx context.Context, dir string, d *sweep.Definitio
 		}
 		return err
 	}
-	if there, err := campaign.Load(dir); err == nil && there.Equal(d.Spec()) && over(dir) {
-		for n := 1; ; n++ { // it begins anew, and with it what was added
-			if state, err := campaign.Look(addedDir(dir, n)); err != nil || state == campaign.None || state == campaign.Foreign {
-				break
-			}
-			if err := os.RemoveAll(addedDir(dir, n)); err != nil {
-				return nil, cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; choose another folder with --out", addedDir(dir, n), err)
-			}
-		}
-	}
 	if err := campaignOf(dir, d.Spec(), func(*campaign.Record) {}); err != nil {
 		return nil, err
 	}
+	begin = false
 	for n := 1; ; n++ {
 		round := d.Next(m.res, n, d.Budget-len(records))
-		if round == nil || f.time > 0 && expected(time.Since(started), len(records), round.Runs()) > f.time {
+		if round == nil || f.time > 0 && expected(time.Since(started), len(records)-before, round.Runs()) > f.time {
 			return m, nil
 		}
 		if !f.quiet {
@@ -73,15 +77,39 @@ func (f *sweepFlags) measure(ctx context.Context, dir string, d *sweep.Definitio
 	}
 }
 
+// anew takes away what a sweep has left that was over, if it is the same. One that was cut short, whatever ended it, has no
+// sweep.json, and goes on with the runs that are there.
+func anew(dir string, d *sweep.Definition) error {
+	there, err := campaign.Load(dir)
+	if err != nil || !there.Equal(d.Spec()) {
+		return nil // which prepare refuses
+	}
+	for n := 1; ; n++ {
+		if state, err := campaign.Look(addedDir(dir, n)); err != nil || state == campaign.None || state == campaign.Foreign {
+			break
+		}
+		if err := os.RemoveAll(addedDir(dir, n)); err != nil {
+			return cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; choose another folder with --out", addedDir(dir, n), err)
+		}
+	}
+	if err := os.Remove(in(dir, reports.SweepFile)); err != nil {
+		return cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; choose another folder with --out", in(dir, reports.SweepFile), err)
+	}
+	return nil
+}
+
 // over says whether dir holds a campaign that was finished.
 func over(dir string) bool {
 	state, err := campaign.Look(dir)
 	return err == nil && state == campaign.Finished
 }
 
-// expected is how long all runs take with so many more.
+// expected is how long it takes with so many more runs, if so many took what has elapsed.
 func expected(elapsed time.Duration, done, more int) time.Duration {
-	return time.Duration(float64(elapsed) * float64(done+more) / float64(max(done, 1)))
+	if done <= 0 { // all runs so far are of an earlier process
+		return elapsed
+	}
+	return time.Duration(float64(elapsed) * float64(done+more) / float64(done))
 }
 
 func open(res *sweep.Result) (n int) {
@@ -93,11 +121,8 @@ func open(res *sweep.Result) (n int) {
 	return n
 }
 
-// interrupted lets the same command go on: a campaign that is over would begin anew.
-func (f *sweepFlags) interrupted(m *measured, done int) error {
-	for _, dir := range m.dirs {
-		_ = os.Remove(in(dir, campaign.ResultFile))
-	}
+// interrupted says how to go on.
+func interrupted(done int) error {
 	return cli.Fail(cli.ExitInterrupted, "interrupted after %s; they are kept. Go on with the same command", cli.Plural(done, "run"))
 }
 
@@ -137,7 +162,7 @@ func (f *sweepFlags) pages(ctx context.Context, dir string, d *sweep.Definition,
 	}
 	err := runPages(ctx, dir, d.Name, list, f.quiet, stderr)
 	if errors.Is(err, cli.ErrInterrupted) {
-		return f.interrupted(m, m.done)
+		return interrupted(m.done)
 	}
 	return err
 }

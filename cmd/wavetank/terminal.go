@@ -1,9 +1,8 @@
 package main
 
 import (
-	"time"
-
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
@@ -13,6 +12,6 @@ func ofRun(p *cli.Progress) func(scenarios.Progress) {
 		return nil
 	}
 	return func(now scenarios.Progress) {
-		p.Show("%d steps, %s of virtual time, %d of %d jobs settled", now.Steps, now.Virtual.Round(time.Second), now.Settled, now.Jobs)
+		p.Show("%d steps, %s of virtual time, %d of %d jobs settled", now.Steps, words.Duration(now.Virtual), now.Settled, now.Jobs)
 	}
 }

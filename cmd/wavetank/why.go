@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/whatif"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
@@ -96,7 +97,7 @@ func (f *whyFlags) why(ctx context.Context, arg string, stdout, stderr io.Writer
 }
 
 func printCause(p *cli.Printer, s *subject, c *why.Cause) {
-	p.Line("%s, preset %s, seed %d: %s was broken at step %d, %s", p.Paint(cli.Bold, s.Name), s.Preset, s.Seed, c.Invariant, c.Step, instant(c.At))
+	p.Line("%s, preset %s, seed %d: %s was broken at step %d, %s", p.Paint(cli.Bold, s.Name), s.Preset, s.Seed, c.Invariant, c.Step, words.Instant(c.At))
 	p.Line("  %s", c.Message)
 	p.Line("  %s", c)
 	cli.Section(p, "How it came", c.Path, pointed)
@@ -153,5 +154,5 @@ func parted(at *why.Point) string {
 	if at == nil {
 		return "the run is over"
 	}
-	return fmt.Sprintf("%s, %s", instant(at.At), at.Says)
+	return fmt.Sprintf("%s, %s", words.Instant(at.At), at.Says)
 }

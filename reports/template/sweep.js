@@ -32,7 +32,7 @@
 
   const show = () => {
     const off = [], none = [], near = new Map();
-    let words = box.dataset.command;
+    let given = JSON.parse(box.dataset.command), own = [];
     for (const field of fields) {
       const values = JSON.parse(field.dataset.values), text = field.value.trim();
       if (!text) continue; // every row will do
@@ -40,7 +40,9 @@
       if (value === undefined) none.push(`${field.dataset.title} ${text}`);
       else if (!same(value, text)) off.push(`${field.dataset.title} ${text} (the nearest is ${value})`);
       if (field.dataset.axis) near.set(Number(field.dataset.axis), value);
-      words += ` ${field.dataset.flag}${quoted(text)}`;
+      const taken = [field.dataset.flag, `--grid=${field.dataset.setting}=`, `--set=${field.dataset.setting}=`];
+      given = given.filter((word) => !taken.some((flag) => word.startsWith(flag)));
+      own.push(field.dataset.flag + text);
     }
     let first = "";
     for (const row of rows) {
@@ -50,7 +52,7 @@
     }
     const open = none.length + off.length > 0;
     said.textContent = (open ? `Not measured: ${none.concat(off).join("; ")}. ` : "") + first;
-    command.textContent = words;
+    command.textContent = ["wavetank", "sweep", ...given, ...own].map(quoted).join(" ");
     box.querySelector(".ask").hidden = !open;
   };
   for (const field of fields) field.addEventListener("input", show);

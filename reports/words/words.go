@@ -7,10 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
-// Duration says d to three significant digits, in the unit that a person would use.
+// Duration says how long something lasts, as tables and facts do: to three significant digits, or in its two largest units.
 func Duration(d time.Duration) string {
 	if d < 0 {
 		return "-" + Duration(-d)
@@ -30,6 +31,9 @@ func Duration(d time.Duration) string {
 		return join(int64(d/time.Minute), "min", int64(d%time.Minute/time.Second), "s")
 	}
 	d = d.Round(time.Minute)
+	if day := 24 * time.Hour; d >= day {
+		return join(int64(d/day), "d", int64(d%day/time.Hour), "h")
+	}
 	return join(int64(d/time.Hour), "h", int64(d%time.Hour/time.Minute), "min")
 }
 
@@ -49,8 +53,11 @@ func significant(v float64) string {
 	return s
 }
 
-// Instant says an instant or a span to the millisecond, as stories do.
-func Instant(at time.Duration) string { return at.Round(time.Millisecond).String() }
+// Instant says when something happens, as the time axis and stories do: to the millisecond.
+func Instant(at time.Duration) string { return invariants.Instant(at) }
+
+// Exactly is an instant to the microsecond, where runs are told apart by it.
+func Exactly(at time.Duration) string { return at.Round(time.Microsecond).String() }
 
 // Count says n with its thousands apart.
 func Count[N int | uint64](n N) string {
@@ -96,20 +103,12 @@ func Ordinal(n int) string {
 	return Count(n) + suffix
 }
 
-// LongTime says d in its two largest units, days included.
-func LongTime(d time.Duration) string {
-	if day := 24 * time.Hour; d >= day {
-		return join(int64(d/day), "d", int64(d%day/time.Hour), "h")
-	}
-	return Duration(d)
-}
-
 // BlindFor says how long a blind window lasted.
 func BlindFor(b *scenarios.BlindWindow) string {
 	if b.Open {
 		return "open since " + Instant(b.Opened)
 	}
-	return Instant(b.Closed - b.Opened)
+	return Duration(b.Closed - b.Opened)
 }
 
 // NoRecord is the state of a job whose record a failover took.

@@ -5,14 +5,24 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
+
+// An instant and how long something lasts are written in two ways, so that nobody takes one for the other.
+func TestAnInstantIsWrittenAsOnTheAxis(t *testing.T) {
+	at := time.Minute + 13*time.Second + 91*time.Millisecond
+	assert.Equal(t, []string{"1m13.091s", "1 min 13 s"}, []string{Instant(at), Duration(at)})
+	assert.Equal(t, "1 min 13 s", BlindFor(&scenarios.BlindWindow{Opened: time.Second, Closed: time.Second + at}))
+	assert.Equal(t, "open since 1m13.091s", BlindFor(&scenarios.BlindWindow{Opened: at, Open: true}))
+}
 
 func TestDurationsAreSaidInThreeDigits(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0 ns", 1: "1 ns", 999: "999 ns", 1_500: "1.5 µs", 999_499: "999 µs", 999_500: "1 ms", 12_345_678: "12.3 ms",
 		999_600 * time.Microsecond: "1 s", 3900 * time.Millisecond: "3.9 s", 59_940 * time.Millisecond: "59.9 s",
 		59_960 * time.Millisecond: "1 min", 605 * time.Second: "10 min 5 s", 59*time.Minute + 59*time.Second + 600*time.Millisecond: "1 h",
-		90 * time.Minute: "1 h 30 min", 720 * time.Hour: "720 h", -2 * time.Second: "-2 s",
+		90 * time.Minute: "1 h 30 min", 720 * time.Hour: "30 d", -2 * time.Second: "-2 s",
 	} {
 		assert.Equal(t, want, Duration(d), "%d ns", d)
 	}

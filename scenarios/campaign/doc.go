@@ -34,6 +34,7 @@
 //	journal.go                         the runs that are done
 //	files.go                           files that are written whole
 //	fold.go                            records into a result
+//	group.go                           findings by what is to blame
 //	result.go                          the result
 //	observe.go                         a run into a record
 //	cause.go                           what a plan has that a calm one has not

@@ -9,6 +9,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/search"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
 
 // trials has a trial run. It fails when that cannot be done, not when the code under test goes out of
@@ -67,6 +68,19 @@ func (x *probe) try(plan *plans.Plan, stopAt string) *Outcome {
 		x.err = err
 	}
 	return &Outcome{}
+}
+
+// why says what the violation in the plan hangs on, or nil if nobody knows.
+func (x *probe) why(plan *plans.Plan) *why.Cause {
+	text, err := plans.Marshal(plan)
+	if err == nil {
+		var out *Outcome
+		if out, err = x.run(x.ctx, Trial{Plan: string(text), Why: x.invariant}); err == nil {
+			return out.Cause
+		}
+	}
+	x.err = err
+	return nil
 }
 
 // differs says how the second run of a plan is another than its first, or "".
@@ -193,6 +207,12 @@ func (x *probe) finding(p *plans.Plan) (*Finding, error) {
 		v := out.violation(x.invariant)
 		f.Step, f.Story = v.Step, story(out.Result, v)
 		p.Expect.Violates = expected(x.invariant, r.promises())
+		if c := x.why(p); c != nil {
+			f.Why, f.Blamed = c.String(), blamed(p, c)
+		}
+	}
+	if x.err != nil {
+		return nil, x.err
 	}
 	p.Story = f.Story
 	return f, f.keep(p)

@@ -16,6 +16,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/whatif"
 )
 
 const oneDispatch = "one-dispatch-per-job"
@@ -25,6 +26,10 @@ func here(ctx context.Context, t Trial) (*Outcome, error) {
 	p, err := plans.Parse("trial", []byte(t.Plan))
 	if err != nil {
 		return nil, err
+	}
+	if t.Why != "" {
+		cause, err := whatif.Explain(ctx, p, whatif.Options{Invariant: t.Why, Quick: true})
+		return &Outcome{Cause: cause}, err
 	}
 	res, err := scenarios.Run(ctx, p, scenarios.RunOptions{Source: p.Name, Modified: true, Drawn: true, StopAt: t.StopAt})
 	return &Outcome{Result: res}, err
@@ -74,14 +79,18 @@ func TestExamine(t *testing.T) {
 	ackLost, _ := plans.Source("publish-ack-lost")
 	writeFailure, _ := plans.Source("state-write-failure")
 	for name, c := range map[string]struct {
-		drawn Drawn
-		cause string
+		drawn  Drawn
+		cause  string
+		blamed []string
 	}{
-		"a setting that loses": {Drawn{Plans: []string{writeFailure}, Sets: []string{"engine.dispatch_order=publish-first"}}, "fail-before dispatched_write, with engine.dispatch_order=publish-first"},
-		"a setting that is not to blame": {
-			Drawn{Plans: []string{ackLost}, Sets: []string{"engine.dispatch_order=publish-first"}, Judged: []string{oneDispatch}}, "fail-after publish",
+		"a setting that loses": {
+			Drawn{Plans: []string{writeFailure}, Sets: []string{"engine.dispatch_order=publish-first"}}, "fail-before dispatched_write, with engine.dispatch_order=publish-first",
+			[]string{"engine.dispatch_order=publish-first"},
 		},
-		"judged outside a promise": {Drawn{Plans: []string{ackLost}, Judged: []string{oneDispatch, "every-job-settles"}}, "fail-after publish"},
+		"a setting that is not to blame": {
+			Drawn{Plans: []string{ackLost}, Sets: []string{"engine.dispatch_order=publish-first"}, Judged: []string{oneDispatch}}, "fail-after publish", []string{"engine.epochs=false"},
+		},
+		"judged outside a promise": {Drawn{Plans: []string{ackLost}, Judged: []string{oneDispatch, "every-job-settles"}}, "fail-after publish", []string{"engine.epochs=false"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := drawn(c.drawn)
@@ -90,6 +99,8 @@ func TestExamine(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, oneDispatch, f.Invariant)
 			assert.Equal(t, c.cause, f.Cause)
+			assert.Equal(t, c.blamed, f.Blamed)
+			assert.Contains(t, f.Why, "It takes fail-", "the sentence of why")
 			assert.Equal(t, []int{1, 1, 1, 1}, []int{f.Jobs, f.Faults, f.Schedulers, f.Workers}, "%s", f.Plan)
 			assert.Equal(t, []int{r.N, 1}, []int{f.First, f.Runs})
 			assert.Positive(t, f.Tries)

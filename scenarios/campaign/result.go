@@ -52,6 +52,8 @@ type Finding struct {
 	Cause      string            `json:"cause"`              // the faults and settings of the smallest plan, without numbers; findings with one cause are one
 	Kinds      []string          `json:"kinds,omitempty"`    // of fault, in the smallest plan, as FaultKind writes them
 	Settings   []string          `json:"settings,omitempty"` // of engine and world, in which it differs from its preset, with how
+	Why        string            `json:"why,omitempty"`      // what the violation in the smallest plan hangs on; "" if nobody knows
+	Blamed     []string          `json:"blamed,omitempty"`   // a choice of the engine without which it does not come, or a part of it that is off; else kinds of strike and settings
 	Story      string            `json:"story"`              // what happens, from the facts of the smallest plan's run
 	File       string            `json:"file"`               // the smallest plan, in the campaign's folder: findings/INVARIANT-HASH.yaml, named by its content
 	Plan       string            `json:"plan"`               // the same, as YAML

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
 
 // The seam between a campaign and whoever does its runs. Everything that passes it is data, and what
@@ -48,6 +49,7 @@ type Assignment struct {
 type Trial struct {
 	Plan   string `json:"plan"`              // as YAML
 	StopAt string `json:"stop_at,omitempty"` // as in [scenarios.RunOptions]
+	Why    string `json:"why,omitempty"`     // instead of one run: what this invariant's violation hangs on
 }
 
 // Answer is one thing that a worker says. Exactly one of its fields is set, besides of Begin.
@@ -62,9 +64,10 @@ type Answer struct {
 	Problem string   `json:"problem,omitempty"` // the worker cannot go on, and it is not the code under test
 }
 
-// Outcome is what came of a trial. Exactly one of its fields is set.
+// Outcome is what came of a trial. At most one of its fields is set.
 type Outcome struct {
 	Result    *scenarios.Result `json:"result,omitempty"`
+	Cause     *why.Cause        `json:"cause,omitempty"` // of a trial that asks why; nil if it did not find out
 	Contained *Contained        `json:"contained,omitempty"`
 	Problem   string            `json:"problem,omitempty"` // the trial is none: its plan cannot be read
 }

@@ -19,6 +19,8 @@ import (
 
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/whatif"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -189,11 +191,30 @@ func (s *server) try(ctx context.Context, a Assignment) {
 		return
 	}
 	s.plan, s.trial = plan, true
+	if a.Trial.Why != "" {
+		cause := s.explain(ctx, a.Trial.Why)
+		s.say(Answer{Outcome: &Outcome{Cause: cause}})
+		return
+	}
 	res, c := s.bounded(ctx, scenarios.RunOptions{StopAt: a.Trial.StopAt}, a.Steps)
 	if c != nil {
 		s.end(*c)
 	}
 	s.say(Answer{Outcome: &Outcome{Result: res}})
+}
+
+// explain finds what the violation of an invariant by the plan hangs on, or nil.
+func (s *server) explain(ctx context.Context, invariant string) *why.Cause {
+	s.begin()
+	cause, err := whatif.Explain(ctx, s.plan, whatif.Options{Invariant: invariant, Quick: true})
+	s.over()
+	if ctx.Err() != nil {
+		s.leave()
+	}
+	if err != nil { // of a plan with a change made, about which nobody asked
+		return nil
+	}
+	return cause
 }
 
 // bounded runs the plan. It returns its result, or how the code under test went out of bounds.
@@ -207,14 +228,9 @@ func (s *server) bounded(ctx context.Context, opt scenarios.RunOptions, tell boo
 		}
 		s.contain(Contained{What: Hung, Stack: stackOfHang()})
 	}
-	s.steps.Store(0)
-	s.heap.begin()
-	s.begun.Add(1)
-	s.runs.Store(true)
+	s.begin()
 	res, err := s.run(ctx, s.plan, opt)
-	if !s.runs.CompareAndSwap(true, false) {
-		select {} // the process is about to end
-	}
+	s.over()
 	var machine *fs.PathError
 	switch {
 	case err == nil:
@@ -227,6 +243,21 @@ func (s *server) bounded(ctx context.Context, opt scenarios.RunOptions, tell boo
 		return nil, &Contained{What: Leaked, Stack: stackOfLeak(allStacks())}
 	}
 	return nil, &Contained{What: BrokeOff, Stack: stackOfError(err)}
+}
+
+// begin says that a run is under way.
+func (s *server) begin() {
+	s.steps.Store(0)
+	s.heap.begin()
+	s.begun.Add(1)
+	s.runs.Store(true)
+}
+
+// over says that it is over.
+func (s *server) over() {
+	if !s.runs.CompareAndSwap(true, false) {
+		select {} // the process is about to end
+	}
 }
 
 // contain ends the run under way, which is out of bounds.

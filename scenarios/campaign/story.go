@@ -3,8 +3,8 @@ package campaign
 import (
 	"fmt"
 	"strings"
-	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
@@ -38,7 +38,7 @@ func story(res *scenarios.Result, v *scenarios.Violation) string {
 	if !strings.Contains(message, fmt.Sprintf("at step %d", v.Step)) {
 		message = fmt.Sprintf("at step %d, %s", v.Step, message)
 	}
-	told = append(told, fmt.Sprintf("At %s %s is broken: %s.", v.At.Round(time.Millisecond), v.Invariant, message))
+	told = append(told, fmt.Sprintf("At %s %s is broken: %s.", invariants.Instant(v.At), v.Invariant, message))
 	return strings.Join(told, " ") + end
 }
 

@@ -9,16 +9,16 @@ import (
 
 // unshrunk is the finding of a run that could not be examined: its plan as it was drawn, and what its
 // record says.
-func unshrunk(spec *Spec, r *Record, invariant, why string) (*Finding, error) {
+func unshrunk(spec *Spec, r *Record, invariant, reason string) (*Finding, error) {
 	plan, err := spec.Plan(r.N)
 	if err != nil {
 		return nil, err
 	}
-	why = address.ReplaceAllString(why, "0x?")
+	reason = address.ReplaceAllString(reason, "0x?")
 	f := &Finding{
 		Invariant: invariant, Cause: "a plan that could not be shrunk", Kinds: r.Drawn, First: r.N, Runs: 1,
 		Verdict: r.Verdict, Digest: r.Digest,
-		Story: "The plan is as it was drawn, since it could not be shrunk: " + why + ".", Detail: "not shrunk: " + why,
+		Story: "The plan is as it was drawn, since it could not be shrunk: " + reason + ".", Detail: "not shrunk: " + reason,
 	}
 	for _, words := range r.Settings {
 		if isCause(settingOf(words)) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
@@ -105,7 +106,7 @@ func alone(list, other []scenarios.Violation) []scenarios.Violation {
 func (d *Difference) Says() string {
 	says := "The traces are equal."
 	if p := d.Parting; p != nil {
-		says = fmt.Sprintf("The traces part at step %d, %s.", p.Step, p.At().Round(time.Millisecond))
+		says = fmt.Sprintf("The traces part at step %d, %s.", p.Step, invariants.Instant(p.At()))
 	}
 	if d.A.Verdict == d.B.Verdict {
 		says += fmt.Sprintf(" The verdict of both: %s.", d.A.Verdict)

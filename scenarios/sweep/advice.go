@@ -51,7 +51,7 @@ func (c *decision) advice(d *Definition, points []Point) Advice {
 	case identical, alike:
 		a.Says = noDifference + " in any run"
 		if c.kind == alike {
-			a.Says = noDifference + " of " + amount(d.Precision, a.Metric) + " or more"
+			a.Says = "equal: no difference of " + c.by.within(d.Precision) + " or more"
 		}
 		if c.cost.flat() {
 			beyond := ""

@@ -80,7 +80,7 @@ func (a *answering) verdict(c *decision) string {
 	case identical:
 		return fmt.Sprintf("%s makes no difference at all to %s, run by run (%s at all %d values); %s", K, M, mean(0), len(c.values), a.standing(c))
 	case alike:
-		return fmt.Sprintf("%s makes no difference of %s or more to %s (%s at %s, %s at %s); %s", K, amount(a.d.Precision, a.metric), M, mean(0), value(0), mean(last), value(last), a.standing(c))
+		return fmt.Sprintf("%s makes no difference of %s or more to %s (%s at %s, %s at %s); %s", K, c.by.within(a.d.Precision), M, mean(0), value(0), mean(last), value(last), a.standing(c))
 	case flat:
 		return fmt.Sprintf("%s makes no difference to %s that can be told from noise (%s at %s, %s at %s)", K, M, mean(0), value(0), mean(last), value(last))
 	}

@@ -54,7 +54,7 @@ func (c *contest) gap(i, j int) Estimate { return estimate(less(c.series[i], c.s
 func (c *contest) better(i, j int) bool {
 	d := less(c.series[i], c.series[j])
 	mean := stat.Mean(d, nil)
-	return -mean >= trifle*max(math.Abs(c.mean(i)), math.Abs(c.mean(j))) && mean < 0 && chance(d) <= (1-confidence)/float64(max(c.of, 1))
+	return -mean >= c.trifle(i, j) && mean < 0 && chance(d) <= (1-confidence)/float64(max(c.of, 1))
 }
 
 // best is the alternative with the lowest mean; of equal ones the first.
@@ -153,10 +153,23 @@ func (c *contest) interval(i, j int) Estimate {
 
 func (c *contest) gapText(i, j int) string { return gap(c.interval(i, j), c.metric) }
 
-// alike says whether two alternatives agree in every seed, or differ by less than the precision for sure.
+// alike says whether two alternatives agree in every seed, or for sure differ by less than the precision or by a trifle.
 func (c *contest) alike(i, j int, precision float64) bool {
 	e := c.interval(i, j)
-	return slices.Equal(c.series[i], c.series[j]) || precision > 0 && math.Max(-e.Low, e.High) < precision
+	return slices.Equal(c.series[i], c.series[j]) || math.Max(-e.Low, e.High) < max(precision, c.trifle(i, j))
+}
+
+// trifle is the difference between two alternatives that is none, in the metric's unit.
+func (c *contest) trifle(i, j int) float64 {
+	return trifle * max(math.Abs(c.mean(i)), math.Abs(c.mean(j)))
+}
+
+// within says below which difference alternatives that are close are equal.
+func (c *contest) within(precision float64) string {
+	if most := c.trifle(c.best(), c.most()); most > precision {
+		return amount(most, c.metric) + ", 1 % of the mean,"
+	}
+	return amount(precision, c.metric)
 }
 
 // close says whether all alternatives are alike.

@@ -14,7 +14,7 @@ const (
 	alone                 // one value is left, or was all there was
 	unsure                // one seed: no noise to compare a difference with
 	identical             // every run gives the same at all values
-	alike                 // they differ by less than the precision
+	alike                 // they differ by less than the precision, or by a trifle
 	flat                  // no value is better than another by more than noise
 	told                  // some are
 )

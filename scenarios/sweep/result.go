@@ -14,10 +14,11 @@ type Result struct {
 	Version   int               `json:"version"`
 	Build     string            `json:"build"`
 	Name      string            `json:"name"`
-	Question  string            `json:"question"` // in a sentence
-	Plan      string            `json:"plan"`     // the plan that the settings are laid over, as YAML
-	Axes      []Axis            `json:"axes"`     // the first is the knob that the question is about, the second what it is tuned against
-	Seeds     int               `json:"seeds"`    // under how many every point was run
+	Command   []string          `json:"command,omitempty"` // the words after `wavetank sweep` that say what is measured; none: the name alone
+	Question  string            `json:"question"`          // in a sentence
+	Plan      string            `json:"plan"`              // the plan that the settings are laid over, as YAML
+	Axes      []Axis            `json:"axes"`              // the first is the knob that the question is about, the second what it is tuned against
+	Seeds     int               `json:"seeds"`             // under how many every point was run
 	FirstSeed uint64            `json:"first_seed"`
 	Added     int               `json:"added,omitempty"` // runs under more seeds, of rows that were open
 	Complete  bool              `json:"complete"`        // every point was run under every seed

@@ -113,3 +113,13 @@ func TestPrecisionIsRead(t *testing.T) {
 	d.Precision, d.Budget = 1, -1
 	require.ErrorContains(t, d.Validate(), "budget is -1, out of range")
 }
+
+// What differs by less than 1 % of the mean is nobody's choice, and asks for no more seeds once that is sure.
+func TestATrifleIsNoOpenQuestion(t *testing.T) {
+	low, high, wide := []float64{100, 101, 99, 100, 100, 101}, []float64{100.4, 101.2, 99.5, 100.3, 100.4, 101.3}, []float64{90, 120, 85, 118, 100, 93}
+	c := newContest("dispatch_p99_s", [][]float64{low, high}, 1)
+	assert.True(t, c.close(0), "for sure by less than 1 %%")
+	assert.Equal(t, "1.01 s, 1 % of the mean,", c.within(0.5))
+	assert.Equal(t, "2 s", c.within(2))
+	assert.False(t, newContest("dispatch_p99_s", [][]float64{low, wide}, 1).close(0), "the mean is as near, and not for sure")
+}

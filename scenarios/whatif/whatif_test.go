@@ -3,6 +3,7 @@ package whatif
 import (
 	"bytes"
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -89,5 +90,21 @@ func TestABranchHasTheEventsOfItsTrunkUpToItsStep(t *testing.T) {
 		assert.NotEqual(t, one, other)
 		assert.NotEqual(t, own, one)
 		assert.Equal(t, one, trace(&scenarios.Branch{Then: then, Step: 60, Seed: 1}))
+	}
+}
+
+// The path names what a reader looks for: that the circuit was half-open, and how long a lock lasts that nobody gave back.
+func TestThePathNamesTheCircuitAndTheLock(t *testing.T) {
+	for name, want := range map[string]string{
+		"breaker-storm":        "found the safety circuit half-open.",
+		"lock-release-failure": "found the lock of job-3 taken by itself, since 2.618s (it lasts for 1m)",
+	} {
+		c, err := Explain(context.Background(), load(t, name), Options{Quick: true})
+		require.NoError(t, err)
+		var told strings.Builder
+		for _, at := range c.Path {
+			told.WriteString(at.Says + "\n")
+		}
+		assert.Contains(t, told.String(), want, name)
 	}
 }

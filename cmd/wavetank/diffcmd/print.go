@@ -3,7 +3,6 @@ package diffcmd
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports/words"
@@ -116,11 +115,8 @@ func printPoint(p *cli.Printer, of string, at *diff.Point) {
 		p.Line("  %-4s  %s", of, diff.Over)
 		return
 	}
-	p.Line("  %-4s  step %d, %s: %s", of, at.Step, exact(at.At), at.Says)
+	p.Line("  %-4s  step %d, %s: %s", of, at.Step, words.Exactly(at.At), at.Says)
 }
-
-// exact is an instant to the microsecond: the events before a parting are that close.
-func exact(at time.Duration) string { return at.Round(time.Microsecond).String() }
 
 func printStory(p *cli.Printer, d *diff.Difference) {
 	story := d.Story

@@ -1,0 +1,76 @@
+package campaign
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
+)
+
+// Group is findings of one invariant that hang on the same: their smallest plans differ, and what is to blame does not.
+type Group []*Finding // the one with the smallest plan first
+
+// Groups are the findings by what is to blame, in the order of the first run that shows one of each.
+func (res *Result) Groups() (groups []Group) {
+	at := map[string]int{}
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		key := f.Invariant + ": " + strings.Join(f.Blamed, ", ")
+		if len(f.Blamed) == 0 || f.Flaky {
+			key = strconv.Itoa(i) // by itself
+		}
+		n, there := at[key]
+		if !there {
+			n = len(groups)
+			at[key] = n
+			groups = append(groups, nil)
+		}
+		groups[n] = append(groups[n], f)
+	}
+	for _, g := range groups {
+		slices.SortStableFunc(g, func(a, b *Finding) int {
+			return cmp.Or(cmp.Compare(a.Faults, b.Faults), cmp.Compare(a.Jobs, b.Jobs), cmp.Compare(a.Schedulers+a.Workers, b.Schedulers+b.Workers), cmp.Compare(len(a.Plan), len(b.Plan)))
+		})
+	}
+	return groups
+}
+
+// Runs is how many runs show one of the group.
+func (g Group) Runs() (n int) {
+	for _, f := range g {
+		n += f.Runs
+	}
+	return n
+}
+
+// blamed lists what a violation hangs on, without numbers. A choice of the engine that it does not come without is to blame,
+// whatever strikes; so is a part of the engine that is off and is there to hold this invariant. Else it is the kinds of strike,
+// and the settings that are numbers.
+func blamed(p *plans.Plan, c *why.Cause) []string {
+	var choices, rest []string
+	for _, t := range c.Blamed() {
+		if words := inWords(p, t.Says); t.What == why.Setting && words == t.Says {
+			choices = append(choices, words)
+		} else if t.What == why.Setting {
+			rest = append(rest, words)
+		}
+		for _, f := range p.Faults {
+			if t.What == why.Strike && f.String() == t.Says {
+				rest = append(rest, FaultKind(f))
+			}
+		}
+	}
+	for _, t := range c.Needed(why.Remedy) {
+		if t.Means != "" && len(choices) == 0 {
+			choices = []string{t.Says}
+		}
+	}
+	if len(choices) == 0 {
+		choices = rest
+	}
+	slices.Sort(choices)
+	return slices.Compact(choices)
+}

@@ -1,0 +1,277 @@
+package whatif
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/internal/mutants"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+const (
+	measured     = "testdata/mutants.tsv"
+	whyOfMutants = "WAVETANK_WHY_MUTANTS" // all of them, or those that are not measured yet ("new"); without it the test is skipped
+	whyOfMutant  = "WAVETANK_WHY_MUTANT"  // the folder in which the process of one mutant finds its task, and leaves what it found
+)
+
+// task is what the process of one mutant is told, and found what it finds.
+type (
+	task struct {
+		Invariants []string            // that runs of the mutant break
+		Without    map[string][]string // what runs break without it, by name and preset
+	}
+	found struct {
+		Name, Preset string // of the first plan that breaks one of these as it does not without the mutant; empty: none does
+		Cause        *why.Cause
+		Took         time.Duration // on the real clock
+	}
+)
+
+// TestWhyOfMutants measures, for mistakes that are planted in the engine, what why says of a plan that exposes each: what is
+// to blame, and whether its path or its parting is where the mistake acts first. That is the event at which the plan's run with
+// the mistake parts from the run without it.
+func TestWhyOfMutants(t *testing.T) {
+	which := os.Getenv(whyOfMutants)
+	if which == "" {
+		t.Skip(whyOfMutants + "=all runs this, for two hours; =new only mutants that the table lacks")
+	}
+	rows := map[string]string{}
+	if data, err := os.ReadFile(measured); err == nil {
+		for line := range strings.Lines(string(data)) {
+			name, _, _ := strings.Cut(line, "\t")
+			rows[name] = line
+		}
+	}
+	without := breaks(t)
+	exposes := exposed(t)
+	list := mutants.Read(t, "../testdata/mutants.yaml")
+	for _, m := range list {
+		t.Run(m.Name, func(t *testing.T) {
+			if rows[m.Name] != "" && which == "new" {
+				t.Skip("it is measured")
+			}
+			if len(exposes[m.Name]) == 0 {
+				t.Skip("no run breaks an invariant by it: a test, or a missed expectation, exposes it")
+			}
+			rows[m.Name] = m.Name + "\t" + m.File + "\t" + whyOf(t, m, task{exposes[m.Name], without}) + "\n"
+			fmt.Print(rows[m.Name])
+			write(t, list, rows)
+		})
+	}
+}
+
+func write(t *testing.T, list []mutants.Mutant, rows map[string]string) {
+	text := "mutant\tfile\tplan\tinvariant\tto blame\tacts first at\tseen by why\tseconds\n"
+	for _, m := range list {
+		text += rows[m.Name]
+	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(measured), 0o755))
+	require.NoError(t, os.WriteFile(measured, []byte(text), 0o644))
+}
+
+// exposed are the invariants that runs break by each mutant, the most frequent first.
+func exposed(t *testing.T) map[string][]string {
+	data, err := os.ReadFile("../testdata/mutants.tsv")
+	require.NoError(t, err)
+	list := map[string][]string{}
+	for line := range strings.Lines(string(data)) {
+		columns := strings.Split(strings.TrimSpace(line), "\t")
+		for by := range strings.SplitSeq(columns[len(columns)-1], ", ") {
+			if name, _, ok := strings.Cut(by, " ("); ok && !strings.Contains(by, ":") {
+				list[columns[0]] = append(list[columns[0]], name)
+			}
+		}
+	}
+	return list
+}
+
+// eachRun hands every scenario under both presets to do, until that says that it is enough.
+func eachRun(t *testing.T, do func(key string, p *plans.Plan) (enough bool)) {
+	for _, name := range plans.Names() {
+		for _, preset := range []string{plans.PresetDocumented, plans.PresetHardened} {
+			if do(name+"/"+preset, load(t, name, "preset="+preset)) {
+				return
+			}
+		}
+	}
+}
+
+// breaks are the promises that runs break.
+func breaks(t *testing.T) map[string][]string {
+	list := map[string][]string{}
+	eachRun(t, func(key string, p *plans.Plan) bool {
+		list[key] = broken(t, p)
+		return false
+	})
+	return list
+}
+
+func broken(t *testing.T, p *plans.Plan) (list []string) {
+	res, err := scenarios.Run(context.Background(), p, scenarios.RunOptions{Modified: true})
+	if err != nil {
+		return nil
+	}
+	for _, v := range res.Violations {
+		if v.Promised {
+			list = append(list, v.Invariant)
+		}
+	}
+	return list
+}
+
+// whyOf is the mutant's row: it has a process of its own, which is built with it.
+func whyOf(t *testing.T, m mutants.Mutant, given task) string {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "mutant.test")
+	overlay, _ := mutants.Overlay(t, "../..", m)
+	out, err := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay, "-o", program, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	data, err := json.Marshal(given)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "task.json"), data, 0o600))
+	cmd := exec.Command(program, "-test.run", "^TestWhyOfAMutant$", "-test.timeout", "20m")
+	cmd.Env = append(os.Environ(), whyOfMutant+"="+dir, "GOMAXPROCS=1")
+	if out, err = cmd.CombinedOutput(); err != nil {
+		return fmt.Sprintf("-\t-\t-\t-\tthe process ended: %v\t-", err)
+	}
+	data, err = os.ReadFile(filepath.Join(dir, "found.json"))
+	require.NoError(t, err, "%s", out)
+	var f found
+	require.NoError(t, json.Unmarshal(data, &f))
+	if f.Name == "" {
+		return "-\t-\t-\t-\tnot exposed under the scenarios' own seeds\t-"
+	}
+	p := load(t, f.Name, "preset="+f.Preset)
+	own := events(t, filepath.Join(dir, "trace.jsonl"))
+	at := partOf(t, p, own)
+	return strings.Join([]string{f.Name + ", " + f.Preset, f.Cause.Invariant, toBlame(f.Cause), phased(at), seen(f.Cause, own, at), fmt.Sprintf("%.0f", f.Took.Seconds())}, "\t")
+}
+
+// TestWhyOfAMutant finds the first plan that exposes the mutant that this program was built with, and says why it breaks.
+func TestWhyOfAMutant(t *testing.T) {
+	dir := os.Getenv(whyOfMutant)
+	if dir == "" {
+		t.Skip("TestWhyOfMutants runs this")
+	}
+	var given task
+	data, err := os.ReadFile(filepath.Join(dir, "task.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &given))
+	var f found
+	eachRun(t, func(key string, p *plans.Plan) bool {
+		name, preset, _ := strings.Cut(key, "/")
+		for _, invariant := range broken(t, p) {
+			if !slices.Contains(given.Invariants, invariant) || slices.Contains(given.Without[key], invariant) {
+				continue
+			}
+			begun := time.Now()
+			cause, err := Explain(context.Background(), p, Options{Invariant: invariant, Quick: true})
+			require.NoError(t, err)
+			f = found{name, preset, cause, time.Since(begun)}
+			trace, err := os.Create(filepath.Join(dir, "trace.jsonl"))
+			require.NoError(t, err)
+			defer trace.Close()
+			w := bufio.NewWriter(trace)
+			_, err = scenarios.Run(context.Background(), p, scenarios.RunOptions{Modified: true, Trace: w})
+			require.NoError(t, err)
+			require.NoError(t, w.Flush())
+			return true
+		}
+		return false
+	})
+	data, err = json.Marshal(f)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "found.json"), data, 0o600))
+}
+
+func events(t *testing.T, file string) [][]byte {
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return bytes.Split(bytes.TrimSpace(data), []byte("\n"))
+}
+
+// partOf are the events at which the run with the mutant parts from that without it: the first's, and the second's.
+func partOf(t *testing.T, p *plans.Plan, own [][]byte) (at []sim.Event) {
+	var text bytes.Buffer
+	_, err := scenarios.Run(context.Background(), p, scenarios.RunOptions{Modified: true, Trace: &text})
+	require.NoError(t, err)
+	other := bytes.Split(bytes.TrimSpace(text.Bytes()), []byte("\n"))
+	for i := range max(len(own), len(other)) {
+		if i < len(own) && i < len(other) && bytes.Equal(own[i], other[i]) {
+			continue
+		}
+		for _, lines := range [][][]byte{own, other} {
+			if i < len(lines) {
+				at = append(at, decode(t, lines[i]))
+			}
+		}
+		break
+	}
+	return at
+}
+
+func decode(t *testing.T, line []byte) (e sim.Event) {
+	require.NoError(t, json.Unmarshal(line, &e))
+	return e
+}
+
+// phased are the phases of events, each once.
+func phased(list []sim.Event) string {
+	var phases []string
+	for _, e := range list {
+		if e.Phase != "" && !slices.Contains(phases, e.Phase) {
+			phases = append(phases, e.Phase)
+		}
+	}
+	return strings.Join(phases, ", ")
+}
+
+func toBlame(c *why.Cause) string {
+	var says []string
+	for _, t := range c.Needed(why.Strike, why.Setting) {
+		says = append(says, t.Says)
+	}
+	switch {
+	case len(says) > 0:
+		return strings.Join(says, "; ")
+	case len(c.Together) > 0:
+		return "one of: " + strings.Join(c.Together, "; ")
+	case len(c.Needed(why.Remedy)) > 0:
+		return "only parts of the engine"
+	}
+	return "-"
+}
+
+// seen says where why comes upon the operation at which the mutant acts first: at the parting of the nearest run, or on its path.
+func seen(c *why.Cause, own [][]byte, at []sim.Event) string {
+	is := func(step int) bool {
+		for _, line := range own {
+			if e := (sim.Event{}); json.Unmarshal(line, &e) == nil && e.Step == step {
+				return slices.ContainsFunc(at, func(a sim.Event) bool { return a.Phase != "" && a.Phase == e.Phase })
+			}
+		}
+		return false
+	}
+	switch {
+	case c.Nearest != nil && c.Nearest.Own != nil && is(c.Nearest.Own.Step):
+		return "parting"
+	case slices.ContainsFunc(c.Path, func(p why.Point) bool { return is(p.Step) }) || is(c.Step):
+		return "path"
+	}
+	return "-"
+}
