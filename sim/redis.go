@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
@@ -20,8 +21,9 @@ type redisServer struct {
 
 	shadow    map[string]value // what the steps were seen to write
 	deadlines deadlines
-	unlagged  []before // what it held before its last writes, the oldest first
-	rewound   []Change // by a failover, in the present step
+	counted   time.Duration // when miniredis's TTLs were brought up to date
+	unlagged  []before      // what it held before its last writes, the oldest first
+	rewound   []Change      // by a failover, in the present step
 }
 
 func (s *redisServer) start() error {

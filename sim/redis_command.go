@@ -126,7 +126,7 @@ func (c *redisCall) touchEach(t touch, args []any, step int) {
 }
 
 // usesTTL tells the commands that read a key's TTL, or change it by what it was. EXPIRE is one of them only with an
-// option: to miniredis countDown is a write, for which it would refuse the EXEC of a client that WATCHes the key.
+// option.
 func usesTTL(name string, args []any) bool {
 	switch name {
 	case "ttl", "pttl", "expiretime", "pexpiretime", "getex", "eval", "evalsha":
