@@ -59,9 +59,10 @@ func (s *redisServer) expiry(key string, given bool) time.Duration {
 	if ttl <= 0 {
 		return 0
 	}
-	if old := s.shadow[key].expires; old > 0 && !given {
+	if old := s.shadow[key].expires; old > 0 && (!given || s.given[key]) {
 		return old
 	}
+	s.given[key] = true
 	at := s.world.Now() + ttl
 	s.expireAt(key, at)
 	return at

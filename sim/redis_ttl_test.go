@@ -60,3 +60,29 @@ func TestATTLIsNoWriteToWhoWatchesItsKey(t *testing.T) {
 		})
 	}
 }
+
+// A TTL that one transaction gives twice, or to a key that it makes, counts from that transaction on.
+func TestATTLCountsFromTheStepThatGivesIt(t *testing.T) {
+	var left time.Duration
+	_, err := sim.Run(sim.Config{Seed: 1}, func(w *sim.World) error {
+		w.Node("n", func(p *sim.Process) {
+			ctx, c := p.Context(), p.Redis()
+			p.Clock().Sleep(10 * time.Minute)
+			_, err := c.TxPipelined(ctx, func(q redis.Pipeliner) error {
+				q.Incr(ctx, "k")
+				q.Expire(ctx, "k", time.Minute)
+				q.Expire(ctx, "k", 5*time.Minute)
+				return nil
+			})
+			assert.NoError(t, err)
+			left = c.PTTL(ctx, "k").Val()
+		}).Start()
+		w.Step(14*time.Minute, nil)
+		assert.Equal(t, "1", w.Redis()["k"][""])
+		w.Step(16*time.Minute, nil)
+		assert.Empty(t, w.Redis()["k"])
+		return w.CheckTruth()
+	})
+	require.NoError(t, err)
+	assert.InDelta(t, 5*time.Minute, left, float64(time.Second))
+}
