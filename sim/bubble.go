@@ -77,6 +77,9 @@ func inBubble(cfg Config, progress *atomic.Int64, body func(*World) error) (sum 
 	}()
 	<-ended
 	sum = Summary{Digest: w.trace.digest(), Steps: w.steps, Virtual: w.Now()}
+	if err == nil {
+		err = w.refused
+	}
 	if err == nil && w.trace.err != nil {
 		err = fmt.Errorf("sim: the trace could not be written: %w", w.trace.err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
@@ -20,12 +21,15 @@ type redisServer struct {
 
 	shadow    map[string]value // what the steps were seen to write
 	deadlines deadlines
-	unlagged  []before // what it held before its last writes, the oldest first
-	rewound   []Change // by a failover, in the present step
+	counted   time.Duration   // when miniredis's TTLs were brought up to date
+	given     map[string]bool // the keys whose new TTL was noted in the present step
+	unlagged  []before        // what it held before its last writes, the oldest first
+	rewound   []Change        // by a failover, in the present step
 }
 
 func (s *redisServer) start() error {
-	s.store, s.shadow = store{miniredis.NewMiniRedis()}, map[string]value{}
+	s.store, s.shadow, s.given = store{miniredis.NewMiniRedis()}, map[string]value{}, map[string]bool{}
+	s.store.Seed(int(s.world.Draw("redis"))) // of SPOP and the like
 	return nil
 }
 
@@ -59,6 +63,7 @@ func (s *redisServer) before(op *Op) {
 
 func (s *redisServer) changed(op *Op, changes []Change) []Change {
 	if c, ok := op.call.(*redisCall); ok && c.applied {
+		clear(s.given)
 		changes = s.readTouched(changes, c)
 	}
 	changes = append(changes, s.rewound...)

@@ -28,12 +28,13 @@ var reads = map[string]bool{
 // the server, out of the stepper's sight.
 var unknown = map[string]bool{
 	"blpop": true, "brpop": true, "blmove": true, "brpoplpush": true, "blmpop": true, "bzpopmin": true, "bzpopmax": true, "bzmpop": true, "wait": true,
-	"subscribe": true, "psubscribe": true, "publish": true, "monitor": true,
+	"subscribe": true, "psubscribe": true, "ssubscribe": true, "publish": true, "spublish": true, "monitor": true, "waitaof": true, "select": true,
 	"xadd": true, "xread": true, "xreadgroup": true, "xack": true, "xdel": true, "xtrim": true, "xgroup": true, "xclaim": true, "xautoclaim": true,
 	"rename": true, "renamenx": true, "copy": true, "move": true, "migrate": true, "restore": true, "msetnx": true, "swapdb": true,
 	"lmove": true, "rpoplpush": true, "smove": true, "lmpop": true, "zmpop": true, "flushall": true, "flushdb": true,
 	"sunionstore": true, "sinterstore": true, "sdiffstore": true, "zunionstore": true, "zinterstore": true, "zdiffstore": true, "zrangestore": true, "sort": true,
-	"hexpire": true, "hpexpire": true, "hexpireat": true, "hpexpireat": true, "hsetex": true, "hgetex": true, "pfmerge": true, "bitop": true, "function": true, "fcall": true,
+	"hexpire": true, "hpexpire": true, "hexpireat": true, "hpexpireat": true, "hsetex": true, "hgetex": true, "pfmerge": true, "bitop": true, "function": true, "fcall": true, "fcall_ro": true, "eval_ro": true, "evalsha_ro": true,
+	"msetex": true, "georadius": true, "georadiusbymember": true,
 }
 
 // redisCall is what one operation asks of Redis: a command, a pipeline or a transaction.
@@ -126,7 +127,7 @@ func (c *redisCall) touchEach(t touch, args []any, step int) {
 }
 
 // usesTTL tells the commands that read a key's TTL, or change it by what it was. EXPIRE is one of them only with an
-// option: to miniredis countDown is a write, for which it would refuse the EXEC of a client that WATCHes the key.
+// option.
 func usesTTL(name string, args []any) bool {
 	switch name {
 	case "ttl", "pttl", "expiretime", "pexpiretime", "getex", "eval", "evalsha":

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 )
 
@@ -41,12 +42,13 @@ func (s *redisServer) expire() {
 	}
 }
 
-// countDown brings the TTLs of keys up to date.
+// countDown brings miniredis's TTLs up to date, if one of the keys has one. It takes those of all keys: to SetTTL is to
+// write, for which miniredis refuses the EXEC of a client that WATCHes the key.
 func (s *redisServer) countDown(keys []string) {
-	for _, key := range keys {
-		if at := s.shadow[key].expires; at > 0 {
-			s.store.SetTTL(key, at-s.world.Now())
-		}
+	if slices.ContainsFunc(keys, func(k string) bool { return s.shadow[k].expires > 0 }) {
+		now := s.world.Now()
+		s.store.FastForward(now - s.counted)
+		s.counted = now
 	}
 }
 
@@ -57,10 +59,17 @@ func (s *redisServer) expiry(key string, given bool) time.Duration {
 	if ttl <= 0 {
 		return 0
 	}
-	if old := s.shadow[key].expires; old > 0 && !given {
+	if old := s.shadow[key].expires; old > 0 && (!given || s.given[key]) {
 		return old
 	}
+	s.given[key] = true
 	at := s.world.Now() + ttl
-	heap.Push(&s.deadlines, deadline{at, key})
+	s.expireAt(key, at)
 	return at
+}
+
+// expireAt has the key expire at that time. All of miniredis's TTLs count from the same instant.
+func (s *redisServer) expireAt(key string, at time.Duration) {
+	s.store.SetTTL(key, at-s.counted)
+	heap.Push(&s.deadlines, deadline{at, key})
 }

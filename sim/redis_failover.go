@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"container/heap"
 	"fmt"
 	"maps"
 	"time"
@@ -94,8 +93,7 @@ func (s *redisServer) rewind(key string, v value) {
 		panic(fmt.Sprintf("sim: Redis cannot hold %s as before: %v", key, err))
 	}
 	if v.expires > 0 {
-		s.store.SetTTL(key, v.expires-s.world.Now())
-		heap.Push(&s.deadlines, deadline{v.expires, key})
+		s.expireAt(key, v.expires)
 	}
 	s.shadow[key] = v
 	s.rewound = appendDifference(s.rewound, key, was, v)

@@ -71,6 +71,9 @@ type wire struct {
 }
 
 func (c *wire) Write(b []byte) (int, error) {
+	if subscribes(b) {
+		return 0, c.client.refuse(firstCommand(b))
+	}
 	if c.holds(b) {
 		return len(b), nil
 	}
@@ -88,6 +91,12 @@ func (c *wire) holds(b []byte) bool {
 	}
 	h.bytes = append(h.bytes, b...)
 	return true
+}
+
+// subscribes says whether b begins with SUBSCRIBE or one of its kind, which go-redis writes past its hooks.
+func subscribes(b []byte) bool {
+	name := []byte("subscribe\r\n")
+	return bytes.Contains(b[:min(len(b), len("*1234\r\n$12\r\npunsubscribe\r\n"))], name) && strings.HasSuffix(firstCommand(b), "subscribe")
 }
 
 // firstCommand reads the name of the command that b begins with. The commands that set a connection up

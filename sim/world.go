@@ -58,6 +58,7 @@ type World struct {
 	arrivals []*Op
 	wake     chan struct{}
 	rands    counter
+	refused  error // what a process tried that passes no gate
 
 	nextEvery   time.Duration
 	queue       queue // what has arrived and waits for its turn

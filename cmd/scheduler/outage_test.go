@@ -22,7 +22,7 @@ import (
 )
 
 // freeAddr is an address on loopback that nobody listens on. Another process may take it since.
-func freeAddr(t *testing.T) string {
+func freeAddr(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -26,7 +26,7 @@ const generous = 2 * time.Minute
 
 // process is a scheduler program of its own, under test. [TestMain] has put the program into the PATH.
 type process struct {
-	t    *testing.T
+	t    testing.TB
 	name string
 	temp string // where its temporary files go
 	cmd  *exec.Cmd
@@ -38,13 +38,13 @@ type process struct {
 }
 
 // start starts one, which is killed when the test ends.
-func start(t *testing.T, args ...string) *process {
+func start(t testing.TB, args ...string) *process {
 	t.Helper()
 	return startIn(t, t.TempDir(), args...)
 }
 
 // startIn is start with the folder for temporary files.
-func startIn(t *testing.T, temp string, args ...string) *process {
+func startIn(t testing.TB, temp string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, temp: temp, name: strings.Join(args[:min(3, len(args))], " "), cmd: exec.Command("scheduler", args...), done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p, p

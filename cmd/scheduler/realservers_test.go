@@ -25,7 +25,7 @@ const requireRedis = "WAVETANK_REQUIRE_REDIS"
 
 // startRedis starts the redis-server that is installed on this machine, on loopback, and returns its
 // URL.
-func startRedis(t *testing.T, more ...string) string {
+func startRedis(t testing.TB, more ...string) string {
 	t.Helper()
 	addr, _ := startRedisAt(t, func(port string) []string {
 		return append([]string{"--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0", "--dir", t.TempDir()}, more...)
@@ -35,7 +35,7 @@ func startRedis(t *testing.T, more ...string) string {
 
 // startRedisAt starts a redis-server with the arguments for a port, and returns its address and the function that
 // kills it.
-func startRedisAt(t *testing.T, args func(port string) []string) (addr string, kill func()) {
+func startRedisAt(t testing.TB, args func(port string) []string) (addr string, kill func()) {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
 	if err != nil {

@@ -55,7 +55,8 @@ func newServe() *cobra.Command {
 		Short: "Run the scheduler itself, against real Redis and NATS",
 		Long: `Serve runs the engine, one replica of it, against the Redis and the NATS with
 JetStream that it is given. What is not given it brings along: a nats-server whose streams
-are in a temporary folder (or in --data), and miniredis, which keeps nothing.
+are in a temporary folder (or in --data), and miniredis, which keeps nothing. Jobs take
+as long over that as over redis-server, and as long each however many there are.
 ` + "`scheduler worker`, `scheduler submit` and `scheduler workflow`" + ` find those by themselves.
 
 A Redis that does not answer ends the start, since an address is soon wrong; so

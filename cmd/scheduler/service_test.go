@@ -27,7 +27,7 @@ import (
 )
 
 // alone is a scheduler with servers of its own, and where those are.
-func alone(t *testing.T, args ...string) (s *process, at []string) {
+func alone(t testing.TB, args ...string) (s *process, at []string) {
 	t.Helper()
 	s = start(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--embedded-redis", "127.0.0.1:0", "--embedded-nats", "127.0.0.1:0"}, args...)...)
 	s.is(200, `"status":"ok"`)
@@ -35,7 +35,7 @@ func alone(t *testing.T, args ...string) (s *process, at []string) {
 }
 
 // client runs a command against the servers that at names, and returns what it said.
-func client(t *testing.T, code int, at []string, args ...string) *process {
+func client(t testing.TB, code int, at []string, args ...string) *process {
 	t.Helper()
 	p := start(t, append(args, at...)...)
 	p.ends(code)
@@ -44,7 +44,7 @@ func client(t *testing.T, code int, at []string, args ...string) *process {
 
 // knows waits until the snapshot of the workers names one: until then jobs go to those that the scheduler
 // has heard of, and one that has stopped counts among them for a while.
-func knows(t *testing.T, at []string, worker string) {
+func knows(t testing.TB, at []string, worker string) {
 	t.Helper()
 	opt, err := redis.ParseURL(at[1])
 	require.NoError(t, err)

@@ -9,6 +9,7 @@
 //	kernel.go                 a safety kernel
 //	authority.go              whose certificate is trusted
 //	embedded.go               servers that the process brings along
+//	redisclock.go             TTLs of a Redis among them
 //	datalock.go               one process at a time has their data
 //	logging.go                the log
 //	reasons.go                errors in words

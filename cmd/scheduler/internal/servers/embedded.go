@@ -37,10 +37,7 @@ func (f *Flags) StartEmbedded(redisAddr, natsAddr, dir string) (e *Embedded, err
 		if err := free(redisAddr, "--embedded-redis", "--redis"); err != nil {
 			return e, err
 		}
-		e.Redis = miniredis.NewMiniRedis()
-		e.Redis.ClockTTL(true)
-		if err := e.Redis.StartAddr(redisAddr); err != nil {
-			e.Redis = nil
+		if e.Redis, err = startRedis(redisAddr); err != nil {
 			return e, cli.Fail(cli.ExitUsage, "%s cannot be listened on: %v; give another with --embedded-redis", redisAddr, NetReason(err))
 		}
 		f.RedisURL = "redis://" + e.Redis.Addr() + "/0"
