@@ -193,7 +193,8 @@ func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.P
 	return nil
 }
 
-// goOnWith certifies one scenario. What another build has left unfinished of it is begun anew.
+// goOnWith certifies one scenario. What another build has left unfinished of it, or has certified when its runs were others,
+// is begun anew.
 func (f *exhaustFlags) goOnWith(ctx context.Context, t *certifiable, stderr io.Writer) (*exhaust.Certificate, *campaign.Result, error) {
 	once := func() (*exhaust.Certificate, *campaign.Result, error) {
 		if err := f.begin(t.dir, t.d, stderr); err != nil {
@@ -201,11 +202,17 @@ func (f *exhaustFlags) goOnWith(ctx context.Context, t *certifiable, stderr io.W
 		}
 		return f.certify(ctx, t.dir, t.d, stderr)
 	}
-	c, res, err := once()
-	if !errors.Is(err, campaign.ErrOtherBuild) {
-		return c, res, err
+	state, err := campaign.Look(in(t.dir, exhaust.CampaignDir))
+	if err != nil {
+		return nil, nil, cli.Fail(cli.ExitUsage, "%v", err)
 	}
-	fmt.Fprintf(stderr, "%s was left unfinished by another build, and begins anew\n", t.dir)
+	if state != campaign.Finished {
+		c, res, err := once()
+		if !errors.Is(err, campaign.ErrOtherBuild) {
+			return c, res, err
+		}
+	}
+	fmt.Fprintf(stderr, "%s is of another build, and begins anew\n", t.dir)
 	if err := os.RemoveAll(t.dir); err != nil {
 		return nil, nil, cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; remove it, or choose another folder with --out", t.dir, strictyaml.FileReason(err))
 	}
