@@ -19,8 +19,6 @@
 //   - It takes time from its clock and chance from its [Rand], or the trace will differ from run to run.
 //   - It gives HSet, MSet and the like pairs or a struct, not a map: go-redis sends a map's fields in Go's
 //     random order of maps. By the time the gate sees the command, nothing tells that they came from one.
-//   - It reads no TTL of a key that a client WATCHes (TTL, GETEX, SET KEEPTTL, EXPIRE with an option, scripts): to
-//     miniredis, bringing a TTL up to date is a write, so the EXEC would be refused. A plain EXPIRE is fine.
 //
 // Its files, each of which calls only those after it:
 //

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,16 +59,6 @@ var setUp = map[string]bool{"hello": true, "auth": true, "client": true, "unwatc
 // ErrUnknownCommand is returned for a Redis command that a world cannot run: one that blocks in the
 // server, changes keys that its arguments do not name one by one, gives a TTL to part of a key, or leaves database 0.
 var ErrUnknownCommand = errors.New("sim: a world cannot run this Redis command")
-
-// refuse is the error of a command that passes no gate. Nobody may be looking at what go-redis makes of it, so that the
-// run ends with it, too.
-func (c *redisClient) refuse(name string) error {
-	w := c.p.node.world
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.refused = cmp.Or(w.refused, fmt.Errorf("%w: %s, of %s; use p.NATS(), or wrap what receives in p.Do", ErrUnknownCommand, name, c.p.node.name))
-	return w.refused
-}
 
 // do runs commands as one operation.
 func (c *redisClient) do(ctx context.Context, name string, cmds []redis.Cmder, send func() error) (err error) {

@@ -42,8 +42,8 @@ func (s *redisServer) expire() {
 	}
 }
 
-// countDown brings miniredis's TTLs up to date, if one of the keys has one. It takes those of all keys: to SetTTL is to
-// write, for which miniredis refuses the EXEC of a client that WATCHes the key.
+// countDown brings miniredis's TTLs up to date, all of which count from one instant, if one of the keys has one. It takes
+// those of all keys: to SetTTL is to write, for which miniredis refuses the EXEC of a client that WATCHes the key.
 func (s *redisServer) countDown(keys []string) {
 	if slices.ContainsFunc(keys, func(k string) bool { return s.shadow[k].expires > 0 }) {
 		now := s.world.Now()
@@ -64,12 +64,7 @@ func (s *redisServer) expiry(key string, given bool) time.Duration {
 	}
 	s.given[key] = true
 	at := s.world.Now() + ttl
-	s.expireAt(key, at)
-	return at
-}
-
-// expireAt has the key expire at that time. All of miniredis's TTLs count from the same instant.
-func (s *redisServer) expireAt(key string, at time.Duration) {
 	s.store.SetTTL(key, at-s.counted)
 	heap.Push(&s.deadlines, deadline{at, key})
+	return at
 }

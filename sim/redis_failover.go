@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"container/heap"
 	"fmt"
 	"maps"
 	"time"
@@ -93,7 +94,8 @@ func (s *redisServer) rewind(key string, v value) {
 		panic(fmt.Sprintf("sim: Redis cannot hold %s as before: %v", key, err))
 	}
 	if v.expires > 0 {
-		s.expireAt(key, v.expires)
+		s.store.SetTTL(key, v.expires-s.counted)
+		heap.Push(&s.deadlines, deadline{v.expires, key})
 	}
 	s.shadow[key] = v
 	s.rewound = appendDifference(s.rewound, key, was, v)

@@ -3,6 +3,8 @@ package sim
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -91,6 +93,16 @@ func (c *wire) holds(b []byte) bool {
 	}
 	h.bytes = append(h.bytes, b...)
 	return true
+}
+
+// refuse is the error of a command that passes no gate. Nobody may be looking at what go-redis makes of it, so that the
+// run ends with it, too.
+func (c *redisClient) refuse(name string) error {
+	w := c.p.node.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refused = cmp.Or(w.refused, fmt.Errorf("%w: %s, of %s; use p.NATS(), or wrap what receives in p.Do", ErrUnknownCommand, name, c.p.node.name))
+	return w.refused
 }
 
 // subscribes says whether b begins with SUBSCRIBE or one of its kind, which go-redis writes past its hooks.
