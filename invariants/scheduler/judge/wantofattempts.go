@@ -98,8 +98,8 @@ var attemptsLastTheirBudget = rule.New(invariants.Invariant{
 			began[j.ID] = s.At
 		}
 		full := s.Handling != nil && s.Handling.Full && j.State == model.Failed
-		if j.Attempts < f.Config.MaxSchedulingRetries || j.Requests > 1 || !full && !f.GivenUpBy(s, w) {
-			return // each request has a back-off of its own
+		if j.Attempts < f.Config.MaxSchedulingRetries || j.AskedTwice() || !full && !f.GivenUpBy(s, w) {
+			return
 		}
 		t.Exercise()
 		tried, budget, longest := s.At-began[j.ID], f.Config.RetryBudget(), f.Config.LongestTry()+f.Config.Outages

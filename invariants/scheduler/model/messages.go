@@ -34,6 +34,7 @@ type Message struct {
 	Abandoned bool          // JetStream delivers it no more, and nobody has acknowledged it
 	astray    bool          // a delivery of it was lost, or the answer to one, and its job has not been asked about since it came again
 	found     bool          // it has come again since
+	twice     bool          // it was delivered while somebody had it in hand, as a second request would be
 }
 
 // refusal is what came of a message that can never be handled.
@@ -124,6 +125,7 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 		m.Refusal.follow(e, m.Done && e.Delivered > m.Delivered)
 	}
 	m.Delivered = max(m.Delivered, e.Delivered)
+	m.twice = m.twice || e.Kind == sim.KindDeliver && m.Holder != ""
 	m.Holder = ""
 	switch e.Kind {
 	case sim.KindDeliver:
@@ -209,6 +211,12 @@ func (j *Job) SentBack(process string) bool {
 	return slices.ContainsFunc(j.Messages, func(m Message) bool {
 		return m.Consumer == history.ConsumerSubmit && m.Holder == process && !m.astray && !m.Lost && !m.Abandoned && m.sentBack+1 == m.Delivered
 	})
+}
+
+// AskedTwice says whether several requests of the job have been under way, or one that was delivered while somebody had it in
+// hand: each has a back-off of its own.
+func (j *Job) AskedTwice() bool {
+	return j.Requests > 1 || slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consumer == history.ConsumerSubmit && m.twice })
 }
 
 // Unseen is how many deliveries of m crashes may have swallowed: one each.

@@ -28,7 +28,9 @@ type turn struct {
 // Visit is a visit of a dead letter.
 type Visit struct {
 	Process, ID string
+	own         *turn     // that of its letter, as it began
 	others      []waiting // the letters that were due as well when it began
+	wrote       bool      // something about its letter
 	unwritten   bool      // its last write has failed
 	Again       []string  // those of the others that have waited for an earlier visit of this letter, too
 }
@@ -62,8 +64,8 @@ func (f *Facts) LettersListed(s *Step) {
 func (f *Facts) letterVisited(s *Step) {
 	f.VisitEnds(s)
 	t, id := f.turns(), strings.TrimPrefix(s.Target, history.DlqPrefix)
-	v := &Visit{Process: invariants.Process(s.Node, s.Incarnation), ID: id}
 	own := t.due[id]
+	v := &Visit{Process: invariants.Process(s.Node, s.Incarnation), ID: id, own: own}
 	if own == nil || !t.worker[v.Process] {
 		return
 	}
@@ -81,6 +83,7 @@ func (f *Facts) letterVisited(s *Step) {
 func (f *Facts) LetterWritten(s *Step) {
 	if v := f.turns().at[invariants.Process(s.Node, s.Incarnation)]; v != nil {
 		v.unwritten = s.Failed || s.Outcome == history.TransactionFailed
+		v.wrote = v.wrote || len(s.Changes) > 0
 	}
 }
 
@@ -90,6 +93,9 @@ func (f *Facts) VisitEnds(s *Step) {
 	v := t.at[by]
 	if delete(t.at, by); v == nil || v.unwritten || len(v.others) == 0 || t.Visited == nil {
 		return
+	}
+	if !v.wrote && t.due[v.ID] != v.own {
+		return // another process has dealt with it meanwhile
 	}
 	for _, o := range v.others {
 		if o.turn.passed[v.ID] {
