@@ -248,6 +248,11 @@ func (c *Config) LongestTry() time.Duration {
 	return time.Duration(c.MaxSchedulingRetries) * max(c.BackoffMax, c.RetryDelayNoWorkers) * 3 / 2
 }
 
+// ShortestDelay is the least for which a request is sent back.
+func (c *Config) ShortestDelay() time.Duration {
+	return min(c.BackoffBase, c.RetryDelayBusy, c.RetryDelayStore, c.RetryDelayNoWorkers)
+}
+
 // RoutingConfig says which pools there are. The zero value judges no pool.
 type RoutingConfig struct {
 	Topics map[string][]string // the pools that serve a topic

@@ -34,7 +34,7 @@ type Message struct {
 	Abandoned bool          // JetStream delivers it no more, and nobody has acknowledged it
 	astray    bool          // a delivery of it was lost, or the answer to one, and its job has not been asked about since it came again
 	found     bool          // it has come again since
-	twice     bool          // it was delivered while somebody had it in hand, as a second request would be
+	twice     bool          // it was delivered while somebody had it in hand, or sooner than it was sent back for: as a second request would be
 }
 
 // refusal is what came of a message that can never be handled.
@@ -125,7 +125,9 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 		m.Refusal.follow(e, m.Done && e.Delivered > m.Delivered)
 	}
 	m.Delivered = max(m.Delivered, e.Delivered)
-	m.twice = m.twice || e.Kind == sim.KindDeliver && m.Holder != ""
+	if e.Kind == sim.KindDeliver && (m.Holder != "" || m.PutOff != 0 && e.At-m.PutOff < f.Config.ShortestDelay()) {
+		m.twice = true
+	}
 	m.Holder = ""
 	switch e.Kind {
 	case sim.KindDeliver:
@@ -213,8 +215,8 @@ func (j *Job) SentBack(process string) bool {
 	})
 }
 
-// AskedTwice says whether several requests of the job have been under way, or one that was delivered while somebody had it in
-// hand: each has a back-off of its own.
+// AskedTwice says whether several requests of the job have been under way, or one that was delivered twice at once: each
+// has a back-off of its own.
 func (j *Job) AskedTwice() bool {
 	return j.Requests > 1 || slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consumer == history.ConsumerSubmit && m.twice })
 }
