@@ -1,8 +1,10 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"io"
+	"os"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -156,11 +158,20 @@ func (r *run) config() sim.Config {
 		Seed: r.plan.Seed, Strategy: r.strategy, StepsMax: r.plan.Schedule.StepsMax, Trace: r.opt.Trace,
 		Tags: scheduler.Tags, MsgTags: scheduler.MessageTags, Intercept: r.injector.Intercept, Observe: r.observe, Stall: r.opt.Stall, OnStall: r.opt.OnStall, Lag: r.lag, RedisLag: r.injector.RedisLag(), SyncAlways: r.plan.World.SyncAlways,
 	}
+	if r.plan.World.Redis == plans.RedisServer {
+		c.RedisServer = RedisProgram()
+	}
 	if r.opt.Sample {
 		c.Every, c.OnEvery = samples.Interval, r.sample
 	}
 	return c
 }
+
+// RedisVariable is the environment variable that names the redis-server of plans over one.
+const RedisVariable = "WAVETANK_REDIS_SERVER"
+
+// RedisProgram is the redis-server of plans over one.
+func RedisProgram() string { return cmp.Or(os.Getenv(RedisVariable), "redis-server") }
 
 // sample scrapes the schedulers.
 func (r *run) sample(time.Duration) {

@@ -19,6 +19,7 @@ type Summary struct {
 	Digest  string        // 16 hexadecimal digits over every event
 	Steps   int           //
 	Virtual time.Duration // how long the run took on its own clock
+	Redis   string        // the name and version of its redis-server; empty is miniredis
 }
 
 var (
@@ -38,6 +39,11 @@ func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 	running.Lock()
 	defer running.Unlock()
 	once.Do(ats.Register) // nats-server's access-time ticker would otherwise live in the first bubble
+	if cfg.RedisServer != "" {
+		if err := startRedis(cfg.RedisServer); err != nil {
+			return sum, fmt.Errorf("sim: %w", err)
+		}
+	}
 	if bubbles.Add(1) > 1 {
 		// Twice empties the sync.Pools: a pooled timer must not come from another bubble.
 		runtime.GC()
@@ -76,7 +82,7 @@ func inBubble(cfg Config, progress *atomic.Int64, body func(*World) error) (sum 
 		err = body(w)
 	}()
 	<-ended
-	sum = Summary{Digest: w.trace.digest(), Steps: w.steps, Virtual: w.Now()}
+	sum = Summary{Digest: w.trace.digest(), Steps: w.steps, Virtual: w.Now(), Redis: find[*redisServer](w.servers).store.version()}
 	if err == nil {
 		err = w.refused
 	}

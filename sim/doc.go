@@ -28,7 +28,10 @@
 //	uses.go                              what operations have in common
 //	redis_command.go                     what a command says
 //	redis_truth.go, redis_expiry.go      what a command changed, and what time did
-//	redis_failover.go, redis_store.go    an older state, and the keys
+//	redis_failover.go                    an older state
+//	redis_mini.go, redis_real.go         the keys, in miniredis and in a redis-server
+//	redis_time.go, redis_rewrite.go      a redis-server's commands on the time of the world
+//	redis_process.go, redis_store.go     a redis-server that runs, and what a world's Redis must do
 //	nats_powerloss.go, nats_restart.go   NATS goes away, and comes back
 //	nats_core.go, nats_stream.go         messages and streams
 //	nats_jetstream.go, nats_consumer.go  publishes and pulls

@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"time"
+	"slices"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
@@ -21,16 +20,19 @@ type redisServer struct {
 
 	shadow    map[string]value // what the steps were seen to write
 	deadlines deadlines
-	counted   time.Duration   // when miniredis's TTLs were brought up to date
-	given     map[string]bool // the keys whose new TTL was noted in the present step
-	unlagged  []before        // what it held before its last writes, the oldest first
-	rewound   []Change        // by a failover, in the present step
+	unlagged  []before // what it held before its last writes, the oldest first
+	rewound   []Change // by a failover, in the present step
+	seen      []sight  // where the present step may have changed something
 }
 
-func (s *redisServer) start() error {
-	s.store, s.shadow, s.given = store{miniredis.NewMiniRedis()}, map[string]value{}, map[string]bool{}
-	s.store.Seed(int(s.world.Draw("redis"))) // of SPOP and the like
-	return nil
+func (s *redisServer) start() (err error) {
+	s.shadow = map[string]value{}
+	if s.world.cfg.RedisServer == "" {
+		s.store = newMini(s.world.Draw("redis"), s.world.Now)
+		return nil
+	}
+	s.store, err = newReal(s.world)
+	return err
 }
 
 func (s *redisServer) dial(p *Process) (client, error) {
@@ -38,7 +40,7 @@ func (s *redisServer) dial(p *Process) (client, error) {
 	c.redis = redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:6379", // never dialled; a host name would be looked up
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
-			conn, err := s.store.Dial()
+			conn, err := s.store.dial()
 			return &wire{Conn: conn, client: c}, err
 		},
 		MaxRetries:               -1,
@@ -56,14 +58,14 @@ func (s *redisServer) adopt() {} // the harness writes nothing to Redis
 
 func (s *redisServer) before(op *Op) {
 	s.expire()
-	if c, ok := op.call.(*redisCall); ok {
-		s.countDown(c.ttls)
+	c, ok := op.call.(*redisCall)
+	if ok && slices.ContainsFunc(c.ttls, func(key string) bool { return s.shadow[key].expires > 0 }) {
+		s.store.countDown()
 	}
 }
 
 func (s *redisServer) changed(op *Op, changes []Change) []Change {
 	if c, ok := op.call.(*redisCall); ok && c.applied {
-		clear(s.given)
 		changes = s.readTouched(changes, c)
 	}
 	changes = append(changes, s.rewound...)
@@ -76,9 +78,13 @@ func (w *World) Redis() map[string]map[string]string {
 	s := find[*redisServer](w.servers)
 	s.expire()
 	all := map[string]map[string]string{}
-	for _, k := range s.store.Keys() {
-		if v, ok := s.store.read(k); ok {
-			all[k] = v.fields
+	var at []touch
+	for _, k := range s.store.keys() {
+		at = append(at, touch{key: k, whole: true})
+	}
+	for i, seen := range s.store.look(at, nil) {
+		if seen.holds {
+			all[at[i].key] = seen.fields
 		}
 	}
 	return all
@@ -111,4 +117,4 @@ func (s *redisServer) check() error {
 }
 
 // stop also closes Redis's end of the connections on which something is held back.
-func (s *redisServer) stop() { s.store.Close() }
+func (s *redisServer) stop() { s.store.close() }

@@ -68,7 +68,7 @@ func (c *redisClient) do(ctx context.Context, name string, cmds []redis.Cmder, s
 	}{}
 	op, call := &made.op, &made.call
 	for _, cmd := range cmds {
-		if unknown[cmd.Name()] {
+		if unknown[cmd.Name()] || c.server.world.cfg.RedisServer != "" && byChance[cmd.Name()] {
 			err = fmt.Errorf("%w: %s", ErrUnknownCommand, cmd.Name())
 		}
 		call.add(cmd.Args())

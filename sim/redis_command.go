@@ -77,7 +77,7 @@ func (c *redisCall) add(args []any) {
 	if len(keys) > 0 {
 		c.target = cmp.Or(c.target, text(keys[0]))
 	}
-	if usesTTL(name, args) {
+	if usesTTL(name, args) || name == "set" && hasOption(args, "nx") && c.touches(text(args[1])) {
 		for _, k := range keys {
 			c.ttls = append(c.ttls, text(k))
 		}
@@ -109,8 +109,26 @@ func (c *redisCall) touch(name string, args, keys []any) {
 	case "eval", "evalsha":
 		c.touchEach(touch{whole: true, givesTTL: true}, keys, 1)
 	default: // set, expire, incr, lpush, ...: look at the whole of the key
-		ifNew := name == "set" && hasOption(args, "nx") && !slices.ContainsFunc(c.touched, func(t touch) bool { return t.key == key })
-		c.touched = append(c.touched, touch{key: key, whole: true, givesTTL: givesTTL(name, args), ifNew: ifNew})
+		ifNew := name == "set" && hasOption(args, "nx") && !c.touches(key)
+		c.touchWhole(touch{key: key, whole: true, givesTTL: givesTTL(name, args), ifNew: ifNew})
+	}
+}
+
+// touches says whether a command before may change the key.
+func (c *redisCall) touches(key string) bool {
+	return slices.ContainsFunc(c.touched, func(t touch) bool { return t.key == key })
+}
+
+// touchWhole notes a whole key, once: what several commands have made of it shows when all are done.
+func (c *redisCall) touchWhole(t touch) {
+	i := slices.IndexFunc(c.touched, func(o touch) bool { return o.whole && o.key == t.key })
+	switch {
+	case i < 0:
+		c.touched = append(c.touched, t)
+	case t.givesTTL && c.touched[i].givesTTL:
+		c.touched[i].ifNew = c.touched[i].ifNew && t.ifNew
+	case t.givesTTL:
+		c.touched[i].givesTTL, c.touched[i].ifNew = true, t.ifNew
 	}
 }
 
@@ -119,10 +137,11 @@ func (c *redisCall) touchEach(t touch, args []any, step int) {
 	for i := 0; i < len(args); i += step {
 		if t.whole {
 			t.key = text(args[i])
+			c.touchWhole(t)
 		} else {
 			t.field = text(args[i])
+			c.touched = append(c.touched, t)
 		}
-		c.touched = append(c.touched, t)
 	}
 }
 

@@ -82,7 +82,7 @@ func (b *before) undo(v value) value {
 // rewind makes Redis hold v under key, or nothing if v has expired.
 func (s *redisServer) rewind(key string, v value) {
 	was := s.shadow[key]
-	s.store.Del(key)
+	s.store.remove(key)
 	delete(s.shadow, key)
 	if len(v.fields) == 0 || v.expires > 0 && v.expires <= s.world.Now() {
 		if len(was.fields) > 0 {
@@ -94,7 +94,6 @@ func (s *redisServer) rewind(key string, v value) {
 		panic(fmt.Sprintf("sim: Redis cannot hold %s as before: %v", key, err))
 	}
 	if v.expires > 0 {
-		s.store.SetTTL(key, v.expires-s.counted)
 		heap.Push(&s.deadlines, deadline{v.expires, key})
 	}
 	s.shadow[key] = v

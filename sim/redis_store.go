@@ -1,16 +1,33 @@
 package sim
 
 import (
-	"fmt"
-	"slices"
+	"net"
 	"strconv"
 	"time"
-
-	"github.com/alicebob/miniredis/v2"
 )
 
-// store is the process that speaks Redis's protocol, and what a world does with it besides.
-type store struct{ *miniredis.Miniredis }
+// store is the Redis of a world, and what the world does with it besides what its processes ask: [mini] or [real].
+type store interface {
+	// dial opens a connection of a process.
+	dial() (net.Conn, error)
+	// look appends what is at each place.
+	look(at []touch, seen []sight) []sight
+	// keys lists the keys, in any order.
+	keys() []string
+	// write makes a key that is not there hold v, until v expires.
+	write(key string, v value) error
+	// remove deletes a key.
+	remove(key string)
+	// countDown readies the server for a command that uses a TTL.
+	countDown()
+	// expiry is when a key expires at which look has last looked, whole; 0 is never. Before that step it was due at was;
+	// given says whether the step gave it a TTL.
+	expiry(key string, was time.Duration, given bool) time.Duration
+	// version is the name and version of a redis-server; empty is miniredis.
+	version() string
+	// close ends the server's end of every connection.
+	close()
+}
 
 // value is what a Redis key holds, flattened to fields: a string under "", a hash's fields, a
 // sorted set's members with their scores, a list's indices, a set's members.
@@ -20,92 +37,14 @@ type value struct {
 	expires time.Duration
 }
 
-// read reads a whole key, but for when it expires.
-func (s store) read(key string) (v value, ok bool) {
-	v = value{kind: s.Type(key), fields: map[string]string{}}
-	switch v.kind {
-	case "string":
-		v.fields[""], _ = s.Get(key)
-	case "hash":
-		names, _ := s.HKeys(key)
-		for _, f := range names {
-			v.fields[f] = s.HGet(key, f)
-		}
-	case "zset":
-		scores, _ := s.SortedSet(key)
-		for m, score := range scores {
-			v.fields[m] = formatScore(score)
-		}
-	case "list":
-		items, _ := s.List(key)
-		for i, item := range items {
-			v.fields[strconv.Itoa(i)] = item
-		}
-	case "set":
-		members, _ := s.SMembers(key)
-		for _, m := range members {
-			v.fields[m] = ""
-		}
-	default:
-		return v, false
-	}
-	return v, true
+// sight is what was seen at one place: of a whole key its value, but for when it expires; of a field its text.
+type sight struct {
+	value
+	text  string
+	holds bool // the key, or the field, is there
 }
 
 func formatScore(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) }
-
-// field reads one field of a key of that kind, and says whether there is such a field.
-func (s store) field(kind, key, field string) (text string, ok bool) {
-	switch kind {
-	case "hash":
-		if text = s.HGet(key, field); text != "" {
-			return text, true
-		}
-		names, _ := s.HKeys(key)
-		return "", slices.Contains(names, field)
-	case "zset":
-		score, err := s.ZScore(key, field)
-		if err != nil {
-			return "", false
-		}
-		if score == 0 { // miniredis says 0 of what is no member, too
-			scores, _ := s.SortedSet(key)
-			if _, ok := scores[field]; !ok {
-				return "", false
-			}
-		}
-		return formatScore(score), true
-	case "set":
-		ok, _ = s.SIsMember(key, field)
-	}
-	return "", ok
-}
-
-// write makes a key that is not there hold v, but for when it expires.
-func (s store) write(key string, v value) (err error) {
-	switch v.kind {
-	case "string":
-		err = s.Set(key, v.fields[""])
-	case "hash":
-		for _, f := range sortedKeys(v.fields) {
-			s.HSet(key, f, v.fields[f])
-		}
-	case "zset":
-		for _, m := range sortedKeys(v.fields) {
-			score, _ := strconv.ParseFloat(v.fields[m], 64) // formatScore's
-			_, err = s.ZAdd(key, score, m)
-		}
-	case "list":
-		for i := range len(v.fields) {
-			_, err = s.RPush(key, v.fields[strconv.Itoa(i)])
-		}
-	case "set":
-		_, err = s.SAdd(key, sortedKeys(v.fields)...)
-	default:
-		err = fmt.Errorf("a %s", v.kind)
-	}
-	return err
-}
 
 // appendDifference appends what differs between what a key held and what it holds now.
 func appendDifference(changes []Change, key string, was, now value) []Change {

@@ -26,63 +26,67 @@ func TestATTLIsNoWriteToWhoWatchesItsKey(t *testing.T) {
 	}
 	for name, use := range uses {
 		t.Run(name, func(t *testing.T) {
-			var left time.Duration
-			_, err := sim.Run(sim.Config{Seed: 1}, func(w *sim.World) error {
-				w.Node("n", func(p *sim.Process) {
-					ctx, c := p.Context(), p.Redis()
-					p.Clock().Sleep(10 * time.Second)
-					assert.NoError(t, c.Set(ctx, "k", "v", 30*time.Minute).Err())
-					p.Clock().Sleep(10 * time.Minute)
-					assert.NoError(t, c.Watch(ctx, func(tx *redis.Tx) error {
-						assert.NoError(t, c.PTTL(ctx, "k").Err()) // of another connection
-						p.Clock().Sleep(time.Minute)
-						_, err := tx.TxPipelined(ctx, func(q redis.Pipeliner) error {
-							q.Get(ctx, "other")
-							use(p, q)
-							return nil
-						})
-						if err == redis.Nil { // the answer of GET
-							return nil
-						}
-						return err
-					}, "k"))
-					left = c.PTTL(ctx, "k").Val()
-				}).Start()
-				w.Step(time.Hour, nil)
-				return w.CheckTruth()
+			overBoth(t, func(t *testing.T, program string) {
+				var left time.Duration
+				_, err := sim.Run(sim.Config{Seed: 1, RedisServer: program}, func(w *sim.World) error {
+					w.Node("n", func(p *sim.Process) {
+						ctx, c := p.Context(), p.Redis()
+						p.Clock().Sleep(10 * time.Second)
+						assert.NoError(t, c.Set(ctx, "k", "v", 30*time.Minute).Err())
+						p.Clock().Sleep(10 * time.Minute)
+						assert.NoError(t, c.Watch(ctx, func(tx *redis.Tx) error {
+							assert.NoError(t, c.PTTL(ctx, "k").Err()) // of another connection
+							p.Clock().Sleep(time.Minute)
+							_, err := tx.TxPipelined(ctx, func(q redis.Pipeliner) error {
+								q.Get(ctx, "other")
+								use(p, q)
+								return nil
+							})
+							if err == redis.Nil { // the answer of GET
+								return nil
+							}
+							return err
+						}, "k"))
+						left = c.PTTL(ctx, "k").Val()
+					}).Start()
+					w.Step(time.Hour, nil)
+					return w.CheckTruth()
+				})
+				require.NoError(t, err)
+				want := 19 * time.Minute
+				if name == "expire" || name == "expire xx" || name == "expire gt" {
+					want = time.Hour
+				}
+				assert.InDelta(t, want, left, float64(time.Second))
 			})
-			require.NoError(t, err)
-			want := 19 * time.Minute
-			if name == "expire" || name == "expire xx" || name == "expire gt" {
-				want = time.Hour
-			}
-			assert.InDelta(t, want, left, float64(time.Second))
 		})
 	}
 }
 
 // A TTL that one transaction gives twice, or to a key that it makes, counts from that transaction on.
 func TestATTLCountsFromTheStepThatGivesIt(t *testing.T) {
-	var left time.Duration
-	_, err := sim.Run(sim.Config{Seed: 1}, func(w *sim.World) error {
-		w.Node("n", func(p *sim.Process) {
-			ctx, c := p.Context(), p.Redis()
-			p.Clock().Sleep(10 * time.Minute)
-			_, err := c.TxPipelined(ctx, func(q redis.Pipeliner) error {
-				q.Incr(ctx, "k")
-				q.Expire(ctx, "k", time.Minute)
-				q.Expire(ctx, "k", 5*time.Minute)
-				return nil
-			})
-			assert.NoError(t, err)
-			left = c.PTTL(ctx, "k").Val()
-		}).Start()
-		w.Step(14*time.Minute, nil)
-		assert.Equal(t, "1", w.Redis()["k"][""])
-		w.Step(16*time.Minute, nil)
-		assert.Empty(t, w.Redis()["k"])
-		return w.CheckTruth()
+	overBoth(t, func(t *testing.T, program string) {
+		var left time.Duration
+		_, err := sim.Run(sim.Config{Seed: 1, RedisServer: program}, func(w *sim.World) error {
+			w.Node("n", func(p *sim.Process) {
+				ctx, c := p.Context(), p.Redis()
+				p.Clock().Sleep(10 * time.Minute)
+				_, err := c.TxPipelined(ctx, func(q redis.Pipeliner) error {
+					q.Incr(ctx, "k")
+					q.Expire(ctx, "k", time.Minute)
+					q.Expire(ctx, "k", 5*time.Minute)
+					return nil
+				})
+				assert.NoError(t, err)
+				left = c.PTTL(ctx, "k").Val()
+			}).Start()
+			w.Step(14*time.Minute, nil)
+			assert.Equal(t, "1", w.Redis()["k"][""])
+			w.Step(16*time.Minute, nil)
+			assert.Empty(t, w.Redis()["k"])
+			return w.CheckTruth()
+		})
+		require.NoError(t, err)
+		assert.InDelta(t, 5*time.Minute, left, float64(time.Second))
 	})
-	require.NoError(t, err)
-	assert.InDelta(t, 5*time.Minute, left, float64(time.Second))
 }

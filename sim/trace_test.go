@@ -108,12 +108,12 @@ func TestTruthOfEveryRedisType(t *testing.T) {
 		w.Step(10*time.Minute, nil)
 		require.NoError(t, w.CheckTruth(), "what expired is no difference")
 		rogue := find[*redisServer](w.servers).store
-		require.NoError(t, rogue.Set("rogue", "x"))
+		require.NoError(t, rogue.write("rogue", value{kind: "string", fields: map[string]string{"": "x"}}))
 		require.ErrorContains(t, w.CheckTruth(), "rogue, which no step was seen to write")
-		rogue.Del("rogue")
-		rogue.HSet("h", "c", "4")
+		rogue.remove("rogue")
+		require.NoError(t, rogue.write("h", value{kind: "hash", fields: map[string]string{"c": "4"}}))
 		require.ErrorContains(t, w.CheckTruth(), `h c = "4", but the steps wrote "3"`)
-		rogue.Del("h")
+		rogue.remove("h")
 		require.ErrorContains(t, w.CheckTruth(), "lost h")
 		return nil
 	})

@@ -37,6 +37,9 @@ type Config struct {
 	// nothing then. The server of the world runs without it, as nothing but that would show it, and each sync takes its time.
 	SyncAlways bool
 
+	// RedisServer is the program of the redis-server that is the world's Redis, as for [exec.LookPath]; empty is miniredis.
+	RedisServer string
+
 	RedisLag time.Duration // how far [World.FailOverRedis] may go back; 0 is not at all
 
 	StepsMax int           // a run ends after so many steps; 0 is 10 million

@@ -17,11 +17,12 @@ type difference struct {
 	a, b string
 }
 
-func (d difference) String() string {
+// between says what differs between the runs of two processes.
+func (d difference) between(a, b side) string {
 	if d.line == 0 {
 		return "  The traces are equal, event by event; only the verdicts or digests differ."
 	}
-	return fmt.Sprintf("  The first event that differs is event %d:\n  GOMAXPROCS=1: %s\n  GOMAXPROCS=2: %s", d.line, d.a, d.b)
+	return fmt.Sprintf("  The first event that differs is event %d:\n  %s: %s\n  %s: %s", d.line, a.name, d.a, b.name, d.b)
 }
 
 // firstDifference compares two traces line by line.

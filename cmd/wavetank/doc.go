@@ -1,4 +1,4 @@
-// Command wavetank runs a complete job scheduler, the real nats-server and miniredis in one
+// Command wavetank runs a complete job scheduler, the real nats-server and Redis in one
 // process, on a virtual clock, and breaks things on purpose.
 //
 // Its files, each of which calls only those after it:

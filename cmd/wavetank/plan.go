@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"hash/fnv"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
+	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
@@ -20,11 +23,14 @@ type planFlags struct {
 	presets []string // all that were given, to refuse those that differ
 	sets    []string
 	judge   []string // invariants, of the commands that have the flag
+	redis   string   // the program of a redis-server; empty is miniredis, or what the plan says
 }
 
 func (f *planFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.presets, "preset", nil, "engine settings to start from, `NAME`: documented or hardened (default the plan's)")
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "change one setting, `key=value`; repeatable (see list settings)")
+	cmd.Flags().StringVar(&f.redis, "redis-server", "", "run over a redis-server, the program `PATH`, in the place of miniredis")
+	cmd.Flags().Lookup("redis-server").NoOptDefVal = "redis-server"
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions([]string{plans.PresetDocumented, plans.PresetHardened}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var keys []string
@@ -47,6 +53,9 @@ type subject struct {
 func (f *planFlags) load(arg, seed string) (*subject, error) {
 	plan, err := plans.Load(arg)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.useRedis(); err != nil {
 		return nil, err
 	}
 	s := &subject{Plan: plan, source: arg}
@@ -87,6 +96,11 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 	if after, err = plans.Marshal(plan); err != nil {
 		return nil, err
 	}
+	if plan.World.Redis == plans.RedisServer {
+		if err := hasRedis(); err != nil {
+			return nil, err
+		}
+	}
 	if !bytes.Equal(before, after) || !slices.Contains(plans.Names(), arg) {
 		h := fnv.New32a()
 		_, _ = h.Write(after)
@@ -114,7 +128,31 @@ func (f *planFlags) overrides() []string {
 	for _, p := range f.presets {
 		list = append(list, "preset="+p)
 	}
+	if f.redis != "" {
+		list = append(list, "world.redis="+plans.RedisServer)
+	}
 	return append(list, f.sets...)
+}
+
+// useRedis makes the program that --redis-server names that of this process and of those that it starts.
+func (f *planFlags) useRedis() error {
+	if f.redis == "" {
+		return nil
+	}
+	return os.Setenv(scenarios.RedisVariable, f.redis)
+}
+
+// hasRedis refuses a plan over a redis-server where there is none.
+func hasRedis() error {
+	if program := scenarios.RedisProgram(); !isProgram(program) {
+		return cli.Fail(cli.ExitUsage, "the plan runs over a redis-server, and %s is no program; install Redis, or name one: --redis-server=PATH, or the environment variable %s", program, scenarios.RedisVariable)
+	}
+	return nil
+}
+
+func isProgram(name string) bool {
+	_, err := exec.LookPath(name)
+	return err == nil
 }
 
 // consistent refuses a seed that is given as a setting, and what is given twice.

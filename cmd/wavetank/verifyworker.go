@@ -105,17 +105,17 @@ func (o *outcome) of(ctx context.Context, s *subject, trace string) error {
 // worker is one child process of verify, as its parent sees it.
 type worker struct {
 	*child
-	procs  int // its GOMAXPROCS
+	side
 	traces string
 }
 
-func startWorker(ctx context.Context, procs int, traces string, args []string) (*worker, error) {
+func startWorker(ctx context.Context, s side, traces string) (*worker, error) {
 	if err := os.Mkdir(traces, 0o755); err != nil {
 		return nil, err
 	}
-	args = append([]string{args[0], "--traces", traces}, args[1:]...)
-	c, err := startChild(ctx, procs, args, "TMPDIR="+traces) // the parent removes what a killed child leaves
-	return &worker{c, procs, traces}, err
+	args := append([]string{s.args[0], "--traces", traces}, s.args[1:]...)
+	c, err := startChild(ctx, s.procs, args, "TMPDIR="+traces) // the parent removes what a killed child leaves
+	return &worker{c, s, traces}, err
 }
 
 func (w *worker) trace(t task) string { return filepath.Join(w.traces, traceName(t)) }
@@ -132,14 +132,14 @@ func (w *worker) receive(want task) (o outcome, err error) {
 	case err != nil:
 		return o, w.died(err)
 	case o.task != want:
-		return o, fmt.Errorf("the process with GOMAXPROCS=%d answered out of turn", w.procs)
+		return o, fmt.Errorf("the process with %s answered out of turn", w.name)
 	case o.Error != "":
-		return o, fmt.Errorf("the run with GOMAXPROCS=%d broke down: %s", w.procs, o.Error)
+		return o, fmt.Errorf("the run with %s broke down: %s", w.name, o.Error)
 	}
 	return o, nil
 }
 
 // died says how the process ended that should have answered.
 func (w *worker) died(err error) error {
-	return w.child.died(fmt.Sprintf("the process with GOMAXPROCS=%d", w.procs), err)
+	return w.child.died("the process with "+w.name, err)
 }

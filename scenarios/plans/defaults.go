@@ -18,6 +18,7 @@ func Defaults() *Plan {
 		Then:     Then{Heal: true, SettleWithin: 45 * time.Minute}, // running_timeout, three polls, and a budget of retries
 		Seed:     1,
 	}
+	p.World.Redis = RedisMini
 	p.Schedule = Schedule{Strategy: Latency, ChangePoints: 2, StepsMax: StepsMaxDefault(p.Workload.Jobs)}
 	return p
 }

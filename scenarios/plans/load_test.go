@@ -61,6 +61,7 @@ seed: 18446744073709551615
 	assert.Equal(t, &Plan{
 		Version: 1, Name: "all-keys", Story: "Everything is given.", Preset: "documented", Engine: engineSettings,
 		Topology: Topology{1, 2, 3, time.Second, true, true, 2, 1, false},
+		World:    Defaults().World,
 		Kernel:   Kernel{Default: "none"},
 		Workload: Workload{
 			Jobs: 4, Every: time.Second, Work: 90 * time.Second, Submissions: 1, Tries: 2, Tenants: 2, SharedKeys: true, Poison: 1, Saga: 2, Unreadable: 1,

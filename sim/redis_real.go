@@ -1,0 +1,180 @@
+package sim
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// realRedis is a redis-server, which all worlds of a process use one after the other.
+type realRedis struct {
+	world   *World
+	process *redisProcess
+	client  *redis.Client     // the world's own
+	wrapped map[string]string // the hash of a script that a process runs, and that of the one that is run in its place
+	due     map[string]time.Duration
+}
+
+var bg = context.Background()
+
+//go:embed redis_look.lua
+var lookText string
+
+var lookScript = redis.NewScript(lookText)
+
+func newReal(w *World) (*realRedis, error) {
+	process, err := startedRedis(w.cfg.RedisServer)
+	if err != nil {
+		return nil, err
+	}
+	r := &realRedis{world: w, process: process, wrapped: map[string]string{}, due: map[string]time.Duration{}}
+	r.client = redis.NewClient(&redis.Options{
+		Addr:   process.socket,
+		Dialer: func(context.Context, string, string) (net.Conn, error) { return r.dialRaw() },
+		// Its caller is the stepper, for which no time passes.
+		ReadTimeout: -1, WriteTimeout: -1, PoolSize: 1, MaxRetries: -1,
+		Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	_, err = r.client.Pipelined(bg, func(p redis.Pipeliner) error {
+		p.ClientKillByFilter(bg, "TYPE", "normal", "SKIPME", "yes") // of a world that did not end
+		p.FlushAll(bg)
+		p.ScriptFlush(bg)
+		lookScript.Load(bg, p)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("empty %s: %w", process.version, err)
+	}
+	return r, nil
+}
+
+func (r *realRedis) version() string { return r.process.version }
+
+func (r *realRedis) dialRaw() (net.Conn, error) { return net.Dial("unix", r.process.socket) }
+
+func (r *realRedis) dial() (net.Conn, error) {
+	conn, err := r.dialRaw()
+	if err != nil {
+		return nil, err
+	}
+	return &worldTimed{Conn: &rewriter{Conn: conn, instead: r.inWorldTime}}, nil
+}
+
+// must ends the run: without its Redis the world is none.
+func must[T any](answer T, err error) T {
+	if err != nil && !errors.Is(err, redis.Nil) {
+		panic(fmt.Sprintf("sim: redis-server: %v", err))
+	}
+	return answer
+}
+
+func (r *realRedis) keys() []string { return must(r.client.Keys(bg, "*").Result()) }
+
+func (r *realRedis) remove(key string) { must(r.client.Del(bg, key).Result()) }
+
+func (r *realRedis) countDown() {} // the server has instants, not TTLs
+
+func (r *realRedis) expiry(key string, _ time.Duration, _ bool) time.Duration { return r.due[key] }
+
+func (r *realRedis) look(at []touch, seen []sight) []sight {
+	clear(r.due)
+	if len(at) == 0 {
+		return seen
+	}
+	args := make([]any, 0, 3*len(at))
+	for _, t := range at {
+		args = append(args, t.whole, t.key, t.field)
+	}
+	answer := must(lookScript.Run(bg, r.client, nil, args...).Slice())
+	for i, t := range at {
+		kind, due, holds := answer[3*i].(string), answer[3*i+1].(int64), answer[3*i+2]
+		if due > 0 {
+			r.due[t.key] = time.Duration(due - epoch)
+		}
+		var s sight
+		s.kind = kind
+		switch holds := holds.(type) {
+		case string:
+			s.holds, s.text = true, textOf(kind, holds)
+		case []any:
+			s.holds, s.fields = true, fieldsOf(kind, holds)
+		}
+		seen = append(seen, s)
+	}
+	return seen
+}
+
+// textOf is a field's text as the trace has it.
+func textOf(kind, text string) string {
+	if kind != "zset" {
+		return text
+	}
+	score, _ := strconv.ParseFloat(text, 64) // the server's
+	return formatScore(score)
+}
+
+// fieldsOf flattens what the server says of a whole key.
+func fieldsOf(kind string, items []any) map[string]string {
+	fields := make(map[string]string, len(items))
+	switch kind {
+	case "list":
+		for i, item := range items {
+			fields[strconv.Itoa(i)] = item.(string)
+		}
+	case "set":
+		for _, item := range items {
+			fields[item.(string)] = ""
+		}
+	default:
+		for pair := range slices.Chunk(items, 2) {
+			fields[pair[0].(string)] = textOf(kind, pair[1].(string))
+		}
+	}
+	return fields
+}
+
+func (r *realRedis) write(key string, v value) error {
+	_, err := r.client.Pipelined(bg, func(p redis.Pipeliner) error {
+		switch v.kind {
+		case "string":
+			p.Set(bg, key, v.fields[""], 0)
+		case "hash":
+			for _, f := range sortedKeys(v.fields) {
+				p.HSet(bg, key, f, v.fields[f])
+			}
+		case "zset":
+			for _, member := range sortedKeys(v.fields) {
+				score, _ := strconv.ParseFloat(v.fields[member], 64) // formatScore's
+				p.ZAdd(bg, key, redis.Z{Score: score, Member: member})
+			}
+		case "list":
+			for i := range len(v.fields) {
+				p.RPush(bg, key, v.fields[strconv.Itoa(i)])
+			}
+		case "set":
+			for _, member := range sortedKeys(v.fields) {
+				p.SAdd(bg, key, member)
+			}
+		default:
+			return fmt.Errorf("a %s", v.kind)
+		}
+		if v.expires > 0 {
+			p.Do(bg, "PEXPIREAT", key, epoch+int64(v.expires))
+		}
+		return nil
+	})
+	return err
+}
+
+func (r *realRedis) close() {
+	_ = r.client.ClientKillByFilter(bg, "TYPE", "normal", "SKIPME", "yes").Err()
+	_ = r.client.Close()
+}

@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"bytes"
+	"net"
+	"slices"
+	"strconv"
+)
+
+// rewriter is a connection to Redis on which another command goes in the place of some.
+type rewriter struct {
+	net.Conn
+	// instead is what goes in the place of a command, or nil. That one of the commands before it, in the same write, is about
+	// its key is said by again.
+	instead func(args [][]byte, again bool) []string
+
+	part []byte // of a command that has not been written to its end
+	out  []byte
+	args [][]byte
+	keys [][]byte // the first of each command of the present write
+}
+
+func (c *rewriter) Write(b []byte) (int, error) {
+	rest := b
+	if len(c.part) > 0 {
+		c.part = append(c.part, b...)
+		rest = c.part
+	}
+	c.out, c.keys = c.out[:0], c.keys[:0]
+	for {
+		n := c.read(rest)
+		if n == 0 {
+			break
+		}
+		again := false
+		if len(c.args) > 1 {
+			again = slices.ContainsFunc(c.keys, func(key []byte) bool { return bytes.Equal(key, c.args[1]) })
+			c.keys = append(c.keys, c.args[1])
+		}
+		if put := c.instead(c.args, again); put != nil {
+			c.out = appendCommand(c.out, put)
+		} else {
+			c.out = append(c.out, rest[:n]...)
+		}
+		rest = rest[n:]
+	}
+	c.part = append(c.part[:0], rest...)
+	if _, err := c.Conn.Write(c.out); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// read reads the command that b begins with into args, and says how long it is; 0 if its end is missing.
+func (c *rewriter) read(b []byte) int {
+	c.args = c.args[:0]
+	count, at := readLength(b, '*', 0)
+	for range count {
+		var length int
+		if length, at = readLength(b, '$', at); at == 0 || len(b) < at+length+2 {
+			return 0
+		}
+		c.args = append(c.args, b[at:at+length])
+		at += length + 2
+	}
+	if len(c.args) == 0 {
+		return 0
+	}
+	return at
+}
+
+// readLength reads a line of b that begins with mark and a length, and says where the next begins; 0 if it is not all there.
+func readLength(b []byte, mark byte, at int) (length, next int) {
+	if at >= len(b) || b[at] != mark {
+		return 0, 0
+	}
+	for at++; at < len(b) && b[at] >= '0' && b[at] <= '9'; at++ {
+		length = 10*length + int(b[at]-'0')
+	}
+	if at+1 >= len(b) {
+		return 0, 0
+	}
+	return length, at + 2
+}
+
+func appendCommand(b []byte, args []string) []byte {
+	b = append(strconv.AppendInt(append(b, '*'), int64(len(args)), 10), "\r\n"...)
+	for _, a := range args {
+		b = append(strconv.AppendInt(append(b, '$'), int64(len(a)), 10), "\r\n"...)
+		b = append(append(b, a...), "\r\n"...)
+	}
+	return b
+}
+
+// stringsOf copies args.
+func stringsOf(args [][]byte) []string {
+	list := make([]string, len(args))
+	for i, a := range args {
+		list[i] = string(a)
+	}
+	return list
+}

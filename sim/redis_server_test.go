@@ -1,0 +1,235 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// redisServer names the redis-server that is installed. CI sets WAVETANK_REQUIRE_REDIS, so that no test leaves itself out.
+func redisServer(t testing.TB) string {
+	const program = "redis-server"
+	if _, err := exec.LookPath(program); err != nil {
+		if os.Getenv("WAVETANK_REQUIRE_REDIS") != "" {
+			t.Fatalf("%v, and $WAVETANK_REQUIRE_REDIS allows no omission", err)
+		}
+		t.Skip("LEFT OUT: redis-server is not installed")
+	}
+	return program
+}
+
+// overBoth runs a test over miniredis and over a redis-server.
+func overBoth(t *testing.T, test func(t *testing.T, redisServer string)) {
+	t.Run("miniredis", func(t *testing.T) { test(t, "") })
+	t.Run("redis-server", func(t *testing.T) { test(t, redisServer(t)) })
+}
+
+// Whatever a process asks of Redis, a redis-server answers as miniredis does, and every event is the same.
+func TestARedisServerIsMiniredis(t *testing.T) {
+	program := redisServer(t)
+	rapid.Check(t, func(t *rapid.T) {
+		calls := rapid.SliceOfN(anyCall, 1, 25).Draw(t, "calls")
+		mini, miniTrace := askAll(t, "", calls)
+		server, serverTrace := askAll(t, program, calls)
+		require.Equal(t, strings.Join(mini, "\n"), strings.Join(server, "\n"))
+		line, a, b, err := sim.FirstDifference(strings.NewReader(miniTrace), strings.NewReader(serverTrace))
+		require.NoError(t, err)
+		require.Zero(t, line, "miniredis: %s\nredis-server: %s", a, b)
+	})
+}
+
+// redisCall is one or several commands, and how long the process waits before.
+type redisCall struct {
+	wait     time.Duration
+	commands [][]any
+	watched  string // a key that is WATCHed, and read, before the commands go as a transaction; empty is none
+	between  []any  // what another client asks meanwhile
+	tx       bool
+}
+
+func (c redisCall) String() string {
+	return fmt.Sprintf("wait %v, watch %q, between %q, tx %v: %q", c.wait, c.watched, c.between, c.tx, c.commands)
+}
+
+var (
+	anyKey     = rapid.SampledFrom([]string{"s1", "s2", "h1", "z1", "l1", "set1"})
+	anyField   = rapid.SampledFrom([]string{"a", "b", "c"})
+	anyNumber  = rapid.SampledFrom([]int{1, 2, 30, 1000, 2500})
+	anyCommand = rapid.Custom(func(t *rapid.T) []any {
+		key, field, n := anyKey.Draw(t, "key"), anyField.Draw(t, "field"), anyNumber.Draw(t, "n")
+		return rapid.SampledFrom([][]any{
+			{"set", key, field}, {"set", key, field, "ex", n}, {"set", key, field, "px", n}, {"set", key, field, "nx"}, {"set", key, field, "nx", "px", 1500},
+			{"set", key, field, "xx", "keepttl"}, {"get", key}, {"getdel", key}, {"setex", key, 30, field}, {"psetex", key, 2500, field},
+			{"incr", key}, {"incrby", key, 5}, {"append", key, field}, {"strlen", key}, {"mget", key, "s1"}, {"mset", key, field, "s2", "x"}, {"setnx", key, field},
+			{"expire", key, n}, {"pexpire", key, n}, {"expire", key, 0}, {"pexpire", key, -1}, {"expire", key, 30, "nx"}, {"expire", key, 60, "gt"}, {"expire", key, 40, "xx"}, {"persist", key}, {"pttl", key},
+			{"hset", key, field, n}, {"hsetnx", key, field, "1"}, {"hget", key, field}, {"hmget", key, "a", "b"}, {"hdel", key, field}, {"hincrby", key, field, 2}, {"hlen", key}, {"hexists", key, field},
+			{"zadd", key, 1.5, field}, {"zadd", key, "nx", 2, field}, {"zadd", key, "gt", 3, field}, {"zincrby", key, 1, field}, {"zrem", key, field}, {"zscore", key, field}, {"zcard", key}, {"zrange", key, 0, -1, "withscores"}, {"zrangebyscore", key, "-inf", 2}, {"zremrangebyscore", key, 0, 2}, {"zpopmin", key},
+			{"lpush", key, field}, {"rpush", key, field, "x"}, {"lpop", key}, {"rpop", key}, {"lrange", key, 0, -1}, {"ltrim", key, 0, 1}, {"lrem", key, 0, field}, {"llen", key},
+			{"sadd", key, field, "x"}, {"srem", key, field}, {"smembers", key}, {"sismember", key, field}, {"scard", key},
+			{"del", key}, {"unlink", key, "s1"}, {"exists", key, "h1"}, {"type", key}, {"keys", "s*"}, {"scan", 0, "match", "*1"}, {"dbsize"},
+			{"eval", "return redis.call('pexpire', KEYS[1], ARGV[1])", 1, key, 700}, {"eval", "redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2]) return redis.call('pttl', KEYS[1])", 1, key, field, 900},
+			{"eval", "return {#ARGV, ARGV[1], KEYS[1]}", 1, key, field},
+		}).Draw(t, "command")
+	})
+	anyCall = rapid.Custom(func(t *rapid.T) redisCall {
+		c := redisCall{
+			wait:     rapid.SampledFrom([]time.Duration{0, time.Millisecond, 700 * time.Millisecond, 2 * time.Second, 29 * time.Second}).Draw(t, "wait"),
+			commands: rapid.SliceOfN(anyCommand, 1, 4).Draw(t, "commands"),
+			tx:       rapid.Bool().Draw(t, "tx"),
+		}
+		if rapid.Bool().Draw(t, "watches") {
+			c.watched = anyKey.Draw(t, "watched")
+			c.between = anyCommand.Draw(t, "between")
+		}
+		return c
+	})
+)
+
+// askAll makes the calls one after the other in a world, and returns what was answered, and the trace.
+func askAll(t *rapid.T, program string, calls []redisCall) (answers []string, trace string) {
+	var out strings.Builder
+	say := func(cmds []redis.Cmder, err error) {
+		for _, cmd := range cmds {
+			text := fmt.Sprint(cmd.(*redis.Cmd).Val())
+			if cmd.Err() != nil {
+				text = kindOfError(cmd.Err())
+			}
+			answers = append(answers, fmt.Sprintf("%v = %s", cmd.Args()[0], text))
+		}
+		if errors.Is(err, redis.TxFailedErr) {
+			answers = append(answers, err.Error())
+		}
+	}
+	_, err := sim.Run(sim.Config{Seed: 1, RedisServer: program, Trace: &out}, func(w *sim.World) error {
+		w.Node("n", func(p *sim.Process) {
+			ctx, c := p.Context(), p.Redis()
+			for _, call := range calls {
+				p.Clock().Sleep(call.wait)
+				ask := func(q redis.Pipeliner) error {
+					for _, args := range call.commands {
+						q.Do(ctx, args...)
+					}
+					return nil
+				}
+				switch {
+				case call.watched != "":
+					_ = c.Watch(ctx, func(tx *redis.Tx) error {
+						say([]redis.Cmder{tx.Do(ctx, "type", call.watched)}, nil)
+						say([]redis.Cmder{c.Do(ctx, call.between...)}, nil)
+						say(tx.TxPipelined(ctx, ask))
+						return nil
+					}, call.watched)
+				case call.tx:
+					say(c.TxPipelined(ctx, ask))
+				default:
+					say(c.Pipelined(ctx, ask))
+				}
+			}
+		}).Start()
+		w.Step(15*time.Minute, nil)
+		return w.CheckTruth()
+	})
+	require.NoError(t, err)
+	return answers, out.String()
+}
+
+// kindOfError is an error of Redis without its text, in which the two differ.
+func kindOfError(err error) string {
+	if errors.Is(err, redis.Nil) {
+		return "nil"
+	}
+	return "an error"
+}
+
+// What Redis says of the time is what the world's clock says.
+func TestARedisServerGoesByTheWorldsClock(t *testing.T) {
+	_, err := sim.Run(sim.Config{Seed: 1, RedisServer: redisServer(t)}, func(w *sim.World) error {
+		w.Node("n", func(p *sim.Process) {
+			ctx, c := p.Context(), p.Redis()
+			p.Clock().Sleep(90*time.Minute + 7*time.Millisecond)
+			assert.WithinDuration(t, p.Clock().Now(), c.Time(ctx).Val(), time.Second)
+			seconds, err := c.Eval(ctx, "return redis.call('TIME')[1]", nil).Int64()
+			assert.NoError(t, err)
+			assert.InDelta(t, p.Clock().Now().Unix(), seconds, 1)
+			c.Set(ctx, "k", 1, 0)
+			c.ExpireAt(ctx, "k", p.Clock().Now().Add(time.Hour))
+			assert.InDelta(t, time.Hour, c.PTTL(ctx, "k").Val(), float64(2*time.Second))
+			assert.WithinDuration(t, p.Clock().Now().Add(time.Hour), time.UnixMilli(c.PExpireTime(ctx, "k").Val().Milliseconds()), 2*time.Second)
+			load := c.ScriptLoad(ctx, "return redis.call('PTTL', KEYS[1])")
+			left, err := c.EvalSha(ctx, load.Val(), []string{"k"}).Int64()
+			assert.NoError(t, err)
+			assert.InDelta(t, time.Hour.Milliseconds(), left, 2000)
+			assert.Equal(t, redis.NewScript("return redis.call('PTTL', KEYS[1])").Hash(), load.Val())
+			assert.ErrorIs(t, c.SPop(ctx, "set").Err(), sim.ErrUnknownCommand, "its chance is not the seed's")
+			assert.ErrorContains(t, c.Eval(ctx, "return redis.call('SPOP', KEYS[1])", []string{"set"}).Err(), "does not hang on the seed")
+		}).Start()
+		w.Step(3*time.Hour, nil)
+		return w.CheckTruth()
+	})
+	require.NoError(t, err)
+}
+
+// A program that is no redis-server is one clear error.
+func TestNoRedisServer(t *testing.T) {
+	for _, program := range []string{"no-such-redis", "false"} {
+		_, err := sim.Run(sim.Config{RedisServer: program}, func(*sim.World) error { return nil })
+		require.ErrorIs(t, err, sim.ErrNoRedisServer)
+		assert.ErrorContains(t, err, program)
+	}
+}
+
+// However a process ends, its redis-server ends with it, and leaves nothing behind.
+func TestARedisServerEndsWithItsProcess(t *testing.T) {
+	program := redisServer(t)
+	if os.Getenv("WAVETANK_TEST_CHILD") != "" {
+		_, err := sim.Run(sim.Config{RedisServer: program}, func(*sim.World) error { return nil })
+		require.NoError(t, err)
+		if os.Getenv("WAVETANK_TEST_CHILD") == "killed" {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+		return
+	}
+	for _, how := range []string{"ends", "killed"} {
+		t.Run(how, func(t *testing.T) {
+			dir, err := os.MkdirTemp("", "wt") // a short path
+			require.NoError(t, err)
+			t.Cleanup(func() { _ = os.RemoveAll(dir) })
+			stale := filepath.Join(dir, "wavetank-redis-1-0.sock")
+			makeStaleSocket(t, stale)
+			self, err := os.Executable()
+			require.NoError(t, err)
+			cmd := exec.CommandContext(context.Background(), self, "-test.run", "^TestARedisServerEndsWithItsProcess$")
+			cmd.Env = append(os.Environ(), "WAVETANK_TEST_CHILD="+how, "TMPDIR="+dir)
+			out, err := cmd.CombinedOutput()
+			require.Equal(t, how == "killed", err != nil, "%s", out)
+			require.Eventually(t, func() bool {
+				left, err := os.ReadDir(dir)
+				return err == nil && len(left) == 0
+			}, time.Minute, 10*time.Millisecond)
+		})
+	}
+}
+
+// makeStaleSocket leaves a socket that nobody listens on, as a server does that is killed.
+func makeStaleSocket(t *testing.T, path string) {
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}))
+	require.NoError(t, syscall.Close(fd))
+	old := time.Now().Add(-time.Hour)
+	require.NoError(t, os.Chtimes(path, old, old))
+}

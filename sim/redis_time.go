@@ -1,0 +1,150 @@
+package sim
+
+import (
+	"crypto/sha1"
+	_ "embed"
+	"encoding/hex"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A redis-server decides by its own clock when a key expires, and what is left of its TTL. In a world it must not. So it is
+// told instants only, which are those of the world: a millisecond of the server's is a nanosecond of the world's, and the world
+// begins at an instant of the server's that its clock does not reach. EXPIRE k 30 becomes PEXPIREAT k with the instant at which
+// the key expires in the world, PTTL k becomes what PEXPIRETIME k says less the time that it is in the world. The server does
+// both itself, in a script, so that transactions and scripts have it right, too. Commands that have nothing to do with time
+// pass as they are.
+
+// epoch is the instant of the server's at which a world begins, in milliseconds: some 120,000 years from now. Half of what a
+// float64, which is what a script counts in, holds exactly.
+const epoch = 1 << 52
+
+//go:embed redis_time.lua
+var worldTime string
+
+// inWorldTime is what a script begins with, on one line, so that lines are counted as its author does.
+var inWorldTime = oneLine(worldTime) + " "
+
+// asOne runs a command as a script.
+var asOne = inWorldTime + "return redis.pcall(unpack(ARGV))"
+
+// timed lists the commands that go by the server's clock, or answer in an order that hangs on how it hashes.
+var timed = map[string]bool{
+	"getex": true, "setex": true, "psetex": true, "expire": true, "pexpire": true, "expireat": true, "pexpireat": true,
+	"ttl": true, "pttl": true, "expiretime": true, "pexpiretime": true, "time": true,
+	"smembers": true, "keys": true, "sunion": true, "sinter": true, "sdiff": true, "scan": true,
+}
+
+// scripts lists the commands that are about scripts.
+var scripts = map[string]bool{"eval": true, "evalsha": true, "script": true}
+
+// byChance lists the commands that pick by chance. Over a redis-server that does not hang on the seed.
+var byChance = map[string]bool{"spop": true, "srandmember": true, "hrandfield": true, "zrandmember": true, "randomkey": true}
+
+// worldTimed is a connection to a redis-server. The server answers while no time passes in the world: a deadline on the
+// connection counts only if it has passed.
+type worldTimed struct {
+	net.Conn
+	reads, writes time.Time // deadlines
+}
+
+func (c *worldTimed) SetDeadline(t time.Time) error      { c.reads, c.writes = t, t; return nil }
+func (c *worldTimed) SetReadDeadline(t time.Time) error  { c.reads = t; return nil }
+func (c *worldTimed) SetWriteDeadline(t time.Time) error { c.writes = t; return nil }
+
+func passed(deadline time.Time) bool { return !deadline.IsZero() && !deadline.After(time.Now()) }
+
+func (c *worldTimed) Read(b []byte) (int, error) {
+	if passed(c.reads) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return c.Conn.Read(b)
+}
+
+func (c *worldTimed) Write(b []byte) (int, error) {
+	if passed(c.writes) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return c.Conn.Write(b)
+}
+
+// inWorldTime is the command that goes by the time of the world in the place of one that goes by the server's, or nil.
+func (r *realRedis) inWorldTime(of [][]byte, _ bool) []string {
+	name := strings.ToLower(string(of[0]))
+	if !timed[name] && (name != "set" || len(of) < 4) && !scripts[name] {
+		return nil
+	}
+	args := stringsOf(of)
+	switch {
+	case timed[name], name == "set":
+		put := append([]string{"EVAL", asOne, strconv.Itoa(min(1, len(args)-1))}, args[1:min(2, len(args))]...)
+		return r.stamp(append(put, args...))
+	case name == "eval" && len(args) > 2:
+		return r.stamp(append([]string{"EVAL", r.wrap(args[1])}, args[2:]...))
+	case name == "evalsha" && len(args) > 2:
+		if wrapped, ok := r.wrapped[strings.ToLower(args[1])]; ok {
+			return r.stamp(append([]string{"EVALSHA", wrapped}, args[2:]...))
+		}
+	case name == "script" && len(args) > 2:
+		return r.script(args)
+	}
+	return nil
+}
+
+// script is the command in the place of a SCRIPT.
+func (r *realRedis) script(args []string) []string {
+	switch strings.ToLower(args[1]) {
+	case "load": // its answer names the script as its author does
+		if err := r.client.ScriptLoad(bg, r.wrap(args[2])).Err(); err != nil {
+			return nil
+		}
+		return []string{"EVAL", "return ARGV[1]", "0", sha(args[2])}
+	case "exists":
+		put := append([]string{}, args...)
+		for i, s := range put[2:] {
+			if wrapped, ok := r.wrapped[strings.ToLower(s)]; ok {
+				put[2+i] = wrapped
+			}
+		}
+		return put
+	}
+	return nil
+}
+
+// wrap is a script that goes by the time of the world.
+func (r *realRedis) wrap(script string) string {
+	first := ""
+	if strings.HasPrefix(script, "#!") {
+		head, body, _ := strings.Cut(script, "\n")
+		first, script = head+"\n", body
+	}
+	wrapped := first + inWorldTime + script
+	r.wrapped[sha(first+script)] = sha(wrapped)
+	return wrapped
+}
+
+// stamp appends the time of the world, for redis_time.lua.
+func (r *realRedis) stamp(args []string) []string {
+	at := time.Now()
+	return append(args, strconv.FormatInt(epoch+int64(r.world.Now()), 10), strconv.FormatInt(at.UnixMilli(), 10), strconv.Itoa(at.Nanosecond()%1e6))
+}
+
+func sha(script string) string {
+	sum := sha1.Sum([]byte(script)) // by which Redis names scripts
+	return hex.EncodeToString(sum[:])
+}
+
+// oneLine puts a script without its comments on one line.
+func oneLine(script string) string {
+	var lines []string
+	for line := range strings.Lines(script) {
+		line, _, _ = strings.Cut(line, "--")
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, " ")
+}
