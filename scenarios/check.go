@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
@@ -56,9 +55,6 @@ func (res *Result) violations(invariant string, step int) (promised, all int) {
 	}
 	return promised, all
 }
-
-// worldsBegin is when each world begins, by its own clock.
-var worldsBegin = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // CheckPlan says in what a stored result is not of the plan.
 func (res *Result) CheckPlan(p *plans.Plan) error {
@@ -132,7 +128,7 @@ func (res *Result) checkJobs(r *record) error {
 // shows it leaves alone.
 func (res *Result) CheckTrace(p *plans.Plan, events iter.Seq2[sim.Event, error]) error {
 	j, r := judge.NewJudge(scheduler.JudgeConfig(p)), newRecord(p)
-	j.Began(worldsBegin)
+	j.Began(p.World.Start.Time())
 	var last sim.Event
 	for e, err := range events {
 		if err != nil {

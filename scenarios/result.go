@@ -35,6 +35,7 @@ type Result struct {
 	Reason     string             `json:"reason"`             // one sentence
 	Expected   bool               `json:"expected,omitempty"` // violated, as the plan expects
 	Digest     string             `json:"digest"`             // 16 hex digits over every event
+	Start      time.Time          `json:"start"`              // of the world, by its own calendar
 	Redis      string             `json:"redis,omitempty"`    // the redis-server that was the world's Redis, and its version; empty is miniredis
 	Steps      int                `json:"steps"`
 	Virtual    time.Duration      `json:"virtual_ns"`

@@ -155,7 +155,7 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) (*run, error)
 // config is what the run's world is made of.
 func (r *run) config() sim.Config {
 	c := sim.Config{
-		Seed: r.plan.Seed, Strategy: r.strategy, StepsMax: r.plan.Schedule.StepsMax, Trace: r.opt.Trace,
+		Seed: r.plan.Seed, Start: r.plan.World.Start.Time(), Strategy: r.strategy, StepsMax: r.plan.Schedule.StepsMax, Trace: r.opt.Trace,
 		Tags: scheduler.Tags, MsgTags: scheduler.MessageTags, Intercept: r.injector.Intercept, Observe: r.observe, Stall: r.opt.Stall, OnStall: r.opt.OnStall, Lag: r.lag, RedisLag: r.injector.RedisLag(), SyncAlways: r.plan.World.SyncAlways,
 	}
 	if r.plan.World.Redis == plans.RedisServer {

@@ -16,7 +16,8 @@ import (
 // Config is what a world is made of besides its nodes. Its zero value runs.
 type Config struct {
 	Seed     uint64
-	Strategy Strategy // nil is Latency{}
+	Start    time.Time // when the world begins, on its own clock; no sooner than the year 2000; zero is [DefaultStart]
+	Strategy Strategy  // nil is Latency{}
 
 	// Tags reads what the service says of a call from the call's context; nil is no tags.
 	Tags func(context.Context) Tags
@@ -47,6 +48,9 @@ type Config struct {
 	OnStall  func(dump string)
 	Ungated  bool // operations do not park: what stepping costs is measured against this
 }
+
+// DefaultStart is when a world begins, on its own clock.
+var DefaultStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // World is one bubble's servers, nodes and time.
 type World struct {

@@ -16,7 +16,7 @@ import (
 // OTLP writes the run as OpenTelemetry spans, a trace for each job, in the OTLP file format: JSON, a line for each span.
 // A node is a service. events are the run's, in the order of steps. It fails with the first error of events or of w.
 func OTLP(w io.Writer, res *scenarios.Result, events iter.Seq2[sim.Event, error]) error {
-	o := &otlp{enc: json.NewEncoder(w), jobs: map[string]*span{}, under: map[*lasting]*span{}, sent: map[message]link{}}
+	o := &otlp{start: res.Start, enc: json.NewEncoder(w), jobs: map[string]*span{}, under: map[*lasting]*span{}, sent: map[message]link{}}
 	o.enc.SetEscapeHTML(false)
 	follow := newFollower()
 	last := time.Duration(0)
@@ -47,7 +47,7 @@ func OTLP(w io.Writer, res *scenarios.Result, events iter.Seq2[sim.Event, error]
 	for i := range res.Fired {
 		f := &res.Fired[i]
 		s := o.span("faults", f.Fault, f.Node, f.At, i+1)
-		s.End = unix(max(f.Until, f.At))
+		s.End = o.unix(max(f.Until, f.At))
 		o.write(f.Node, s)
 	}
 	for i := range res.Violations {
@@ -74,10 +74,8 @@ const (
 	statusError  = 2
 )
 
-// epoch is when a world begins on its clocks: 2000-01-01, where a bubble's clock begins (package testing/synctest).
-var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-
 type otlp struct {
+	start time.Time // of the world
 	enc   *json.Encoder
 	jobs  map[string]*span // the root of each job's trace
 	order []string         // of the jobs, by their first steps
@@ -125,7 +123,9 @@ type status struct {
 	Message string `json:"message,omitempty"`
 }
 
-func unix(at time.Duration) string { return strconv.FormatInt(epoch.Add(at).UnixNano(), 10) }
+func (o *otlp) unix(at time.Duration) string {
+	return strconv.FormatInt(o.start.Add(at).UnixNano(), 10)
+}
 
 func attributes(pairs ...string) (list []attribute) {
 	for pair := range slices.Chunk(pairs, 2) {
@@ -141,11 +141,11 @@ func (o *otlp) span(of, name, node string, at time.Duration, n int) *span {
 	trace := fmt.Sprintf("%016x%016x", hash("trace", of), hash("trace", of, "2"))
 	root := o.jobs[of]
 	if root == nil {
-		root = &span{Trace: trace, ID: fmt.Sprintf("%016x", hash("root", of)), Name: of, Kind: kindInternal, Start: unix(at), End: unix(at)}
+		root = &span{Trace: trace, ID: fmt.Sprintf("%016x", hash("root", of)), Name: of, Kind: kindInternal, Start: o.unix(at), End: o.unix(at)}
 		o.jobs[of] = root
 		o.order = append(o.order, of)
 	}
-	return &span{Trace: trace, ID: fmt.Sprintf("%016x", hash(of, name, node, strconv.Itoa(n))), Parent: root.ID, Name: name, Kind: kindInternal, Start: unix(at)}
+	return &span{Trace: trace, ID: fmt.Sprintf("%016x", hash(of, name, node, strconv.Itoa(n))), Parent: root.ID, Name: name, Kind: kindInternal, Start: o.unix(at)}
 }
 
 func (o *otlp) begin(l *lasting) *span {
@@ -166,7 +166,7 @@ func (o *otlp) end(l *lasting) {
 		return
 	}
 	delete(o.under, l)
-	s.End = unix(l.to)
+	s.End = o.unix(l.to)
 	o.jobs[l.job].End = s.End
 	o.write(l.node, s)
 }
@@ -188,14 +188,14 @@ func (o *otlp) step(e *sim.Event, during *lasting, ended []*lasting) {
 			s.Kind = kindProducer
 		}
 	} else {
-		s.Events = append(s.Events, event{unix(e.At), title(e), about})
+		s.Events = append(s.Events, event{o.unix(e.At), title(e), about})
 	}
 	for _, change := range e.Changes {
 		if change.Stream != "" && !change.Gone {
 			o.sent[message{change.Subject, change.Seq}] = link{s.Trace, s.ID}
 		}
 	}
-	o.jobs[e.Job].End = unix(e.At)
+	o.jobs[e.Job].End = o.unix(e.At)
 	if alone {
 		o.write(e.Node, s)
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/engine/settings"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // Defaults is the plan that a file's keys are laid over. It has no name.
@@ -18,7 +19,7 @@ func Defaults() *Plan {
 		Then:     Then{Heal: true, SettleWithin: 45 * time.Minute}, // running_timeout, three polls, and a budget of retries
 		Seed:     1,
 	}
-	p.World.Redis = RedisMini
+	p.World.Start, p.World.Redis = Instant(sim.DefaultStart.Format(time.RFC3339)), RedisMini
 	p.Schedule = Schedule{Strategy: Latency, ChangePoints: 2, StepsMax: StepsMaxDefault(p.Workload.Jobs)}
 	return p
 }

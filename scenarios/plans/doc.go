@@ -29,5 +29,6 @@
 //	about.go                        the jobs that a plan is about
 //	plan.go                         a plan
 //	lag.go                          how long something is under way
+//	instant.go                      when the world begins
 //	named.go, names.go              the scenarios, and the names of jobs and nodes
 package plans

@@ -65,6 +65,7 @@ type Topology struct {
 type Conditions struct {
 	HeartbeatLag Lag     `yaml:"heartbeat_lag" json:"heartbeat_lag" like:"5s, fixed:5s, uniform:2s:8s, normal:mean=5s:sd=2s, lognormal:median=5s:p99=30s or samples:1s:2s:9s" doc:"how long a heartbeat is under way: each takes a time drawn from this distribution, so that they may overtake each other; a duration alone is evenly between nothing and this, p99 is above all but 1 %"`
 	SyncAlways   bool    `yaml:"sync_always" json:"sync_always" doc:"nats-server has each message on the disk before it acknowledges it (its sync_always, or sync_interval: always): a power loss takes none"`
+	Start        Instant `yaml:"start" json:"start" like:"2026-01-01 or 2026-01-01T00:00:00Z" doc:"when the world begins, by its own calendar; records hold it"`
 	Redis        string  `yaml:"redis" json:"redis" oneof:"mini,server" doc:"what the world's Redis is: miniredis, or a redis-server, which must be installed; the program is redis-server, or what WAVETANK_REDIS_SERVER names"`
 	Dying        float64 `yaml:"dying" json:"dying" min:"0" max:"1" doc:"the share of the workers, rounded, that die, each at an instant drawn over the time of submissions; then.heal brings them back"`
 }

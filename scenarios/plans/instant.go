@@ -1,0 +1,41 @@
+package plans
+
+import (
+	"fmt"
+	"time"
+)
+
+// Instant is a point of the calendar, in whole seconds of UTC, as 2026-01-01T00:00:00Z. A date alone is its midnight.
+type Instant string
+
+// Between these a world may begin: since a bubble's own clock does (package testing/synctest), and so that all of it fits
+// into an int64 of nanoseconds since 1970.
+var (
+	firstInstant = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	lastInstant  = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// UnmarshalText implements [encoding.TextUnmarshaler]. The error says what the text is not.
+func (i *Instant) UnmarshalText(text []byte) error {
+	at, err := time.Parse(time.RFC3339, string(text))
+	if err != nil {
+		at, err = time.Parse(time.DateOnly, string(text))
+	}
+	switch at = at.UTC(); {
+	case err != nil, !at.Equal(at.Truncate(time.Second)):
+		return fmt.Errorf("no instant in whole seconds")
+	case at.Before(firstInstant), at.After(lastInstant):
+		return fmt.Errorf("not between %s and %s", firstInstant.Format(time.DateOnly), lastInstant.Format(time.DateOnly))
+	}
+	*i = Instant(at.Format(time.RFC3339))
+	return nil
+}
+
+// MarshalText implements [encoding.TextMarshaler].
+func (i Instant) MarshalText() ([]byte, error) { return []byte(i), nil }
+
+// Time is the instant, which is one that UnmarshalText took.
+func (i Instant) Time() time.Time {
+	at, _ := time.Parse(time.RFC3339, string(i))
+	return at
+}
