@@ -43,6 +43,7 @@ func (e *Engine) dispatch(ctx context.Context, h *handling) error {
 // otherwise the job stays DISPATCHED, and the redelivery resumes. A dispatch to a topic is rolled back
 // in any case: nothing would keep its repetition from being stored twice, and it is at least once.
 func (e *Engine) stateFirst(ctx context.Context, h *handling, workerID string) error {
+	h.safe = e.replica.Since(ctx, h.req.JobID)
 	if err := e.intend(ctx, h, store.Write{Worker: workerID}); err != nil {
 		return err
 	}
@@ -78,9 +79,12 @@ func (e *Engine) publishFirst(ctx context.Context, h *handling, workerID string)
 	return e.running(ctx, h, worker)
 }
 
-// publish publishes the dispatch of an epoch, and says who has it.
+// publish publishes the dispatch of an epoch, once what it follows from is safe, and says who has it.
 func (e *Engine) publish(ctx context.Context, h *handling, workerID string, epoch int64) (string, error) {
 	entry, err := h.entry(workerID, epoch)
+	if err == nil && h.safe != nil {
+		err = h.safe(ctx)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -45,6 +45,7 @@ type Engine struct {
 	strategy *routing.LeastLoaded
 	metrics  *metrics.Metrics
 	guard    *bus.Guard     // nil without idempotency_guard
+	replica  *store.Replica // nil without wait_replica
 	safety   *safety.Client // nil without a safety kernel
 	saga     *saga.Manager
 	timeouts recovery.Timeouts
@@ -107,6 +108,9 @@ func New(c Config) (*Engine, error) {
 			Redis: c.Redis, ProcessedTTL: c.Settings.AckWait, InflightTTL: c.Settings.InflightTTL,
 			Timeout: c.Settings.StoreOpTimeout, Logger: e.log,
 		}
+	}
+	if c.Settings.WaitReplica {
+		e.replica = &store.Replica{Redis: c.Redis, Timeout: c.Settings.StoreOpTimeout}
 	}
 	if c.Safety != nil {
 		e.safety = &safety.Client{

@@ -14,12 +14,13 @@ import (
 type handling struct {
 	req     *job.Request
 	started time.Time
-	rec     store.Record   // as read, then as written
-	guessed bool           // the state is the cache's word, not read
-	prior   int            // attempts before this handling
-	entered bool           // its dispatch is in the outbox
-	orphan  job.State      // in which the replayer has listed the job; "" if a message has come
-	decided *store.Decided // by the kernel in this handling, and not in the record yet
+	rec     store.Record                // as read, then as written
+	guessed bool                        // the state is the cache's word, not read
+	prior   int                         // attempts before this handling
+	entered bool                        // its dispatch is in the outbox
+	orphan  job.State                   // in which the replayer has listed the job; "" if a message has come
+	safe    func(context.Context) error // what its dispatch follows from; nil is at once
+	decided *store.Decided              // by the kernel in this handling, and not in the record yet
 }
 
 // move is the write that takes the job on from where the handling has it.

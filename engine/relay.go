@@ -123,7 +123,7 @@ func (e *Engine) relay(ctx context.Context, jobID string) {
 
 // relayEntry holds the job's lock.
 func (e *Engine) relayEntry(ctx context.Context, jobID string) error {
-	again := e.settings.RetryDelayStore
+	again, safe := e.settings.RetryDelayStore, e.replica.Since(ctx, jobID)
 	entry, rec, err := e.store.Claim(phase.With(ctx, jobID, phase.OutboxClaim), jobID, again)
 	if err != nil {
 		return e.failClosed(ctx, phase.OutboxClaim, jobID, metrics.UnknownTopic, err)
@@ -134,7 +134,10 @@ func (e *Engine) relayEntry(ctx context.Context, jobID string) error {
 	if rec.State != job.Dispatched {
 		return e.drop(ctx, &rec)
 	}
-	worker, err := e.publishEntry(ctx, jobID, rec.Worker, entry, time.UnixMilli(entry.Started))
+	worker := ""
+	if err = safe(ctx); err == nil {
+		worker, err = e.publishEntry(ctx, jobID, rec.Worker, entry, time.UnixMilli(entry.Started))
+	}
 	if _, void := errors.AsType[*voidError](err); void {
 		return e.drop(ctx, &rec)
 	}

@@ -43,7 +43,7 @@ func (e *Engine) resumeIntent(ctx context.Context, h *handling) error {
 	if err != nil {
 		return e.storeRetry(ctx, fmt.Errorf("%w: %w", recovery.ErrOwn, err), phase.Publish, job.ReasonDispatchFailed)
 	}
-	h.req, h.prior, h.started = &req, h.rec.Attempts, h.rec.UpdatedAt
+	h.req, h.prior, h.started, h.safe = &req, h.rec.Attempts, h.rec.UpdatedAt, e.replica.Since(ctx, req.JobID)
 	if e.voids(&h.rec) && !e.registry.IsAlive(h.rec.Worker) {
 		return e.repick(ctx, h, "worker "+h.rec.Worker+" is not alive")
 	}

@@ -52,8 +52,22 @@ func (e *Engine) consumer(ctx context.Context, name, subject string, handle func
 		Unrecorded: func(ctx context.Context) time.Duration { return e.infrastructureDelay(ctx, retryDelayTerminate) },
 		Guard:      e.guard,
 		GivenUp:    e.metrics.MessagesGivenUp.WithLabelValues(name).Inc,
+		Safe:       e.replica.Since,
 	}, nil
 }
+
+// ackWait is for how long the server waits for the answer to a message before it delivers the message again. A cancellation
+// is worth the less the later it comes, and its handling takes seconds at most: with keep_cancellations, one whose scheduler
+// has crashed comes again once that one's lock of the job is over.
+func (e *Engine) ackWait(consumer string) time.Duration {
+	if consumer != bus.ConsumerCancel || !e.settings.KeepCancellations {
+		return e.settings.AckWait
+	}
+	return min(e.settings.AckWait, max(e.settings.JobLockTTL, cancelAckWaitMin))
+}
+
+// cancelAckWaitMin times MaxDeliver outlasts outages of half an hour.
+const cancelAckWaitMin = 30 * time.Second
 
 // openConsumer creates or updates one of the durable consumers that the replicas share (AckWait and
 // MaxDeliver: Scheduler internals, section 9).
@@ -62,7 +76,7 @@ func (e *Engine) openConsumer(ctx context.Context, name, subject string) (jetstr
 		Durable:       name,
 		FilterSubject: subject,
 		AckPolicy:     jetstream.AckExplicitPolicy,
-		AckWait:       e.settings.AckWait,
+		AckWait:       e.ackWait(name),
 		MaxDeliver:    e.settings.MaxDeliver,
 		// No limit: Handlers bounds the work already, and messages that wait out their delay are pending
 		// too. At the server's default, 1000 of them would keep every other message back.

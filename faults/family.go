@@ -28,7 +28,7 @@ var families = map[string]Family{
 	"result_publish": FamilyResult, "output_store": FamilyResult,
 	"submit_write": FamilySubmit, "run_create": FamilySubmit, "cancel_notice": FamilySubmit,
 	"cancel_keep": FamilySubmit, "approve_read": FamilySubmit, "approve_write": FamilySubmit,
-	"dlq_write": FamilyDLQ, "processed_read": FamilyGuard, "inflight_write": FamilyGuard, "processed_write": FamilyGuard,
+	"dlq_write": FamilyDLQ, "processed_read": FamilyGuard, "inflight_write": FamilyGuard, "processed_write": FamilyGuard, "replica_read": FamilyGuard, "replica_wait": FamilyGuard,
 	"safety_check": FamilyKernel, "output_check": FamilyKernel, "output_scan": FamilyKernel,
 	"breaker_read": FamilyTick, "breaker_probe": FamilyTick, "breaker_write": FamilyTick,
 	"heartbeat": FamilyHeartbeat, "snapshot_read": FamilyHeartbeat, "outbox_claim": FamilyRead,

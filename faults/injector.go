@@ -12,6 +12,7 @@ import (
 // Config; Attach schedules what happens at a time.
 type Injector struct {
 	Survey func(Operation) // is told of each operation that a fault can strike, before it is made; nil is nobody
+	Users  []string        // the nodes that have to do with Redis
 
 	jobID func(n int) string // names the workload's n-th job
 	links map[string]string  // the phase in which a node sends what a partition can cut, by the link's name; the servers need none
@@ -270,8 +271,15 @@ func (in *Injector) restartServer(w *sim.World, a *armed, f Fired) {
 
 func (in *Injector) failOver(w *sim.World, a *armed, f Fired) {
 	a.hits++
-	in.note(w, a, Redis, f)
+	i := in.note(w, a, Redis, f)
 	w.FailOverRedis(a.Lag)
+	if a.For == 0 {
+		return
+	}
+	for _, node := range in.Users {
+		w.Control(string(Partition)+" "+Redis, node, func() { in.cut[node] = append(in.cut[node], i) })
+		w.At(w.Now()+a.For, "heal "+Redis, node, func() { in.mend(w, node, i) })
+	}
 }
 
 // skew sets a node's clock wrong, by this fault alone if there was one before. Its timers run on as they are.

@@ -34,13 +34,21 @@ func (in *Injector) verb(does, link string) string {
 // cutFrom says from what op is cut off; "" is nothing.
 func (in *Injector) cutFrom(op *sim.Op) string {
 	for _, i := range in.cut[op.Node()] {
-		from := in.fired[i].Fault.From
+		from := in.fired[i].Fault.cuts()
 		if from == Redis && op.Kind == sim.KindRedis || from == NATS && throughNATS(op.Kind) || from == op.Target && op.Kind == sim.KindCall ||
 			in.links[from] == op.Phase && op.Phase != "" {
 			return from
 		}
 	}
 	return ""
+}
+
+// cuts names what a fault cuts nodes off from.
+func (f *Fault) cuts() string {
+	if f.Do == Failover {
+		return Redis
+	}
+	return f.From
 }
 
 // throughNATS tells the operations that need the connection to NATS. The end of a pull needs none.

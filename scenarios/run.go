@@ -144,6 +144,11 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) (*run, error)
 		record:   newRecord(plan),
 		lagAt:    plan.World.HeartbeatLag.At(),
 	}
+	for _, link := range plan.FaultWorld().Links {
+		if link.Name == faults.Redis {
+			r.injector.Users = link.Nodes
+		}
+	}
 	if opt.Survey != nil {
 		r.injector.Survey = func(op faults.Operation) {
 			opt.Survey(Surveyed{op, r.judge.Facts.Likeness})

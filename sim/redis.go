@@ -22,7 +22,8 @@ type redisServer struct {
 	deadlines deadlines
 	unlagged  []before // what it held before its last writes, the oldest first
 	rewound   []Change // by a failover, in the present step
-	seen      []sight  // where the present step may have changed something
+	failovers int
+	seen      []sight // where the present step may have changed something
 }
 
 func (s *redisServer) start() (err error) {
@@ -41,7 +42,7 @@ func (s *redisServer) dial(p *Process) (client, error) {
 		Addr: "127.0.0.1:6379", // never dialled; a host name would be looked up
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
 			conn, err := s.store.dial()
-			return &wire{Conn: conn, client: c}, err
+			return &wire{Conn: &rewriter{Conn: conn, server: s}, client: c}, err
 		},
 		MaxRetries:               -1,
 		Protocol:                 2,
@@ -67,6 +68,9 @@ func (s *redisServer) before(op *Op) {
 func (s *redisServer) changed(op *Op, changes []Change) []Change {
 	if c, ok := op.call.(*redisCall); ok && c.applied {
 		changes = s.readTouched(changes, c)
+		if c.waits && c.answer == nil {
+			s.unlagged = nil
+		}
 	}
 	changes = append(changes, s.rewound...)
 	s.rewound = nil

@@ -67,8 +67,8 @@ func (c *redisClient) do(ctx context.Context, name string, cmds []redis.Cmder, s
 		call redisCall
 	}{}
 	op, call := &made.op, &made.call
-	for _, cmd := range cmds {
-		if unknown[cmd.Name()] || c.server.world.cfg.RedisServer != "" && byChance[cmd.Name()] {
+	for i, cmd := range cmds {
+		if unknown[cmd.Name()] || cmd.Name() == nameWait && (i == 0 || name != namePipeline) || c.server.world.cfg.RedisServer != "" && byChance[cmd.Name()] {
 			err = fmt.Errorf("%w: %s", ErrUnknownCommand, cmd.Name())
 		}
 		call.add(cmd.Args())

@@ -24,10 +24,14 @@ var reads = map[string]bool{
 	"type": true, "strlen": true, "keys": true, "dbsize": true, "watch": true, "ping": true, "time": true, "zrevrange": true, "zrank": true, "info": true, "script": true,
 }
 
+// nameWait is the command that waits for replicas. It must come behind a write in one pipeline, since it counts what its own
+// connection has written. A world's Redis has one replica, which by then has all that was written: a failover does not lose it.
+const nameWait = "wait"
+
 // unknown lists the commands whose effect the world could not read back, or that would block inside
 // the server, out of the stepper's sight.
 var unknown = map[string]bool{
-	"blpop": true, "brpop": true, "blmove": true, "brpoplpush": true, "blmpop": true, "bzpopmin": true, "bzpopmax": true, "bzmpop": true, "wait": true,
+	"blpop": true, "brpop": true, "blmove": true, "brpoplpush": true, "blmpop": true, "bzpopmin": true, "bzpopmax": true, "bzmpop": true,
 	"subscribe": true, "psubscribe": true, "ssubscribe": true, "publish": true, "spublish": true, "monitor": true, "waitaof": true, "select": true,
 	"xadd": true, "xread": true, "xreadgroup": true, "xack": true, "xdel": true, "xtrim": true, "xgroup": true, "xclaim": true, "xautoclaim": true,
 	"rename": true, "renamenx": true, "copy": true, "move": true, "migrate": true, "restore": true, "msetnx": true, "swapdb": true,
@@ -46,6 +50,7 @@ type redisCall struct {
 	touched []touch  // what it may change
 	ttls    []string // the keys whose TTL it uses
 	write   bool
+	waits   bool // for a replica to have what was written
 
 	applied bool  // it has reached the server
 	refused bool  // by the server, which has changed nothing
@@ -71,6 +76,10 @@ func (c *redisCall) add(args []any) {
 		return
 	}
 	name, keys := strings.ToLower(text(args[0])), args[1:2]
+	if name == nameWait {
+		c.waits = true
+		return
+	}
 	if name == "evalsha" || name == "eval" {
 		keys = keysOfScript(args)
 	}

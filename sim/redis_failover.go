@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"fmt"
 	"maps"
+	"strconv"
 	"time"
 )
 
@@ -47,6 +48,7 @@ func (w *World) FailOverRedis(lag time.Duration) {
 		panic(fmt.Sprintf("sim: a failover of Redis by %v, but Config.RedisLag is %v", lag, w.cfg.RedisLag))
 	}
 	s := find[*redisServer](w.servers)
+	s.failovers++
 	held := map[string]value{} // by the replica, where Redis holds something else
 	for i := len(s.unlagged) - 1; i >= 0 && s.unlagged[i].at > w.Now()-lag; i-- {
 		b := &s.unlagged[i]
@@ -61,6 +63,12 @@ func (w *World) FailOverRedis(lag time.Duration) {
 	for _, key := range sortedKeys(held) {
 		s.rewind(key, held[key])
 	}
+}
+
+// replication is what INFO replication says of the master. A replica that takes its place takes another ID.
+func (s *redisServer) replication() string {
+	id := s.world.Draw("replication ID", strconv.Itoa(s.failovers))
+	return fmt.Sprintf("# Replication\r\nrole:master\r\nconnected_slaves:1\r\nmaster_replid:%040x\r\n", id)
 }
 
 // undo returns what the key held before the write after which it held v.

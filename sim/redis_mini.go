@@ -27,10 +27,7 @@ func newMini(seed uint64, now func() time.Duration) *mini {
 	return m
 }
 
-func (m *mini) dial() (net.Conn, error) {
-	conn, err := m.Dial()
-	return &rewriter{Conn: conn, instead: m.instead}, err
-}
+func (m *mini) dial() (net.Conn, error) { return m.Dial() }
 
 func (m *mini) version() string { return "" }
 

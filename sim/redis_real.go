@@ -65,7 +65,7 @@ func (r *realRedis) dial() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &worldTimed{Conn: &rewriter{Conn: conn, instead: r.inWorldTime}}, nil
+	return &worldTimed{Conn: conn}, nil
 }
 
 // must ends the run: without its Redis the world is none.

@@ -5,14 +5,13 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // rewriter is a connection to Redis on which another command goes in the place of some.
 type rewriter struct {
 	net.Conn
-	// instead is what goes in the place of a command, or nil. That one of the commands before it, in the same write, is about
-	// its key is said by again.
-	instead func(args [][]byte, again bool) []string
+	server *redisServer
 
 	part []byte // of a command that has not been written to its end
 	out  []byte
@@ -32,12 +31,7 @@ func (c *rewriter) Write(b []byte) (int, error) {
 		if n == 0 {
 			break
 		}
-		again := false
-		if len(c.args) > 1 {
-			again = slices.ContainsFunc(c.keys, func(key []byte) bool { return bytes.Equal(key, c.args[1]) })
-			c.keys = append(c.keys, c.args[1])
-		}
-		if put := c.instead(c.args, again); put != nil {
+		if put := c.put(); put != nil {
 			c.out = appendCommand(c.out, put)
 		} else {
 			c.out = append(c.out, rest[:n]...)
@@ -49,6 +43,22 @@ func (c *rewriter) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	return len(b), nil
+}
+
+// put is what goes in the place of the command that was read, or nil.
+func (c *rewriter) put() []string {
+	if len(c.args) < 2 {
+		return c.server.store.instead(c.args, false)
+	}
+	switch name := string(c.args[0]); {
+	case strings.EqualFold(name, nameWait) && len(c.keys) > 0:
+		return []string{"EXISTS", string(c.keys[len(c.keys)-1])} // which was written: one replica has it
+	case strings.EqualFold(name, "info") && strings.EqualFold(string(c.args[1]), "replication"):
+		return []string{"ECHO", c.server.replication()}
+	}
+	again := slices.ContainsFunc(c.keys, func(key []byte) bool { return bytes.Equal(key, c.args[1]) })
+	c.keys = append(c.keys, c.args[1])
+	return c.server.store.instead(c.args, again)
 }
 
 // read reads the command that b begins with into args, and says how long it is; 0 if its end is missing.

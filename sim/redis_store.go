@@ -10,6 +10,9 @@ import (
 type store interface {
 	// dial opens a connection of a process.
 	dial() (net.Conn, error)
+	// instead is what goes in the place of a command on such a connection, or nil. That one of the commands before it, in
+	// the same write, is about its key is said by again.
+	instead(args [][]byte, again bool) []string
 	// look appends what is at each place.
 	look(at []touch, seen []sight) []sight
 	// keys lists the keys, in any order.

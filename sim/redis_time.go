@@ -71,8 +71,8 @@ func (c *worldTimed) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// inWorldTime is the command that goes by the time of the world in the place of one that goes by the server's, or nil.
-func (r *realRedis) inWorldTime(of [][]byte, _ bool) []string {
+// instead is the command that goes by the time of the world in the place of one that goes by the server's, or nil.
+func (r *realRedis) instead(of [][]byte, _ bool) []string {
 	name := strings.ToLower(string(of[0]))
 	if !timed[name] && (name != "set" || len(of) < 4) && !scripts[name] {
 		return nil

@@ -38,6 +38,7 @@ type Consumer struct {
 	Logger     *slog.Logger
 	Handle     func(ctx context.Context, msg jetstream.Msg) error
 	Terminate  func(ctx context.Context, msg jetstream.Msg, p *Poison) error // records a poison message before it goes
+	Safe       Safe                                                          // nil is at once
 	TermFirst  bool                                                          // it goes before it is recorded: what cannot be recorded then is lost
 	Unrecorded func(ctx context.Context) time.Duration                       // the delay of a poison message that could not be recorded
 	Guard      *Guard                                                        // of messages that were handled already; nil is none
@@ -169,23 +170,37 @@ func (c *Consumer) settle(ctx context.Context, msg jetstream.Msg) {
 		c.acked(ctx, msg, "ack", msg.Ack())
 		return
 	}
+	safe := c.since(ctx, msg)
 	err := c.Handle(ctx, msg)
-	var poison *Poison
+	poison, ends := errors.AsType[*Poison](err)
+	if err == nil {
+		err = safe(ctx)
+	}
 	switch {
 	case err == nil:
 		guard.finish(ctx)
 		c.acked(ctx, msg, "ack", msg.Ack())
-	case errors.As(err, &poison):
+	case ends:
 		guard.leave(ctx)
-		c.terminate(ctx, msg, poison)
+		c.terminate(ctx, msg, poison, safe)
 	default:
 		guard.leave(ctx)
 		c.nak(ctx, msg, c.delay(err), err)
 	}
 }
 
+// Safe begins the handling of a message. What was written for it is safe once confirm returns nil: then it may be acknowledged.
+type Safe func(ctx context.Context, jobID string) (confirm func(context.Context) error)
+
+func (c *Consumer) since(ctx context.Context, msg jetstream.Msg) func(context.Context) error {
+	if c.Safe == nil {
+		return func(context.Context) error { return nil }
+	}
+	return c.Safe(ctx, msg.Headers().Get(job.Header))
+}
+
 // terminate records the message, then ends it; the other order can lose it between the two.
-func (c *Consumer) terminate(ctx context.Context, msg jetstream.Msg, p *Poison) {
+func (c *Consumer) terminate(ctx context.Context, msg jetstream.Msg, p *Poison, safe func(context.Context) error) {
 	if c.TermFirst {
 		c.acked(ctx, msg, "term", msg.Term())
 		if err := c.Terminate(ctx, msg, p); err != nil {
@@ -194,7 +209,11 @@ func (c *Consumer) terminate(ctx context.Context, msg jetstream.Msg, p *Poison) 
 		}
 		return
 	}
-	if err := c.Terminate(ctx, msg, p); err != nil {
+	err := c.Terminate(ctx, msg, p)
+	if err == nil {
+		err = safe(ctx)
+	}
+	if err != nil {
 		c.nak(ctx, msg, c.Unrecorded(ctx), errors.Join(p, err))
 		return
 	}

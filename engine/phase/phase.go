@@ -42,6 +42,9 @@ const (
 	InflightWrite  Phase = "inflight_write"  // cordum:bus:inflight:<stream>:<seq>; and its end, if the message comes back
 	ProcessedWrite Phase = "processed_write" // cordum:bus:processed:<stream>:<seq>, and the inflight key goes
 
+	ReplicaRead Phase = "replica_read" // which server is the master, before a process's first handling
+	ReplicaWait Phase = "replica_wait" // cordum:scheduler:wait, and WAIT: before the ack of what was handled
+
 	ReconcileLock Phase = "reconcile_lock" // cordum:reconciler:default; about no single job, as the read
 	ReconcileRead Phase = "reconcile_read" // which jobs are past a timeout or a deadline
 	TimeoutRead   Phase = "timeout_read"   // one of them, again, under its lock
@@ -64,7 +67,7 @@ var jobPhases = []Phase{
 	DispatchedWrite, Publish, RollbackWrite, RunningWrite, LockRelease,
 	OutboxRead, OutboxClaim, OutboxRemove, ResultWrite, FailedWrite, DLQWrite,
 	PublishRead, VoidPublish, CancelKeep, CancelPublish, CancelWrite, CancelNotice,
-	ProcessedRead, InflightWrite, ProcessedWrite,
+	ProcessedRead, InflightWrite, ProcessedWrite, ReplicaRead, ReplicaWait,
 	ReconcileLock, ReconcileRead, TimeoutRead, TimeoutWrite, ReplayLock, ReplayRead,
 	SnapshotLock, SnapshotWrite, SnapshotUnlock, SnapshotRead,
 }

@@ -144,6 +144,7 @@ var knobs = []Knob{
 		says: "NATS is away for longer than the dispatch timeout, and a job that no worker was ever given ends TIMEOUT."},
 	{Name: "engine.cancel_notice", Draws: "true false", scenario: "cancel-running", off: "false", breaks: "cancelled-job-is-told",
 		says: "The worker of a cancelled job works on to its end."},
+	{Name: "engine.wait_replica", scenario: "redis-failover"},
 	{Name: "engine.keep_cancellations", scenario: "cancel-before-record", off: "false", breaks: "cancellation-takes-effect",
 		says: "A job is cancelled before it has a record, and runs."},
 	{Name: "engine.sweep_scheduled", Draws: "true false", scenario: "scheduled-orphan", off: "false", breaks: "every-job-settles",

@@ -57,6 +57,8 @@ func Phases() []faults.Phase {
 		p(phase.RunningWrite, "it writes RUNNING", store),
 		p(phase.LockRelease, "it gives the lock back", store),
 		p(phase.ProcessedWrite, "it notes that the message has been handled; the ack follows", store),
+		p(phase.ReplicaRead, "before its first handling it asks which server is Redis's master (engine.wait_replica, as the next)", store),
+		p(phase.ReplicaWait, "it waits until a replica of Redis has what was written; the ack follows", store),
 		none(phase.OutboxRead, "a scheduler's relay reads which entries of the outbox are due (engine.dispatch_order=outbox, as the next two)", store),
 		p(phase.OutboxClaim, "it takes an entry up: reads it with the job's state, and puts off the next try; the publish follows", store),
 		p(phase.OutboxRemove, "it takes the entry out, with the write of RUNNING if it was published", store),
@@ -152,7 +154,7 @@ func (p *Plan) Phases() []faults.Phase {
 	met := map[phase.Phase]bool{
 		phase.OutboxRead: e.DispatchOrder == settings.Outbox, phase.OutboxClaim: e.DispatchOrder == settings.Outbox, phase.OutboxRemove: e.DispatchOrder == settings.Outbox,
 		phase.PublishRead: e.Epochs, phase.RollbackWrite: !e.ResumeIntents, phase.LockRenew: e.LockRenewal,
-		phase.ProcessedRead: e.IdempotencyGuard, phase.InflightWrite: e.IdempotencyGuard, phase.ProcessedWrite: e.IdempotencyGuard,
+		phase.ProcessedRead: e.IdempotencyGuard, phase.InflightWrite: e.IdempotencyGuard, phase.ProcessedWrite: e.IdempotencyGuard, phase.ReplicaRead: e.WaitReplica, phase.ReplicaWait: e.WaitReplica,
 		phase.VoidPublish: e.Epochs && e.VoidIntents, "void_deliver": e.Epochs && e.VoidIntents, "void_ack": e.Epochs && e.VoidIntents,
 		phase.CancelNotice: e.CancelNotice, "notice_deliver": e.CancelNotice, "notice_ack": e.CancelNotice,
 		phase.ReconcileLock: e.Reconciler, phase.ReconcileRead: e.Reconciler, phase.TimeoutRead: e.Reconciler && e.RecheckTimeouts, phase.TimeoutWrite: e.Reconciler,

@@ -79,6 +79,8 @@ var writes = map[phase.Phase]string{
 // doings are what phases do that write no state.
 var doings = map[phase.Phase]string{
 	phase.ProcessedRead:  "looks whether the message is handled already",
+	phase.ReplicaRead:    "asks which server is Redis's master",
+	phase.ReplicaWait:    "waits until a replica has what was written",
 	phase.ProcessedWrite: "marks the message as handled",
 	phase.TenantRead:     "counts what its tenant has in flight",
 	phase.TenantHeal:     "gives its tenant back what is over",
@@ -312,7 +314,7 @@ func Minor(e sim.Event) bool {
 		return false
 	}
 	switch phase.Phase(e.Phase) {
-	case phase.LockRelease, phase.LockRenew, phase.InflightWrite, phase.ProcessedWrite:
+	case phase.LockRelease, phase.LockRenew, phase.InflightWrite, phase.ProcessedWrite, phase.ReplicaWait:
 		return true
 	case phase.LockAcquire:
 		return len(e.Changes) > 0

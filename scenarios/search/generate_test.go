@@ -119,6 +119,7 @@ func TestDrawTurnsEverySetting(t *testing.T) {
 		"engine.replay.triage", "engine.replay.keep_key", "engine.replay.check_committed", "engine.replay.check_policy", "engine.replay.atomic", "engine.replay.carry_count",
 		"engine.policy.fail_mode", "engine.policy.shared_breaker",
 		"engine.output.recheck",
+		"engine.wait_replica",  // no preset has it yet
 		"world.redis",          // every run is the same over either
 		"world.start",          // nothing hangs on it
 		"topology.fan_out",     // a topic's dispatch is at least once

@@ -142,7 +142,7 @@ func (d *drawer) match(ph faults.Phase) *faults.Match {
 }
 
 // recurring are phases of each message's handling: a calm job has them twice.
-var recurring = []string{"lock_acquire", "state_read", "lock_release", "processed_read", "inflight_write", "processed_write"}
+var recurring = []string{"lock_acquire", "state_read", "lock_release", "processed_read", "inflight_write", "processed_write", "replica_wait"}
 
 // length draws the value of a key. Without an end of its own an outage ends with the heal, if there is one.
 func (d *drawer) length(key faults.Key) time.Duration {

@@ -63,6 +63,7 @@ type Config struct {
 	RetryUnpublished   bool
 	CancelNotice       bool
 	KeepCancellations  bool
+	WaitReplica        bool
 	SweepScheduled     bool
 	RecheckTimeouts    bool
 	BusyBackoff        bool
@@ -208,6 +209,14 @@ func (c *Config) Outlasts(patience time.Duration) bool {
 // written (Scheduler internals, section 9: NakWithDelay(5s)), be it sent back or left to AckWait.
 func (c *Config) TerminatePatience() time.Duration {
 	return min(c.patience(5*time.Second), time.Duration(c.MaxDeliver-1)*c.AckWait)
+}
+
+// CancelAckWait is how long after its delivery a cancellation comes again that no scheduler has answered.
+func (c *Config) CancelAckWait() time.Duration {
+	if !c.KeepCancellations {
+		return c.AckWait
+	}
+	return min(c.AckWait, max(c.JobLockTTL, 30*time.Second))
 }
 
 // patience is how long a message stays about that is delayed by base, or from base on, at every delivery.

@@ -19,7 +19,7 @@ var cancellationTakesEffect = rule.New(invariants.Invariant{
 	Source: "Scheduler internals, section 1: cancelled by user request, whether the request or its cancellation comes first; jobLockTTL, retryDelayBusy and backoffMax",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	ahead := map[*model.Job]int{} // the step at which its cancellation was seen to have come before its record
-	wait := cancellationWait(&f.Config)
+	wait, again := cancellationWait(&f.Config), f.Config.CancelAckWait()
 	given := map[*model.Job]int{} // the step of its record, if a scheduler had its cancellation for the first time
 	return observe.Checker{
 		Read: func(s *model.Step) {
@@ -44,7 +44,7 @@ var cancellationTakesEffect = rule.New(invariants.Invariant{
 				return
 			}
 			effective := j.State == model.Cancelled || j.State == model.TimedOut && pastDeadline(f, j)
-			asked, late := unheeded(j, s.At-wait)
+			asked, late := unheeded(j, s.At-wait, again)
 			switch {
 			case ahead[j] == 0 && !late && (!effective || !asked):
 				return // nobody wanted it cancelled, or it has overtaken the cancellation
@@ -57,7 +57,7 @@ var cancellationTakesEffect = rule.New(invariants.Invariant{
 		},
 		Ended: func(end *invariants.End) {
 			for _, j := range f.Order {
-				if _, late := unheeded(j, end.At-wait); late && j.State != model.Absent && !j.State.Terminal() {
+				if _, late := unheeded(j, end.At-wait, again); late && j.State != model.Absent && !j.State.Terminal() {
 					t.Exercise()
 					t.Violation(j, "is still %s, although a cancellation of it has been stored for more than %s", j.State, wait)
 				}
@@ -103,12 +103,13 @@ func cancellationWait(c *config.Config) time.Duration {
 }
 
 // unheeded says whether the stream holds, or held until it was acknowledged, a cancellation of the job from before it was
-// over, and whether one of those from before then.
-func unheeded(j *model.Job, then time.Duration) (asked, late bool) {
+// over, and whether one of those from before then; of one that was delivered and not answered, as much sooner as it takes to
+// come again.
+func unheeded(j *model.Job, then, again time.Duration) (asked, late bool) {
 	for i := range j.Messages {
 		m := &j.Messages[i]
 		there := m.Asked != 0 && !m.Lost
-		asked, late = asked || there, late || there && m.Asked < then
+		asked, late = asked || there, late || there && m.Asked+time.Duration(m.Delivered)*again < then
 	}
 	return asked, late
 }

@@ -255,7 +255,7 @@ func picker(f *model.Facts, s *model.Step) (by model.Hearing, at time.Duration, 
 	case s.About.Intent.Step != 0:
 		p = s.About.Intent.Pick
 	}
-	return model.Hearing{Scheduler: p.Node, Incarnation: p.Incarnation, Worker: history.WorkerOf(s.Target)}, p.At, true
+	return model.Hearing{Scheduler: p.Node, Incarnation: p.Incarnation, Worker: history.WorkerOf(s.Target)}, p.At, p.Node != ""
 }
 
 // loadOf is what the candidate is compared by.

@@ -68,7 +68,7 @@ func (j *Job) Delayed(s *Step) {
 	}
 }
 
-// Picked says whose choice, and when, the worker is that the step writes down.
+// Picked says whose choice, and when, the worker is that the step writes down; the zero Pick is unknown.
 func (j *Job) Picked(s *Step) Pick {
 	if s.Kind == sim.KindLate {
 		for i, l := range j.late {
@@ -78,7 +78,10 @@ func (j *Job) Picked(s *Step) Pick {
 			}
 		}
 	}
-	if s.Handling != nil && s.Handling.Scheduled {
+	switch {
+	case s.Kind == sim.KindControl: // a failover has put an older record back
+		return j.Intent.Pick
+	case s.Handling != nil && s.Handling.Scheduled:
 		return s.Handling.Pick
 	}
 	return Pick{s.Node, s.Incarnation, s.At}

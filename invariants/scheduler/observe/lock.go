@@ -137,7 +137,7 @@ func (o *Observer) handled(s *model.Step) {
 // onTime notes, once, that a handling goes on after its lock has expired.
 func (o *Observer) onTime(s *model.Step) {
 	switch s.Phase {
-	case "lock_acquire", "replay_read", "processed_read", "inflight_write", "processed_write":
+	case "lock_acquire", "replay_read", "processed_read", "inflight_write", "processed_write", "replica_read", "replica_wait":
 		return // it may be another's, who has the job from elsewhere
 	}
 	if h := s.Handling; h.Expires != 0 && s.At >= h.Expires && !h.Overdue {

@@ -133,7 +133,7 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 		if s.Failed && !applied {
 			f.Come(s.About, model.ResultUnsent)
 		}
-	case "processed_read", "inflight_write", "processed_write":
+	case "processed_read", "inflight_write", "processed_write", "replica_read", "replica_wait":
 		o.guardAsked(s)
 	case "dlq_write":
 		switch {

@@ -85,7 +85,7 @@ func (o *Observer) fence(s *model.Step) {
 	phase := s.Handling.Fencing
 	switch {
 	case phase == "":
-	case s.Phase == phase && s.Name == "multi":
+	case s.Phase == phase && (s.Name == "multi" || s.Failed): // it goes on, or ends by another error
 		s.Handling.Fencing = ""
 	case model.BeginsRelease(s):
 		s.Handling.Fencing = ""

@@ -51,6 +51,7 @@ var (
 	peeked     = by("a compensation leaves its stack once it is submitted", withPeek)
 	rolledOn   = by("a rollback that was cut short is taken up again", withPeek, withDurable, withReconciler)
 	scansKept  = by("a scan that is due is in Redis", withDurableScans)
+	replicated = by("what was written is on a replica of Redis before it is acted on", withReplica)
 	synced     = by("nats-server has a message on the disk before it acknowledges it", withSync)
 	together   = by("the entry is written with the state", withAtomicDLQ)
 	before     = by("the entry is written before the state", withDLQThenState)
@@ -70,6 +71,7 @@ var (
 // What the servers forget, and what a wrong clock says, releases many.
 var (
 	rewound    = exception{By: StrikesOf(RedisFailover), Why: impossible, Says: "nobody remembers what Redis has confirmed and lost"}
+	forgotten  = exception{By: StrikesOf(RedisFailover), But: []mechanism{replicated}}
 	usedUp     = exception{By: StrikesOf(DeliveryLost), Why: impossible, Says: "deliveries that are lost, or come twice, use up those that a message has"}
 	wrongClock = exception{By: StrikesOf(ClockWrong), Why: impossible, Says: "a clock that is wrong shows what a right one shows at another time"}
 
@@ -80,7 +82,7 @@ var (
 var Matrix = map[string]row{
 	"acked-only-when-durable": {Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
-		rewound,
+		forgotten,
 	}},
 	"no-dispatch-without-approval": {Takes: []mechanism{having(withBinding)}, Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"approval-not-expired": {Takes: []mechanism{having(withBinding)}, Except: []exception{
@@ -102,7 +104,7 @@ var Matrix = map[string]row{
 	"intent-before-dispatch": {Except: []exception{
 		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
 		{By: StrikesOf(PublishLate, SchedulerAway), Why: impossible, Says: "the stream stores a publish that is on its way, whether its job has moved on or not"},
-		rewound,
+		forgotten,
 	}},
 	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(PublishRefused, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, ResultLost, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway, ClockWrong), Why: impossible, Says: "somebody else has to take up what a strike has cut short"},
@@ -125,7 +127,7 @@ var Matrix = map[string]row{
 	"no-message-given-up": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, KernelFails, SchedulerCrash, SchedulerAway), But: []mechanism{patient}},
 		usedUp,
-		rewound,
+		forgotten,
 	}, Open: invariants.Gap{Under: "a kernel that still throttles at the last delivery", Says: "each time the kernel is asked uses up a delivery, and then only the replayer asks; a delivery that a throttled request does not use up would close it"}},
 	"terminated-message-has-dlq-entry": {Except: []exception{
 		{By: StrikesOf(DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{patientDLQ}},
@@ -136,12 +138,12 @@ var Matrix = map[string]row{
 		{By: StrikesOf(WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{resumed, retried, relayed}},
 		{By: StrikesOf(PublishRefused, SchedulerAway, NATSAway), But: []mechanism{retried}},
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{syncedRetried}},
-		rewound,
+		forgotten,
 	}},
 	"no-dispatch-after-end": {Except: []exception{
 		{By: StrikesOf(PublishLate, SchedulerAway), But: []mechanism{voided}},
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{synced}},
-		rewound,
+		forgotten,
 	}},
 	"epochs-never-decrease": {Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"lock-mutual-exclusion": {Except: []exception{
@@ -152,7 +154,7 @@ var Matrix = map[string]row{
 	}},
 	"lock-kept-by-living-holder": {Takes: []mechanism{having(withLongLocks)}, Except: []exception{
 		{By: StrikesOf(LockFails, SchedulerAway), Why: impossible, Says: "a holder that cannot renew its lock, and one that is gone, look alike to Redis"},
-		rewound,
+		forgotten,
 	}},
 	"ties-broken-by-worker-id": {Except: []exception{wrongClock}},
 	"quarantined-only-when-blocked": {Except: []exception{
@@ -170,10 +172,7 @@ var Matrix = map[string]row{
 		rewound,
 		wrongClock,
 	}},
-	"no-dispatch-to-expired-worker": {Except: []exception{
-		heartbeatsAge,
-		rewound,
-	}},
+	"no-dispatch-to-expired-worker": {Except: []exception{heartbeatsAge}},
 	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
 	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(HeartbeatLost, SchedulerAway), Why: impossible, Says: "a replica that could not read the snapshot knows of no worker"}, wrongClock}},
 	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
@@ -203,18 +202,17 @@ var Matrix = map[string]row{
 	"cancelled-job-is-told": {Takes: []mechanism{having(withNotice, withIntentFirst), having(withNotice, withEpochs, withVoid)}, Except: []exception{
 		{By: StrikesOf(PublishUnanswered, PublishLate), But: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{synced}},
-		rewound,
+		forgotten,
 	}},
 	"told-worker-stops":                  {},
 	"derived-request-matches-its-source": {},
 	"illegal-result-is-refused": {Except: []exception{
 		{By: StrikesOf(DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{patientDLQ}},
 		usedUp,
-		rewound,
+		forgotten,
 	}},
 	"cancellation-takes-effect": {Takes: []mechanism{having(withKeptCancellations)}, Except: []exception{
 		{By: StrikesOf(PublishRefused, PublishLate), But: []mechanism{patient}},
-		{By: StrikesOf(AckLost, NATSAway), Why: impossible, Says: "a cancellation comes again only after ack_wait if the answer that puts it off is lost"},
 		rewound,
 	}},
 	"compensation-recorded-once": {Saga: true, Except: []exception{
@@ -228,7 +226,7 @@ var Matrix = map[string]row{
 	"one-compensation-per-key":           {Saga: true, Except: []exception{{By: StrikesOf(WriteRefused, WriteUnanswered, SchedulerAway), But: []mechanism{peeked}}, rewound}},
 	"compensations-in-lifo-order":        {Saga: true, Except: []exception{{By: StrikesOf(SchedulerAway), But: []mechanism{peeked}}}},
 	"compensation-only-of-succeeded-job": {Takes: []mechanism{having(withAtomicRecord)}},
-	"every-compensation-accounted-for":   {Saga: true, Takes: []mechanism{rolledOn}, Except: []exception{rewound}},
+	"every-compensation-accounted-for":   {Saga: true, Takes: []mechanism{rolledOn}, Except: []exception{forgotten}},
 	"no-failure-for-want-of-attempts": {Except: []exception{
 		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a job that has used up its attempts is not tried again when the faults are over"},
 	}},
@@ -240,12 +238,12 @@ var Matrix = map[string]row{
 		{By: StrikesOf(SubmissionFails, DeliveryLost, NATSAway), But: []mechanism{sweptUp}},
 		{By: overstays, But: []mechanism{fenced}},
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{syncedSwept}},
-		rewound,
+		forgotten,
 		wrongClock,
 	}},
 	"failed-job-has-dlq-entry": {Except: []exception{
 		{By: StrikesOf(WriteUnanswered, WriteLate, DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{together, before}},
-		rewound,
+		forgotten,
 	}},
 	"tenant-limit-held": {Takes: []mechanism{having(withTenantReserve, withIntentFirst)}},
 	"one-writer-a-tick": {Except: []exception{
@@ -259,7 +257,7 @@ var Matrix = map[string]row{
 	}},
 	"timeout-only-when-due": {Takes: []mechanism{rechecked}, Except: []exception{
 		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
-		rewound,
+		forgotten,
 		wrongClock,
 	}},
 	"no-timeout-while-executing": {Except: []exception{
