@@ -64,6 +64,7 @@ goes on when the same command is given again.`,
 		},
 	}
 	f.add(cmd, "runs/compare, and -N behind it with --seeds N")
+	noShards(cmd, "its tables hang on all of its runs, and merge does not make them; run it on one machine")
 	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "under how many seeds every plan is run, `N` (default the comparison's)")
 	return cmd
 }

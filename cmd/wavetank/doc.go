@@ -4,6 +4,7 @@
 // Its files, each of which calls only those after it:
 //
 //	main.go                         the commands
+//	merge.go                        a campaign of the folders of its shards
 //	why.go                          what a violation hangs on
 //	run.go, debug.go, print.go      one run, and a debugger in it
 //	exhaust.go                      every single fault, and every pair
@@ -24,6 +25,7 @@
 //	folder.go                       where a run is kept
 //	verify.go                       runs that should be equal
 //	verifyworker.go, difference.go  a process that makes them, and where two part
+//	shard.go                        a part of a campaign
 //	child.go                        a process that is asked and answers
 //	explain.go                      one thing in words
 //	deadletters.go, alerts.go       dead letters and alerts in words

@@ -25,6 +25,7 @@ type fuzzFlags struct {
 	seed   string
 	resume string
 	junit  string
+	shard  shardFlag
 }
 
 func newFuzz() *cobra.Command {
@@ -41,12 +42,17 @@ goroutines and heaps without bound of the code under test are findings, too.
 
 Ctrl-C ends it cleanly: what was found has its pages, and --resume goes on where
 it was. A budget in runs gives the same result for the same --seed, whatever the
-number of workers.`,
+number of workers.
+
+With --shard 3/16 it runs the third of sixteen parts of such a budget, and looks
+into what breaks a promise there. ` + "`wavetank merge`" + ` puts the folders of all parts
+together: the result is that of one machine, byte for byte.`,
 		Example: `  wavetank fuzz
   wavetank fuzz --budget 1h --preset hardened
   wavetank fuzz publish-failure stale-worker --budget 10000runs --seed 7
   wavetank fuzz --set engine.dispatch_order=publish-first
-  wavetank fuzz --preset documented --judge one-dispatch-per-job`,
+  wavetank fuzz --preset documented --judge one-dispatch-per-job
+  wavetank fuzz --budget 100000runs --seed 7 --shard 3/16 --out shard-3`,
 		ValidArgsFunction: func(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return plans.Names(), cobra.ShellCompDirectiveDefault
 		},
@@ -61,6 +67,7 @@ number of workers.`,
 	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default drawn from the clock)")
 	f.addJudge(cmd, "count violations of `INVARIANT` outside of its promise, too; repeatable")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with the campaign in `DIR` that was cut short")
+	f.shard.add(cmd)
 	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`, whose folder is made if it is missing")
 	return cmd
 }
@@ -79,6 +86,15 @@ func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Wr
 	}
 	printCampaign(say, dir, spec)
 	res, err := f.run(cmd.Context(), dir, nil, stderr)
+	return f.tell(cmd.Context(), dir, spec, res, err, stdout, stderr)
+}
+
+// tell prints what came of the campaign in dir, which ended with err, and leaves its pages.
+func (f *fuzzFlags) tell(ctx context.Context, dir string, spec campaign.Spec, res *campaign.Result, err error, stdout, stderr io.Writer) error {
+	say := cli.NewPrinter(stdout)
+	if f.json || f.quiet {
+		say.W = io.Discard
+	}
 	interrupted := errors.Is(err, cli.ErrInterrupted)
 	if err != nil && !interrupted {
 		return err
@@ -90,11 +106,14 @@ func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Wr
 	} else {
 		printFound(cli.NewPrinter(stdout), dir, res)
 	}
-	if err := f.publish(cmd.Context(), dir, res, stderr, interrupted); err != nil {
+	if err := f.publish(ctx, dir, res, stderr, interrupted); err != nil {
 		return err
 	}
 	if !interrupted || res.Runs > 0 {
 		say.Line("Report: %s", in(dir, reports.PageFile))
+	}
+	if !interrupted && spec.Shard != nil {
+		say.Line("With the other shards: %s", cli.Pasteable("wavetank merge DIR... --out DIR"))
 	}
 	switch {
 	case interrupted:
@@ -137,7 +156,7 @@ var campaignFiles = []string{campaign.SpecFile, campaign.JournalFile, campaign.L
 // target is the campaign's folder, made ready, and what it runs.
 func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) (string, campaign.Spec, error) {
 	if cmd.Flags().Changed("resume") {
-		for _, name := range []string{"out", "seed", "budget", "preset", "set", "judge"} {
+		for _, name := range []string{"out", "seed", "budget", "preset", "set", "judge", "shard"} {
 			if cmd.Flags().Changed(name) {
 				return "", campaign.Spec{}, cli.Usage(cmd, "--resume goes on with the campaign as it was begun, and takes no --%s", name)
 			}
@@ -162,15 +181,32 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 	if err != nil {
 		return "", campaign.Spec{}, err
 	}
+	if err := f.part(cmd, &spec); err != nil {
+		return "", campaign.Spec{}, err
+	}
 	dir := f.out
 	if dir == "" {
 		plain := len(args)+len(f.presets)+len(f.sets)+len(f.judge) == 0
-		dir = folderOf(fmt.Sprintf("fuzz-%d", spec.Seed), plain, spec)
+		dir = shardDir(folderOf(fmt.Sprintf("fuzz-%d", spec.Seed), plain, spec.Whole()), spec.Shard)
 	}
 	if err := fitJUnit(f.junit, campaignFiles, dir); err != nil {
 		return "", campaign.Spec{}, err
 	}
 	return dir, spec, prepare(dir, spec, stderr)
+}
+
+// part makes spec that of a shard, if one is asked for.
+func (f *fuzzFlags) part(cmd *cobra.Command, spec *campaign.Spec) error {
+	if err := f.shard.of(cmd, spec); err != nil || spec.Shard == nil {
+		return err
+	}
+	if err := notInTime(spec, spec.Budget, "--budget "+f.budget); err != nil {
+		return err
+	}
+	if f.seed == "" {
+		return cli.Fail(cli.ExitUsage, "--shard takes a --seed: without one each shard draws plans of its own")
+	}
+	return nil
 }
 
 func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {

@@ -33,6 +33,9 @@ func printCampaign(p *cli.Printer, dir string, spec campaign.Spec) {
 	for _, name := range d.Judged {
 		p.Line("  %s is judged whatever its promise", name)
 	}
+	if spec.Shard != nil {
+		p.Line("  %s", spec.Part())
+	}
 	p.Line("  %s", dir)
 	p.Line("")
 }

@@ -72,6 +72,7 @@ A sweep that was cut short goes on when the same command is given again.`,
 	f.campaignFlags.add(cmd, "runs/sweep-NAME, and a hash behind it if it is not a ready-made sweep as it is")
 	cmd.Flags().StringArrayVar(&f.grids, "grid", nil, "a setting and its values, `key=values`: 0s,5s,15s or 1..10 or 0.1..0.5/0.1; repeatable")
 	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "under how many seeds every point is run at first, `N` (default the sweep's)")
+	noShards(cmd, "its pages and the seeds that it adds hang on all of its runs, and merge does not make them yet; run it on one machine")
 	f.numbers.add(cmd)
 	cmd.Flags().Float64Var(&f.precision, "precision", 0, "the difference that matters to you, `P`, in the metric that decides: seeds are added where the answer is open,\nuntil it is there or smaller differences are ruled out; 0 adds none (default the sweep's)")
 	cmd.Flags().StringVar(&f.budget, "budget", "", "runs or real time, `RUNS|TIME`, at which no more seeds are added, such as 4000runs or 3m (default the sweep's)")

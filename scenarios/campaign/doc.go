@@ -16,6 +16,7 @@
 //
 // Its files, each of which calls only those after it:
 //
+//	merge.go                           a campaign of the folders of its shards
 //	campaign.go                        a campaign from its folder to its result
 //	open.go                            from the folder to where it was left
 //	loop.go                            its runs
@@ -30,6 +31,7 @@
 //	unshrunk.go                        a finding that could not be examined
 //	hunt.go                            which run to examine next
 //	story.go                           a finding's story
+//	source.go                          what a folder holds of a campaign, and where two differ
 //	folder.go                          the folder
 //	journal.go                         the runs that are done
 //	files.go                           files that are written whole
@@ -40,6 +42,6 @@
 //	cause.go                           what a plan has that a calm one has not
 //	kinds.go                           kinds of faults, by whom and what they strike
 //	record.go                          a record
-//	spec.go, todo.go                   which plans there are, and which are still to run
+//	spec.go, todo.go, shard.go         which plans there are, which are still to run, and which a shard has
 //	stack.go                           the stacks that a process leaves behind
 package campaign

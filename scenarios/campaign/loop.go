@@ -162,7 +162,7 @@ func (s *supervisor) result(complete bool) (*Result, error) {
 
 func (s *supervisor) progress() Progress {
 	p := Progress{
-		Runs: s.fold.runs, RunsAll: s.todo.size, Elapsed: s.elapsed(), Budget: s.spec.Budget,
+		Runs: s.fold.runs, RunsAll: s.todo.size(), Elapsed: s.elapsed(), Budget: s.spec.Budget,
 		Steps: s.fold.steps, Virtual: s.fold.virtual, Findings: len(s.hunt.findings),
 	}
 	if s.active != nil {

@@ -26,7 +26,7 @@ func newSupervisor(ctx context.Context, dir string, opt Options) (*supervisor, e
 	s := &supervisor{
 		ctx: ctx, dir: dir, spec: spec, opt: opt,
 		orders: Orders{Spec: spec, Stall: opt.RunTimeout, Total: runTimeouts * opt.RunTimeout, MemoryMax: opt.MemoryMax}, grace: runGrace,
-		todo: todo{size: spec.size()}, fold: newFold(), waiting: map[int]*Record{},
+		todo: newTodo(spec.span()), inOrder: spec.span().first, fold: newFold(), waiting: map[int]*Record{},
 		hunt:   hunt{max: opt.FindingsMax, known: map[broken]*Finding{}, grid: spec.Grid != nil},
 		events: make(chan event, 64), calls: make(chan call), learnt: make(chan learnt, 1), quit: make(chan struct{}),
 	}
@@ -100,7 +100,7 @@ func (s *supervisor) entered(e entry) error {
 	s.before = max(s.before, e.Elapsed)
 	switch {
 	case e.Record != nil:
-		if err := e.Record.check(s.todo.size, s.todo.done); err != nil {
+		if err := e.Record.check(s.todo.span, s.todo.done); err != nil {
 			return err
 		}
 		s.done(e.Record)
