@@ -26,6 +26,8 @@ type campaignFlags struct {
 	out     string
 	quiet   bool
 	json    bool
+
+	elsewhere campaign.Elsewhere // does the runs; nil does them here
 }
 
 // workersMax bounds the worker processes of one campaign.
@@ -145,10 +147,13 @@ func (f *campaignFlags) by(ctx context.Context, record func(*campaign.Record), s
 	defer stop()
 	show := newCampaignProgress(stderr, f.quiet)
 	res, err := run(ctx, campaign.Options{
-		Workers: f.workers, Command: []string{self, campaignWorker}, Progress: show.show, Record: record,
+		Workers: f.workers, Command: []string{self, campaignWorker}, Progress: show.show, Record: record, Elsewhere: f.elsewhere,
 	})
 	show.done()
+	differ := new(campaign.NotDeterministicError)
 	switch {
+	case errors.As(err, &differ):
+		return nil, &cli.Error{Code: cli.ExitNotDeterministic, Text: differ.Error() + "; its plan:", Detail: differ.Plan}
 	case err != nil:
 		return nil, cli.Fail(cli.ExitUsage, "%w", err)
 	case errors.Is(context.Cause(ctx), cli.ErrInterrupted):

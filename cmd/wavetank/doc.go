@@ -13,6 +13,7 @@
 //	orders.go, ordersworker.go      every order of few pre-emptions
 //	power.go                        how many mistakes the searches find
 //	certify.go                      a certificate, and its pages
+//	work.go                         a machine that does runs of others' campaigns
 //	fuzz.go                         a campaign of drawn plans
 //	compare.go, sweep.go            alternatives side by side, and a sweep
 //	sweeprounds.go                  its runs, those that are added where it is open, and their pages
@@ -20,6 +21,7 @@
 //	report.go                       pages of what is stored
 //	printcampaign.go                what a campaign found
 //	page.go                         the page of a plan that is run for it
+//	queue.go                        campaigns of several machines
 //	campaign.go, campaignworker.go  a campaign, and a process of it
 //	budget.go                       how long it may take
 //	folder.go                       where a run is kept

@@ -30,6 +30,7 @@ type exhaustFlags struct {
 	resume   string
 	shard    shardFlag
 	part     *campaign.Shard // nil is all
+	queue    queueFlags
 }
 
 // The lengths of faults that last.
@@ -73,7 +74,8 @@ just above every duration that the engine's settings name, up to an hour. With
 Ctrl-C ends it cleanly; --resume, or the same command, goes on where it was.
 
 With --shard 3/16 it makes the third of sixteen parts of the runs. ` + "`wavetank merge`" + `
-puts the folders of all parts together, and makes the certificate.
+puts the folders of all parts together, and makes the certificate. With --queue
+the machines make the runs that join with ` + "`wavetank work`" + `.
 
 Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
 3 not every fault was tried, or could be judged, 130 interrupted.`,
@@ -103,12 +105,16 @@ Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
 	_ = cmd.RegisterFlagCompletionFunc("lengths", cobra.FixedCompletions([]string{oneLength, everyLength}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringArrayVar(&f.phases, "phase", nil, "strike operations of `PHASE` alone, as wavetank list faults names it; repeatable")
 	f.shard.add(cmd)
+	f.queue.addAll(cmd)
 	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with what was cut short in `DIR`")
 	return cmd
 }
 
 func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr io.Writer) error {
 	if err := f.check(cmd); err != nil {
+		return err
+	}
+	if err := f.queue.use(cmd, &f.campaignFlags); err != nil {
 		return err
 	}
 	d, dir, err := f.target(cmd, args, stderr)
@@ -210,6 +216,9 @@ func (f *exhaustFlags) target(cmd *cobra.Command, args []string, stderr io.Write
 	if err := notInTime(&spec, f.budget, "--budget "+f.budget.String()); err != nil {
 		return nil, "", err
 	}
+	if err := f.queue.inRuns(f.budget, "--budget "+f.budget.String(), f.part); err != nil {
+		return nil, "", err
+	}
 	dir := f.out
 	if dir == "" {
 		plain := s.variant == "" && !d.Pairs && !d.Reduced && f.lengths == oneLength && len(f.phases) == 0
@@ -248,6 +257,9 @@ func (f *exhaustFlags) resumed(cmd *cobra.Command, args []string, stderr io.Writ
 	}
 	f.part = spec.Shard
 	if err := notInTime(&spec, f.budget, "--budget "+f.budget.String()); err != nil {
+		return nil, "", err
+	}
+	if err := f.queue.inRuns(f.budget, "--budget "+f.budget.String(), f.part); err != nil {
 		return nil, "", err
 	}
 	return d, f.resume, nil

@@ -26,6 +26,7 @@ type fuzzFlags struct {
 	resume string
 	junit  string
 	shard  shardFlag
+	queue  queueFlags
 }
 
 func newFuzz() *cobra.Command {
@@ -46,13 +47,18 @@ number of workers.
 
 With --shard 3/16 it runs the third of sixteen parts of such a budget, and looks
 into what breaks a promise there. ` + "`wavetank merge`" + ` puts the folders of all parts
-together: the result is that of one machine, byte for byte.`,
+together: the result is that of one machine, byte for byte.
+
+With --queue it leaves the runs of such a budget to the machines that join with
+` + "`wavetank work`" + `, and looks into what they find. The result is the same again. Whoever
+is killed, this command or a machine, loses nothing: --resume DIR --queue URL goes on.`,
 		Example: `  wavetank fuzz
   wavetank fuzz --budget 1h --preset hardened
   wavetank fuzz publish-failure stale-worker --budget 10000runs --seed 7
   wavetank fuzz --set engine.dispatch_order=publish-first
   wavetank fuzz --preset documented --judge one-dispatch-per-job
-  wavetank fuzz --budget 100000runs --seed 7 --shard 3/16 --out shard-3`,
+  wavetank fuzz --budget 100000runs --seed 7 --shard 3/16 --out shard-3
+  wavetank fuzz --budget 100000runs --seed 7 --queue nats://nats:4222`,
 		ValidArgsFunction: func(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return plans.Names(), cobra.ShellCompDirectiveDefault
 		},
@@ -68,12 +74,16 @@ together: the result is that of one machine, byte for byte.`,
 	f.addJudge(cmd, "count violations of `INVARIANT` outside of its promise, too; repeatable")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with the campaign in `DIR` that was cut short")
 	f.shard.add(cmd)
+	f.queue.addAll(cmd)
 	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`, whose folder is made if it is missing")
 	return cmd
 }
 
 func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Writer) error {
 	if err := f.check(cmd); err != nil {
+		return err
+	}
+	if err := f.queue.use(cmd, &f.campaignFlags); err != nil {
 		return err
 	}
 	dir, spec, err := f.target(cmd, args, stderr)
@@ -117,13 +127,22 @@ func (f *fuzzFlags) tell(ctx context.Context, dir string, spec campaign.Spec, re
 	}
 	switch {
 	case interrupted:
-		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with: %s", resumeCommand(dir, spec))
+		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with: %s", f.resumeCommand(dir, spec))
 	case slices.ContainsFunc(res.Findings, func(f campaign.Finding) bool { return f.Flaky }):
 		return &cli.Error{Code: cli.ExitNotDeterministic}
 	case len(res.Findings) > 0 || res.Unexamined > 0:
 		return &cli.Error{Code: cli.ExitViolated}
 	}
 	return nil
+}
+
+// resumeCommand is how the campaign in dir is gone on with, at its queue if it has one.
+func (f *fuzzFlags) resumeCommand(dir string, spec campaign.Spec) string {
+	command := resumeCommand(dir, spec)
+	if f.elsewhere != nil {
+		command += " --queue " + f.queue.server.Public()
+	}
+	return command
 }
 
 // publish writes what others read of a campaign: its pages, JUnit, and what GitHub shows. What one of
@@ -174,6 +193,9 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 		if err != nil {
 			return "", campaign.Spec{}, cli.Fail(cli.ExitUsage, "%v", err)
 		}
+		if err := f.queue.inRuns(spec.Budget, spec.Budget.String(), spec.Shard); err != nil {
+			return "", campaign.Spec{}, err
+		}
 		goOn(f.resume, stderr)
 		return f.resume, spec, fitJUnit(f.junit, campaignFiles, f.resume)
 	}
@@ -182,6 +204,9 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 		return "", campaign.Spec{}, err
 	}
 	if err := f.part(cmd, &spec); err != nil {
+		return "", campaign.Spec{}, err
+	}
+	if err := f.queue.inRuns(spec.Budget, "--budget "+f.budget, spec.Shard); err != nil {
 		return "", campaign.Spec{}, err
 	}
 	dir := f.out

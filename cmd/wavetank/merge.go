@@ -133,12 +133,8 @@ func (f *mergeFlags) put(ctx context.Context, dirs []string, out string, record 
 	res, err := f.by(ctx, record, stderr, func(ctx context.Context, opt campaign.Options) (*campaign.Result, error) {
 		return campaign.Merge(ctx, dirs, out, opt)
 	})
-	gaps, differ := new(campaign.GapsError), new(campaign.NotDeterministicError)
-	switch {
-	case errors.As(err, &gaps):
+	if gaps := new(campaign.GapsError); errors.As(err, &gaps) {
 		return nil, cli.Fail(cli.ExitInconclusive, "%v", gaps)
-	case errors.As(err, &differ):
-		return nil, &cli.Error{Code: cli.ExitNotDeterministic, Text: differ.Error() + "; its plan:", Detail: differ.Plan}
 	}
 	return res, err
 }

@@ -28,7 +28,8 @@ type sweepFlags struct {
 	precision float64
 	budget    string
 
-	time time.Duration // of the budget, if it is one
+	time  time.Duration // of the budget, if it is one
+	queue queueFlags
 }
 
 func newSweep() *cobra.Command {
@@ -60,6 +61,9 @@ A sweep that was cut short goes on when the same command is given again.`,
 			if err := f.check(cmd); err != nil {
 				return err
 			}
+			if err := f.queue.use(cmd, &f.campaignFlags); err != nil {
+				return err
+			}
 			if given := cmd.Flags().Changed("precision"); given && !(f.precision >= 0) {
 				return cli.Fail(cli.ExitUsage, "--precision is %g, out of range; give 0 or more", f.precision)
 			} else if !given {
@@ -72,7 +76,8 @@ A sweep that was cut short goes on when the same command is given again.`,
 	f.campaignFlags.add(cmd, "runs/sweep-NAME, and a hash behind it if it is not a ready-made sweep as it is")
 	cmd.Flags().StringArrayVar(&f.grids, "grid", nil, "a setting and its values, `key=values`: 0s,5s,15s or 1..10 or 0.1..0.5/0.1; repeatable")
 	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "under how many seeds every point is run at first, `N` (default the sweep's)")
-	noShards(cmd, "its pages and the seeds that it adds hang on all of its runs, and merge does not make them yet; run it on one machine")
+	noShards(cmd, "its pages and the seeds that it adds hang on all of its runs, and merge does not make them; share it by a queue, with --queue")
+	f.queue.addAll(cmd)
 	f.numbers.add(cmd)
 	cmd.Flags().Float64Var(&f.precision, "precision", 0, "the difference that matters to you, `P`, in the metric that decides: seeds are added where the answer is open,\nuntil it is there or smaller differences are ruled out; 0 adds none (default the sweep's)")
 	cmd.Flags().StringVar(&f.budget, "budget", "", "runs or real time, `RUNS|TIME`, at which no more seeds are added, such as 4000runs or 3m (default the sweep's)")
@@ -83,6 +88,9 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, arg string, stdout, stderr io.Wri
 	ctx := cmd.Context()
 	d, err := f.definition(arg)
 	if err != nil {
+		return err
+	}
+	if err := f.queue.inRuns(f.time, "--budget "+f.budget, nil); err != nil {
 		return err
 	}
 	dir, spec := f.out, d.Spec()

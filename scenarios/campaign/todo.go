@@ -65,3 +65,9 @@ func (s *set) add(n int) {
 	}
 	(*s)[n/64] |= 1 << (n % 64)
 }
+
+func (s set) remove(n int) {
+	if n/64 < len(s) {
+		s[n/64] &^= 1 << (n % 64)
+	}
+}
