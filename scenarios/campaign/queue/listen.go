@@ -91,34 +91,41 @@ func (c *Coordinator) read(ctx context.Context, r *reading) error {
 			}
 			r.asked = true
 		}
-		got, err := consumer.Fetch(readAtOnce, jetstream.FetchMaxWait(readWithin))
-		if err != nil {
+		before := seen
+		if seen, err = c.some(ctx, consumer, r, seen); err != nil {
 			return err
 		}
-		some := false
-		for msg := range got.Messages() {
-			meta, err := msg.Metadata()
-			if err != nil {
-				return err
-			}
-			if meta.Sequence.Consumer != seen+1 { // one was lost on the way: read again from there
-				return errLost
-			}
-			seen, r.next, some = meta.Sequence.Consumer, meta.Sequence.Stream+1, true
-			c.heard(ctx, msg)
-		}
-		if err := got.Error(); err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if !some && r.asked {
+		if seen == before && r.asked {
 			if err := c.lookForLost(ctx, &r.idle); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// some reads what is there next, and waits for it a while. The last that was read was the number seen of its consumer.
+func (c *Coordinator) some(ctx context.Context, consumer jetstream.Consumer, r *reading, seen uint64) (uint64, error) {
+	within, cancel := context.WithTimeout(ctx, readWithin)
+	defer cancel()
+	got, err := consumer.Fetch(readAtOnce, jetstream.FetchContext(within))
+	if err != nil {
+		return seen, err
+	}
+	for msg := range got.Messages() {
+		meta, err := msg.Metadata()
+		if err != nil {
+			return seen, err
+		}
+		if meta.Sequence.Consumer != seen+1 { // one was lost on the way: read again from there
+			return seen, errLost
+		}
+		seen, r.next = meta.Sequence.Consumer, meta.Sequence.Stream+1
+		c.heard(ctx, msg)
+	}
+	if err := got.Error(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return seen, err
+	}
+	return seen, ctx.Err()
 }
 
 // heard takes one message.

@@ -2,12 +2,21 @@ package queue
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"math/big"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -98,6 +107,54 @@ func TestAChunkThatIsNeverDone(t *testing.T) {
 	assert.True(t, res.Complete)
 	assert.Equal(t, want, resultOf(t, dir))
 	assert.Contains(t, said.all(), "the chunk of runs 0 to 19 was begun 8 times and never done; it is done here")
+}
+
+// Many small chunks pass: whoever does them does nothing here.
+func TestTenThousandChunks(t *testing.T) {
+	const runs = 10_000
+	s := startServer(t, nil)
+	dir := begun(t, finding(runs))
+	ctx, cancel := context.WithCancel(t.Context())
+	var idlers sync.WaitGroup
+	for range 2 {
+		idlers.Go(func() { idle(ctx, dialled(t, s)) })
+	}
+	res, err := coordinated(t, dir, &Coordinator{Server: Server{URL: s.url()}, Chunk: 1})
+	cancel()
+	idlers.Wait()
+	require.NoError(t, err)
+	assert.True(t, res.Complete)
+	assert.Equal(t, runs, res.Verdicts["held"])
+	nothingLeft(t, s)
+}
+
+// idle answers for each run that it held, without making it.
+func idle(ctx context.Context, conn *Conn) {
+	for ctx.Err() == nil {
+		list := conn.js.StreamNames(ctx, jetstream.WithStreamListSubject(anyChunk))
+		for name := range list.Name() {
+			digest, _ := digestOf(name)
+			chunks, err := conn.js.Consumer(ctx, name, consumerName)
+			for err == nil && ctx.Err() == nil {
+				var got jetstream.MessageBatch
+				if got, err = chunks.FetchNoWait(100); err != nil {
+					break
+				}
+				var msgs []jetstream.Msg
+				for msg := range got.Messages() {
+					msgs = append(msgs, msg)
+				}
+				err = conn.each(ctx, len(msgs), func(i int) (string, any) {
+					var m chunkMessage
+					_ = json.Unmarshal(msgs[i].Data(), &m)
+					return runSubject(digest, m.First), runMessage{digest, "idle/1", &campaign.Record{N: m.First, Verdict: "held", Digest: "d"}}
+				})
+				for _, msg := range msgs {
+					_ = msg.Ack()
+				}
+			}
+		}
+	}
 }
 
 // forged puts records onto the server before the campaign looks at it.
@@ -195,4 +252,38 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 	conn, err := (Server{URL: at(locked, "nats", "a:b@")}).Dial(t.Context(), "test")
 	require.NoError(t, err)
 	conn.Close()
+}
+
+func TestServersWithTLS(t *testing.T) {
+	authority, certificate := certified(t)
+	s := startServer(t, func(o *server.Options) {
+		o.TLS, o.TLSConfig = true, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	})
+	at := strings.Replace(s.url(), "nats://", "tls://", 1)
+	_, err := (Server{URL: at}).Dial(t.Context(), "test")
+	assert.EqualError(t, err, at+" has a certificate of an authority that is not trusted here; name its authority's certificate with --queue-ca")
+	conn, err := (Server{URL: at, CA: authority}).Dial(t.Context(), "test")
+	require.NoError(t, err)
+	conn.Close()
+	other := strings.Replace(at, "127.0.0.1", "localhost", 1)
+	_, err = (Server{URL: other, CA: authority}).Dial(t.Context(), "test")
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), other+" has a certificate that does not fit: ")
+	assert.NotContains(t, err.Error(), "\n")
+}
+
+// certified is a certificate for 127.0.0.1, and the file of the authority that has signed it: itself.
+func certified(t *testing.T) (authority string, c tls.Certificate) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	require.NoError(t, err)
+	authority = filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644))
+	return authority, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }

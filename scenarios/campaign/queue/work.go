@@ -27,7 +27,7 @@ type WorkOptions struct {
 }
 
 // lookEvery is how often one who waits looks whether there is a campaign.
-const lookEvery = time.Second
+const lookEvery = 500 * time.Millisecond
 
 // Work does runs of the campaigns that are on the server until ctx ends, which is no error. What is in hand then is given
 // back. If all campaigns that are there are of other builds, it is an error.
