@@ -16,6 +16,7 @@
 //	work.go                         a machine that does runs of others' campaigns
 //	fuzz.go                         a campaign of drawn plans
 //	compare.go, sweep.go            alternatives side by side, and a sweep
+//	sweepshard.go                   a part of its runs
 //	sweeprounds.go                  its runs, those that are added where it is open, and their pages
 //	sweepnumbers.go                 the numbers of somebody's own system
 //	report.go                       pages of what is stored

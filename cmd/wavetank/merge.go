@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
 type mergeFlags struct {
@@ -70,6 +73,15 @@ func (f *mergeFlags) merge(cmd *cobra.Command, dirs []string, stdout, stderr io.
 			return f.put(cmd.Context(), dirs, out, record, stderr)
 		}, stdout, stderr)
 	}
+	if _, err := os.Stat(in(dirs[0], sweepShardFile)); err == nil {
+		if f.junit != "" {
+			return cli.Usage(cmd, "merge writes no JUnit of a sweep; leave --junit out")
+		}
+		sw := sweepFlags{campaignFlags: f.campaignFlags}
+		return sw.merged(cmd.Context(), dirs, f.out, func(dirs []string, out string, record func(*campaign.Record)) (*campaign.Result, error) {
+			return f.put(cmd.Context(), dirs, out, record, stderr)
+		}, stdout, stderr)
+	}
 	spec, err := campaign.Load(dirs[0])
 	switch {
 	case err != nil:
@@ -126,6 +138,37 @@ func (f *exhaustFlags) merged(ctx context.Context, dirs []string, dir string, pu
 		return err
 	}
 	return f.tell(dir, c, res, stdout)
+}
+
+// merged makes the pages of what the folders of all shards hold, in dir.
+func (f *sweepFlags) merged(ctx context.Context, dirs []string, dir string, put func(dirs []string, out string, record func(*campaign.Record)) (*campaign.Result, error), stdout, stderr io.Writer) error {
+	var s sweepShard
+	spec, err := campaign.Load(dirs[0])
+	if err == nil {
+		var data []byte
+		if data, err = os.ReadFile(in(dirs[0], sweepShardFile)); err == nil {
+			err = json.Unmarshal(data, &s)
+		}
+	}
+	switch {
+	case err != nil:
+		return cli.Fail(cli.ExitUsage, "%s: %v", dirs[0], strictyaml.FileReason(err))
+	case s.Definition == nil || !spec.Whole().Equal(s.Definition.Spec()):
+		return cli.Fail(cli.ExitUsage, "%s is of another sweep than its %s; make the shard anew", dirs[0], sweepShardFile)
+	}
+	var records []*campaign.Record
+	runs, err := put(dirs, dir, func(r *campaign.Record) { records = append(records, r) })
+	if errors.Is(err, cli.ErrInterrupted) {
+		return interrupted(len(records))
+	}
+	if err != nil {
+		return err
+	}
+	m := &measured{runs: []*campaign.Result{runs}, dirs: []string{dir}, done: len(records)}
+	if m.res, err = sweep.Analyse(s.Definition, records); err != nil {
+		return err
+	}
+	return f.tell(ctx, dir, s.Definition, m, s.Command, stdout, stderr)
 }
 
 // put merges the campaigns in dirs into out.

@@ -96,6 +96,15 @@ func printFindings(p *cli.Printer, dir string, res *campaign.Result) {
 	}
 }
 
+// outOfBounds fails if the code under test took a worker process down in runs that were to be measured.
+func outOfBounds(say *cli.Printer, dir string, res *campaign.Result) error {
+	printFindings(say, dir, res)
+	if len(res.Findings) > 0 || res.Unexamined > 0 {
+		return cli.Fail(cli.ExitViolated, "the code under test went out of bounds in %s; they are left out", cli.Plural(res.Contained, "run"))
+	}
+	return nil
+}
+
 func printFinding(p *cli.Printer, dir string, f *campaign.Finding) {
 	p.Line("%s  %s: %s", p.Paint(cli.Red, "FINDING"), f.Invariant, f.Cause)
 	p.Line("  %s", f.Story)

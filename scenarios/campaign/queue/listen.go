@@ -96,6 +96,12 @@ func (c *Coordinator) read(ctx context.Context, r *reading) error {
 			return err
 		}
 		if seen == before && r.asked {
+			if _, err := consumer.Info(ctx); err != nil {
+				return err
+			}
+			if err := c.setUp(ctx); err != nil { // of which a part may be gone
+				return err
+			}
 			if err := c.lookForLost(ctx, &r.idle); err != nil {
 				return err
 			}

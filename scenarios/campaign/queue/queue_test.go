@@ -109,6 +109,32 @@ func TestAChunkThatIsNeverDone(t *testing.T) {
 	assert.Contains(t, said.all(), "the chunk of runs 0 to 19 was begun 8 times and never done; it is done here")
 }
 
+// What a server has lost is asked for again, and what was done is not.
+func TestAServerThatHasLostEverything(t *testing.T) {
+	want := alone(t, finding(20))
+	s := startServer(t, nil)
+	process(t, asMachine, s.url())
+	dir := begun(t, finding(20))
+	conn := dialled(t, s)
+	times := 0
+	res, err := campaign.Run(t.Context(), dir, campaign.Options{
+		Workers: 1, Command: worker(), Elsewhere: &Coordinator{Server: Server{URL: s.url()}, Chunk: 2, AckWait: soon},
+		Record: func(r *campaign.Record) {
+			if times++; times%6 != 0 {
+				return
+			}
+			list := conn.js.StreamNames(t.Context(), jetstream.WithStreamListSubject(anyChunk))
+			for name := range list.Name() {
+				digest, _ := digestOf(name)
+				assert.NoError(t, conn.remove(t.Context(), digest))
+			}
+		},
+	})
+	require.NoError(t, err)
+	assert.True(t, res.Complete)
+	assert.Equal(t, want, resultOf(t, dir))
+}
+
 // Many small chunks pass: whoever does them does nothing here.
 func TestTenThousandChunks(t *testing.T) {
 	const runs = 10_000

@@ -49,7 +49,9 @@ func Work(ctx context.Context, conn *Conn, opt WorkOptions) error {
 			if err = w.join(ctx, digest); err == nil && opt.Once {
 				return nil
 			}
-			told = ""
+			if err == nil {
+				told = ""
+			}
 		}
 		says := fmt.Sprintf("waiting for a campaign at %s", conn.at)
 		var end endError
