@@ -28,9 +28,10 @@ func newMerge() *cobra.Command {
 		Short: "Put the folders of a campaign's shards together",
 		Long: `Merge makes of the folders that --shard has left the folder of the campaign: its
 result, findings and pages equal those of one machine, byte for byte. Each shard
-has looked into what broke a promise in its part. Of that merge takes what one
-machine would have looked into, runs by run, and looks itself into what it would
-have and no shard had reason to.
+has looked into what broke a promise in its part. Merge goes through all runs in
+their order, takes of that what one machine would have looked into, and looks
+itself into what no shard had reason to. Of the shards of exhaust and sweep it
+makes the certificate, or the pages.
 
 Folders may have runs in common, such as those of a shard that ran twice. If they
 differ, merge says which plan is not deterministic. Nothing is written if runs are
