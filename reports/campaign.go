@@ -237,7 +237,11 @@ func budgetOf(spec *campaign.Spec) string {
 	if spec.Budget > 0 {
 		parts = append(parts, words.Duration(spec.Budget))
 	}
-	return strings.Join(parts, " or ")
+	budget := strings.Join(parts, " or ")
+	if part := spec.Part(); part != "" {
+		return budget + ", " + part
+	}
+	return budget
 }
 
 func findingRowOf(f *campaign.Finding, number, runs int, there func(string) bool) findingRow {

@@ -26,6 +26,8 @@ type campaignFlags struct {
 	out     string
 	quiet   bool
 	json    bool
+
+	elsewhere campaign.Elsewhere // does the runs; nil does them here
 }
 
 // workersMax bounds the worker processes of one campaign.
@@ -125,6 +127,13 @@ func resumeCommand(dir string, spec campaign.Spec) string {
 // run runs the campaign in dir, with its progress on stderr. It returns errInterrupted after a
 // Ctrl-C, with what there is so far.
 func (f *campaignFlags) run(ctx context.Context, dir string, record func(*campaign.Record), stderr io.Writer) (*campaign.Result, error) {
+	return f.by(ctx, record, stderr, func(ctx context.Context, opt campaign.Options) (*campaign.Result, error) {
+		return campaign.Run(ctx, dir, opt)
+	})
+}
+
+// by is run, of a campaign that run runs.
+func (f *campaignFlags) by(ctx context.Context, record func(*campaign.Record), stderr io.Writer, run func(context.Context, campaign.Options) (*campaign.Result, error)) (*campaign.Result, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -137,11 +146,14 @@ func (f *campaignFlags) run(ctx context.Context, dir string, record func(*campai
 	ctx, stop := cli.Interruptible(ctx, removeTemp)
 	defer stop()
 	show := newCampaignProgress(stderr, f.quiet)
-	res, err := campaign.Run(ctx, dir, campaign.Options{
-		Workers: f.workers, Command: []string{self, campaignWorker}, Progress: show.show, Record: record,
+	res, err := run(ctx, campaign.Options{
+		Workers: f.workers, Command: []string{self, campaignWorker}, Progress: show.show, Record: record, Elsewhere: f.elsewhere,
 	})
 	show.done()
+	differ := new(campaign.NotDeterministicError)
 	switch {
+	case errors.As(err, &differ):
+		return nil, &cli.Error{Code: cli.ExitNotDeterministic, Text: differ.Error() + "; its plan:", Detail: differ.Plan}
 	case err != nil:
 		return nil, cli.Fail(cli.ExitUsage, "%w", err)
 	case errors.Is(context.Cause(ctx), cli.ErrInterrupted):

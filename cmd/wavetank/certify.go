@@ -15,15 +15,57 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
+// spec is the campaign of what is tried, or of the part of it that is asked for.
+func (f *exhaustFlags) spec(d *exhaust.Definition) campaign.Spec {
+	spec := d.Spec()
+	spec.Shard = f.part
+	return spec
+}
+
 // begin makes dir the folder of what is tried, or goes on with what it holds of that.
 func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, stderr io.Writer) error {
-	if err := onlyHolds(dir, "a certificate", exhaust.CampaignDir, exhaust.OptionsFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile, reports.IndexFile); err != nil {
+	if err := onlyHoldsCertificate(dir); err != nil {
 		return err
 	}
-	if err := prepare(in(dir, exhaust.CampaignDir), d.Spec(), stderr); err != nil {
+	if err := prepare(in(dir, exhaust.CampaignDir), f.spec(d), stderr); err != nil {
 		return err
 	}
+	return keepOptions(dir, d)
+}
+
+func onlyHoldsCertificate(dir string) error {
+	return onlyHolds(dir, "a certificate", exhaust.CampaignDir, exhaust.OptionsFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile, reports.IndexFile)
+}
+
+func keepOptions(dir string, d *exhaust.Definition) error {
 	return cli.WriteFile(in(dir, exhaust.OptionsFile), func(w io.Writer) error { return cli.PrintJSON(w, d.Options) })
+}
+
+// certifyPart makes the tries of a shard. There is no certificate of it alone.
+func (f *exhaustFlags) certifyPart(ctx context.Context, dir string, stdout, stderr io.Writer) error {
+	at := in(dir, exhaust.CampaignDir)
+	res, err := f.run(ctx, at, nil, stderr)
+	if err != nil {
+		return err
+	}
+	if err := finishFuzz(context.WithoutCancel(ctx), at, res); err != nil {
+		return err
+	}
+	if f.json {
+		if err := cli.PrintJSON(stdout, res); err != nil {
+			return err
+		}
+	} else {
+		p := cli.NewPrinter(stdout)
+		printFindings(p, at, res)
+		p.Line("DONE  %s", res.Spec.Part())
+		p.Line("%s (%s), %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), verdicts(res), cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), res.Digest)
+		p.Line("With the other shards: %s", cli.Pasteable("wavetank merge DIR... --out DIR"))
+	}
+	if len(res.Findings) > 0 || res.Unexamined > 0 {
+		return &cli.Error{Code: cli.ExitViolated}
+	}
+	return nil
 }
 
 // certify makes the tries, and leaves their certificate and its pages in dir. The error is [cli.ErrInterrupted] after a

@@ -24,6 +24,7 @@ import (
 type compareFlags struct {
 	campaignFlags
 	seeds int
+	queue queueFlags
 }
 
 func newCompare() *cobra.Command {
@@ -60,10 +61,15 @@ goes on when the same command is given again.`,
 			if err := f.check(cmd); err != nil {
 				return err
 			}
+			if err := f.queue.use(cmd, &f.campaignFlags); err != nil {
+				return err
+			}
 			return f.compare(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f.add(cmd, "runs/compare, and -N behind it with --seeds N")
+	noShards(cmd, "its tables hang on all of its runs, and merge does not make them; share it by a queue, with --queue")
+	f.queue.addAll(cmd)
 	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "under how many seeds every plan is run, `N` (default the comparison's)")
 	return cmd
 }

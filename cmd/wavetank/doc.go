@@ -4,6 +4,7 @@
 // Its files, each of which calls only those after it:
 //
 //	main.go                         the commands
+//	merge.go                        a campaign of the folders of its shards
 //	why.go                          what a violation hangs on
 //	run.go, debug.go, print.go      one run, and a debugger in it
 //	exhaust.go                      every single fault, and every pair
@@ -12,18 +13,22 @@
 //	orders.go, ordersworker.go      every order of few pre-emptions
 //	power.go                        how many mistakes the searches find
 //	certify.go                      a certificate, and its pages
+//	work.go                         a machine that does runs of others' campaigns
 //	fuzz.go                         a campaign of drawn plans
 //	compare.go, sweep.go            alternatives side by side, and a sweep
+//	sweepshard.go                   a part of its runs
 //	sweeprounds.go                  its runs, those that are added where it is open, and their pages
 //	sweepnumbers.go                 the numbers of somebody's own system
 //	report.go                       pages of what is stored
 //	printcampaign.go                what a campaign found
 //	page.go                         the page of a plan that is run for it
+//	queue.go                        campaigns of several machines
 //	campaign.go, campaignworker.go  a campaign, and a process of it
 //	budget.go                       how long it may take
 //	folder.go                       where a run is kept
 //	verify.go                       runs that should be equal
 //	verifyworker.go, difference.go  a process that makes them, and where two part
+//	shard.go                        a part of a campaign
 //	child.go                        a process that is asked and answers
 //	explain.go                      one thing in words
 //	deadletters.go, alerts.go       dead letters and alerts in words

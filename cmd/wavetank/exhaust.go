@@ -28,6 +28,9 @@ type exhaustFlags struct {
 	phases   []string
 	budget   time.Duration
 	resume   string
+	shard    shardFlag
+	part     *campaign.Shard // nil is all
+	queue    queueFlags
 }
 
 // The lengths of faults that last.
@@ -70,6 +73,10 @@ just above every duration that the engine's settings name, up to an hour. With
 
 Ctrl-C ends it cleanly; --resume, or the same command, goes on where it was.
 
+With --shard 3/16 it makes the third of sixteen parts of the runs. ` + "`wavetank merge`" + `
+puts the folders of all parts together, and makes the certificate. With --queue
+the machines make the runs that join with ` + "`wavetank work`" + `.
+
 Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
 3 not every fault was tried, or could be judged, 130 interrupted.`,
 		Example: `  wavetank exhaust calm --set workload.jobs=2 --preset hardened
@@ -97,12 +104,17 @@ Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
 	cmd.Flags().StringVar(&f.lengths, "lengths", oneLength, "of faults that last, `LENGTHS`: one or every")
 	_ = cmd.RegisterFlagCompletionFunc("lengths", cobra.FixedCompletions([]string{oneLength, everyLength}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringArrayVar(&f.phases, "phase", nil, "strike operations of `PHASE` alone, as wavetank list faults names it; repeatable")
+	f.shard.add(cmd)
+	f.queue.addAll(cmd)
 	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with what was cut short in `DIR`")
 	return cmd
 }
 
 func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr io.Writer) error {
 	if err := f.check(cmd); err != nil {
+		return err
+	}
+	if err := f.queue.use(cmd, &f.campaignFlags); err != nil {
 		return err
 	}
 	d, dir, err := f.target(cmd, args, stderr)
@@ -116,6 +128,26 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 	if f.json || f.quiet {
 		say.W = io.Discard
 	}
+	f.sayWhat(say, dir, d)
+	ctx, cancel := f.bounded(cmd.Context())
+	defer cancel()
+	if f.part != nil {
+		err = f.certifyPart(ctx, dir, stdout, stderr)
+	} else {
+		var c *exhaust.Certificate
+		var res *campaign.Result
+		if c, res, err = f.certify(ctx, dir, d, stderr); err == nil {
+			err = f.tell(dir, c, res, stdout)
+		}
+	}
+	if errors.Is(err, cli.ErrInterrupted) {
+		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with: %s", cli.Pasteable("wavetank exhaust --resume "+dir))
+	}
+	return err
+}
+
+// sayWhat says what is about to be tried.
+func (f *exhaustFlags) sayWhat(say *cli.Printer, dir string, d *exhaust.Definition) {
 	if d.Pairs {
 		say.Line("%s: %s, and after each every fault that finds something else: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Firsts), "single fault"), cli.Plural(1+len(d.Tries), "run"))
 	} else {
@@ -128,16 +160,14 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 	if d.Apart > 0 {
 		say.Line("  not struck: %s of compensations, replays and steps, which no fault can name", cli.Plural(d.Apart, "operation"))
 	}
+	if spec := f.spec(d); spec.Shard != nil {
+		say.Line("  %s", spec.Part())
+	}
 	say.Line("  %s\n", dir)
-	ctx, cancel := f.bounded(cmd.Context())
-	defer cancel()
-	c, res, err := f.certify(ctx, dir, d, stderr)
-	if errors.Is(err, cli.ErrInterrupted) {
-		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with: %s", cli.Pasteable("wavetank exhaust --resume "+dir))
-	}
-	if err != nil {
-		return err
-	}
+}
+
+// tell prints what was certified.
+func (f *exhaustFlags) tell(dir string, c *exhaust.Certificate, res *campaign.Result, stdout io.Writer) error {
 	if f.json {
 		if err := cli.PrintJSON(stdout, c); err != nil {
 			return err
@@ -178,10 +208,21 @@ func (f *exhaustFlags) target(cmd *cobra.Command, args []string, stderr io.Write
 	if err != nil {
 		return nil, "", err
 	}
+	spec := d.Spec()
+	if err := f.shard.of(cmd, &spec); err != nil {
+		return nil, "", err
+	}
+	f.part = spec.Shard
+	if err := notInTime(&spec, f.budget, "--budget "+f.budget.String()); err != nil {
+		return nil, "", err
+	}
+	if err := f.queue.inRuns(f.budget, "--budget "+f.budget.String(), f.part); err != nil {
+		return nil, "", err
+	}
 	dir := f.out
 	if dir == "" {
 		plain := s.variant == "" && !d.Pairs && !d.Reduced && f.lengths == oneLength && len(f.phases) == 0
-		dir = folderOf("exhaust-"+s.Name, plain, d.Spec())
+		dir = shardDir(folderOf("exhaust-"+s.Name, plain, d.Spec()), f.part)
 	}
 	return d, dir, nil
 }
@@ -205,35 +246,51 @@ func (f *exhaustFlags) define(ctx context.Context, plan *plans.Plan, o exhaust.O
 
 // resumed is what was begun in the folder that --resume names.
 func (f *exhaustFlags) resumed(cmd *cobra.Command, args []string, stderr io.Writer) (*exhaust.Definition, string, error) {
-	for _, name := range []string{"out", "preset", "set", "faults", "unpruned", "reduced", "lengths", "phase"} {
+	for _, name := range []string{"out", "preset", "set", "faults", "unpruned", "reduced", "lengths", "phase", "shard"} {
 		if cmd.Flags().Changed(name) || len(args) > 0 {
-			return nil, "", cli.Usage(cmd, "--resume goes on with what was begun, and takes no scenario, --out, --preset, --set, --faults, --unpruned, --reduced, --lengths and --phase")
+			return nil, "", cli.Usage(cmd, "--resume goes on with what was begun, and takes no scenario, --out, --preset, --set, --faults, --unpruned, --reduced, --lengths, --phase and --shard")
 		}
 	}
+	d, spec, err := f.begunIn(cmd.Context(), f.resume, stderr)
+	if err != nil {
+		return nil, "", err
+	}
+	f.part = spec.Shard
+	if err := notInTime(&spec, f.budget, "--budget "+f.budget.String()); err != nil {
+		return nil, "", err
+	}
+	if err := f.queue.inRuns(f.budget, "--budget "+f.budget.String(), f.part); err != nil {
+		return nil, "", err
+	}
+	return d, f.resume, nil
+}
+
+// begunIn is what was begun in dir.
+func (f *exhaustFlags) begunIn(ctx context.Context, dir string, stderr io.Writer) (*exhaust.Definition, campaign.Spec, error) {
 	var options exhaust.Options
-	spec, err := campaign.Load(in(f.resume, exhaust.CampaignDir))
+	spec, err := campaign.Load(in(dir, exhaust.CampaignDir))
 	if err == nil {
 		var data []byte
-		if data, err = os.ReadFile(in(f.resume, exhaust.OptionsFile)); err == nil {
+		if data, err = os.ReadFile(in(dir, exhaust.OptionsFile)); err == nil {
 			err = json.Unmarshal(data, &options)
 		}
 	}
 	if err == nil && spec.Struck == nil {
-		err = fmt.Errorf("%s holds another campaign", f.resume)
+		err = fmt.Errorf("%s holds another campaign", dir)
 	}
 	if err != nil {
-		return nil, "", cli.Fail(cli.ExitUsage, "--resume %s: %v", f.resume, strictyaml.FileReason(err))
+		return nil, spec, cli.Fail(cli.ExitUsage, "%s: %v", dir, strictyaml.FileReason(err))
 	}
 	plan, err := plans.Parse(campaign.SpecFile, []byte(spec.Struck.Plan))
 	if err != nil {
-		return nil, "", err
+		return nil, spec, err
 	}
-	d, err := f.define(cmd.Context(), plan, options, stderr)
+	d, err := f.define(ctx, plan, options, stderr)
 	if err != nil {
-		return nil, "", err
+		return nil, spec, err
 	}
-	if !spec.Equal(d.Spec()) {
-		return nil, "", cli.Fail(cli.ExitUsage, "%s was begun by another build, in which the plan makes other operations; begin anew in another folder", f.resume)
+	if !spec.Whole().Equal(d.Spec()) {
+		return nil, spec, cli.Fail(cli.ExitUsage, "%s was begun by another build, in which the plan makes other operations; begin anew in another folder", dir)
 	}
-	return d, f.resume, nil
+	return d, spec, nil
 }

@@ -94,7 +94,7 @@ func (f *exhaustFlags) subjects(cmd *cobra.Command, names []string) (list []*sub
 	if err := f.check(cmd); err != nil {
 		return nil, err
 	}
-	for _, flag := range []string{"faults", "unpruned", "lengths", "phase", "resume", "json"} {
+	for _, flag := range []string{"faults", "unpruned", "lengths", "phase", "resume", "json", "shard", "queue"} {
 		if cmd.Flags().Changed(flag) {
 			return nil, cli.Usage(cmd, "exhaust strikes several scenarios by single faults of one length; it takes no --%s then", flag)
 		}

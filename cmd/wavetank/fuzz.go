@@ -25,6 +25,8 @@ type fuzzFlags struct {
 	seed   string
 	resume string
 	junit  string
+	shard  shardFlag
+	queue  queueFlags
 }
 
 func newFuzz() *cobra.Command {
@@ -41,12 +43,22 @@ goroutines and heaps without bound of the code under test are findings, too.
 
 Ctrl-C ends it cleanly: what was found has its pages, and --resume goes on where
 it was. A budget in runs gives the same result for the same --seed, whatever the
-number of workers.`,
+number of workers.
+
+With --shard 3/16 it runs the third of sixteen parts of such a budget, and looks
+into what breaks a promise there. ` + "`wavetank merge`" + ` puts the folders of all parts
+together: the result is that of one machine, byte for byte.
+
+With --queue it leaves the runs of such a budget to the machines that join with
+` + "`wavetank work`" + `, and looks into what they find. The result is the same again. Whoever
+is killed, this command or a machine, loses nothing: --resume DIR --queue URL goes on.`,
 		Example: `  wavetank fuzz
   wavetank fuzz --budget 1h --preset hardened
   wavetank fuzz publish-failure stale-worker --budget 10000runs --seed 7
   wavetank fuzz --set engine.dispatch_order=publish-first
-  wavetank fuzz --preset documented --judge one-dispatch-per-job`,
+  wavetank fuzz --preset documented --judge one-dispatch-per-job
+  wavetank fuzz --budget 100000runs --seed 7 --shard 3/16 --out shard-3
+  wavetank fuzz --budget 100000runs --seed 7 --queue nats://nats:4222`,
 		ValidArgsFunction: func(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return plans.Names(), cobra.ShellCompDirectiveDefault
 		},
@@ -61,12 +73,17 @@ number of workers.`,
 	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default drawn from the clock)")
 	f.addJudge(cmd, "count violations of `INVARIANT` outside of its promise, too; repeatable")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with the campaign in `DIR` that was cut short")
+	f.shard.add(cmd)
+	f.queue.addAll(cmd)
 	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`, whose folder is made if it is missing")
 	return cmd
 }
 
 func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Writer) error {
 	if err := f.check(cmd); err != nil {
+		return err
+	}
+	if err := f.queue.use(cmd, &f.campaignFlags); err != nil {
 		return err
 	}
 	dir, spec, err := f.target(cmd, args, stderr)
@@ -79,6 +96,15 @@ func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Wr
 	}
 	printCampaign(say, dir, spec)
 	res, err := f.run(cmd.Context(), dir, nil, stderr)
+	return f.tell(cmd.Context(), dir, spec, res, err, stdout, stderr)
+}
+
+// tell prints what came of the campaign in dir, which ended with err, and leaves its pages.
+func (f *fuzzFlags) tell(ctx context.Context, dir string, spec campaign.Spec, res *campaign.Result, err error, stdout, stderr io.Writer) error {
+	say := cli.NewPrinter(stdout)
+	if f.json || f.quiet {
+		say.W = io.Discard
+	}
 	interrupted := errors.Is(err, cli.ErrInterrupted)
 	if err != nil && !interrupted {
 		return err
@@ -90,21 +116,33 @@ func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Wr
 	} else {
 		printFound(cli.NewPrinter(stdout), dir, res)
 	}
-	if err := f.publish(cmd.Context(), dir, res, stderr, interrupted); err != nil {
+	if err := f.publish(ctx, dir, res, stderr, interrupted); err != nil {
 		return err
 	}
 	if !interrupted || res.Runs > 0 {
 		say.Line("Report: %s", in(dir, reports.PageFile))
 	}
+	if !interrupted && spec.Shard != nil {
+		say.Line("With the other shards: %s", cli.Pasteable("wavetank merge DIR... --out DIR"))
+	}
 	switch {
 	case interrupted:
-		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with: %s", resumeCommand(dir, spec))
+		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with: %s", f.resumeCommand(dir, spec))
 	case slices.ContainsFunc(res.Findings, func(f campaign.Finding) bool { return f.Flaky }):
 		return &cli.Error{Code: cli.ExitNotDeterministic}
 	case len(res.Findings) > 0 || res.Unexamined > 0:
 		return &cli.Error{Code: cli.ExitViolated}
 	}
 	return nil
+}
+
+// resumeCommand is how the campaign in dir is gone on with, at its queue if it has one.
+func (f *fuzzFlags) resumeCommand(dir string, spec campaign.Spec) string {
+	command := resumeCommand(dir, spec)
+	if f.elsewhere != nil {
+		command += " --queue " + f.queue.server.Public()
+	}
+	return command
 }
 
 // publish writes what others read of a campaign: its pages, JUnit, and what GitHub shows. What one of
@@ -137,7 +175,7 @@ var campaignFiles = []string{campaign.SpecFile, campaign.JournalFile, campaign.L
 // target is the campaign's folder, made ready, and what it runs.
 func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) (string, campaign.Spec, error) {
 	if cmd.Flags().Changed("resume") {
-		for _, name := range []string{"out", "seed", "budget", "preset", "set", "judge"} {
+		for _, name := range []string{"out", "seed", "budget", "preset", "set", "judge", "shard"} {
 			if cmd.Flags().Changed(name) {
 				return "", campaign.Spec{}, cli.Usage(cmd, "--resume goes on with the campaign as it was begun, and takes no --%s", name)
 			}
@@ -155,6 +193,9 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 		if err != nil {
 			return "", campaign.Spec{}, cli.Fail(cli.ExitUsage, "%v", err)
 		}
+		if err := f.queue.inRuns(spec.Budget, spec.Budget.String(), spec.Shard); err != nil {
+			return "", campaign.Spec{}, err
+		}
 		goOn(f.resume, stderr)
 		return f.resume, spec, fitJUnit(f.junit, campaignFiles, f.resume)
 	}
@@ -162,15 +203,35 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 	if err != nil {
 		return "", campaign.Spec{}, err
 	}
+	if err := f.part(cmd, &spec); err != nil {
+		return "", campaign.Spec{}, err
+	}
+	if err := f.queue.inRuns(spec.Budget, "--budget "+f.budget, spec.Shard); err != nil {
+		return "", campaign.Spec{}, err
+	}
 	dir := f.out
 	if dir == "" {
 		plain := len(args)+len(f.presets)+len(f.sets)+len(f.judge) == 0
-		dir = folderOf(fmt.Sprintf("fuzz-%d", spec.Seed), plain, spec)
+		dir = shardDir(folderOf(fmt.Sprintf("fuzz-%d", spec.Seed), plain, spec.Whole()), spec.Shard)
 	}
 	if err := fitJUnit(f.junit, campaignFiles, dir); err != nil {
 		return "", campaign.Spec{}, err
 	}
 	return dir, spec, prepare(dir, spec, stderr)
+}
+
+// part makes spec that of a shard, if one is asked for.
+func (f *fuzzFlags) part(cmd *cobra.Command, spec *campaign.Spec) error {
+	if err := f.shard.of(cmd, spec); err != nil || spec.Shard == nil {
+		return err
+	}
+	if err := notInTime(spec, spec.Budget, "--budget "+f.budget); err != nil {
+		return err
+	}
+	if f.seed == "" {
+		return cli.Fail(cli.ExitUsage, "--shard takes a --seed: without one each shard draws plans of its own")
+	}
+	return nil
 }
 
 func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -47,7 +48,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true, Setup: clitest.Setup,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": clitest.Exits, "replays": replays, "interrupt": interrupt, "hang-up": hangUp, "interrupt-twice": interruptTwice},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": clitest.Exits, "replays": replays, "interrupt": interrupt, "hang-up": hangUp, "interrupt-twice": interruptTwice, "queue": startQueue},
 		Condition: func(name string) (bool, error) {
 			switch name {
 			case "root":
@@ -58,6 +59,21 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 	})
+}
+
+// startQueue starts a nats-server with JetStream, and says in QUEUE where it is.
+func startQueue(ts *testscript.TestScript, _ bool, _ []string) {
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: ts.MkAbs("jetstream"), NoSigs: true, NoLog: true})
+	ts.Check(err)
+	s.Start()
+	if !s.ReadyForConnections(20 * time.Second) {
+		ts.Fatalf("nats-server does not start")
+	}
+	ts.Defer(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	ts.Setenv("QUEUE", s.ClientURL())
 }
 
 // replays CAMPAIGN replays the findings of a campaign and checks that they violate what they say, with

@@ -59,6 +59,7 @@ Exit codes: 0 no promise was broken in any order, 1 one was, 2 usage or input,
 	f.planFlags.add(cmd)
 	f.campaignFlags.add(cmd, "")
 	cmd.Flags().Lookup("out").Usage = "the search's folder, `DIR` (default runs/orders-PLAN, and a hash behind it for a changed scenario, or a plan of your own)"
+	noShards(cmd, "which orders are tried hangs on the runs before them; run it on one machine")
 	cmd.Flags().IntVar(&f.preemptions, "preemptions", 3, "how many pre-emptions an order has at most, `N`")
 	cmd.Flags().IntVar(&f.runs, "runs", 0, "try `N` orders at most (default all)")
 	return cmd

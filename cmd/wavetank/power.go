@@ -59,6 +59,7 @@ Exit codes: 0 all were measured, 2 usage or input, 130 interrupted.`,
 	}
 	f.campaignFlags.add(cmd, "")
 	cmd.Flags().Lookup("out").Usage = "the folder of power.json, `DIR` (default runs/power)"
+	noShards(cmd, "each search has a time, and how much fits into a time is not the same on each machine")
 	cmd.Flags().IntVar(&f.mutants, "mutants", 60, "how many mutants, `N`")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "draws the mutants and the random plans, `N`")
 	cmd.Flags().DurationVar(&f.budget, "budget", time.Minute, "how long each search looks for each mutant, `TIME`")

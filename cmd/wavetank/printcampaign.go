@@ -33,6 +33,9 @@ func printCampaign(p *cli.Printer, dir string, spec campaign.Spec) {
 	for _, name := range d.Judged {
 		p.Line("  %s is judged whatever its promise", name)
 	}
+	if spec.Shard != nil {
+		p.Line("  %s", spec.Part())
+	}
 	p.Line("  %s", dir)
 	p.Line("")
 }
@@ -91,6 +94,15 @@ func printFindings(p *cli.Printer, dir string, res *campaign.Result) {
 		}
 		p.Line("")
 	}
+}
+
+// outOfBounds fails if the code under test took a worker process down in runs that were to be measured.
+func outOfBounds(say *cli.Printer, dir string, res *campaign.Result) error {
+	printFindings(say, dir, res)
+	if len(res.Findings) > 0 || res.Unexamined > 0 {
+		return cli.Fail(cli.ExitViolated, "the code under test went out of bounds in %s; they are left out", cli.Plural(res.Contained, "run"))
+	}
+	return nil
 }
 
 func printFinding(p *cli.Printer, dir string, f *campaign.Finding) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"slices"
@@ -28,7 +29,9 @@ type sweepFlags struct {
 	precision float64
 	budget    string
 
-	time time.Duration // of the budget, if it is one
+	time  time.Duration // of the budget, if it is one
+	queue queueFlags
+	shard shardFlag
 }
 
 func newSweep() *cobra.Command {
@@ -44,7 +47,11 @@ differs by more than noise. It leaves a page with the map, curves and the Pareto
 front, and the data as sweep.csv and sweep.json.
 
 Ready-made sweeps: ` + strings.Join(sweep.Names(), ", ") + `.
-A sweep that was cut short goes on when the same command is given again.`,
+A sweep that was cut short goes on when the same command is given again.
+
+With --shard 3/16 it makes the third of sixteen parts of the runs, of a sweep that
+adds none, and ` + "`wavetank merge`" + ` makes the pages of all. With --queue the machines make
+the runs that join with ` + "`wavetank work`" + `.`,
 		Example: `  wavetank sweep stale-worker-retries
   wavetank sweep stale-worker --grid engine.max_dispatch_retries=1..10 --grid world.heartbeat_lag=0s,5s,15s
   wavetank sweep stale-worker-retries --ttl 30s --heartbeat 10s --lag lognormal:median=5s:p99=30s --dies 20%
@@ -60,6 +67,9 @@ A sweep that was cut short goes on when the same command is given again.`,
 			if err := f.check(cmd); err != nil {
 				return err
 			}
+			if err := f.queue.use(cmd, &f.campaignFlags); err != nil {
+				return err
+			}
 			if given := cmd.Flags().Changed("precision"); given && !(f.precision >= 0) {
 				return cli.Fail(cli.ExitUsage, "--precision is %g, out of range; give 0 or more", f.precision)
 			} else if !given {
@@ -72,6 +82,8 @@ A sweep that was cut short goes on when the same command is given again.`,
 	f.campaignFlags.add(cmd, "runs/sweep-NAME, and a hash behind it if it is not a ready-made sweep as it is")
 	cmd.Flags().StringArrayVar(&f.grids, "grid", nil, "a setting and its values, `key=values`: 0s,5s,15s or 1..10 or 0.1..0.5/0.1; repeatable")
 	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "under how many seeds every point is run at first, `N` (default the sweep's)")
+	f.shard.add(cmd)
+	f.queue.addAll(cmd)
 	f.numbers.add(cmd)
 	cmd.Flags().Float64Var(&f.precision, "precision", 0, "the difference that matters to you, `P`, in the metric that decides: seeds are added where the answer is open,\nuntil it is there or smaller differences are ruled out; 0 adds none (default the sweep's)")
 	cmd.Flags().StringVar(&f.budget, "budget", "", "runs or real time, `RUNS|TIME`, at which no more seeds are added, such as 4000runs or 3m (default the sweep's)")
@@ -85,9 +97,18 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, arg string, stdout, stderr io.Wri
 		return err
 	}
 	dir, spec := f.out, d.Spec()
+	if err := f.shard.of(cmd, &spec); err != nil {
+		return err
+	}
+	if err := f.queue.inRuns(f.time, "--budget "+f.budget, spec.Shard); err != nil {
+		return err
+	}
+	if spec.Shard != nil && d.Precision > 0 {
+		return cli.Fail(cli.ExitUsage, "--shard is of runs that are known beforehand, and this sweep adds seeds until a precision is reached; give --precision 0, or share it by a queue with --queue")
+	}
 	if dir == "" {
 		plain := slices.Contains(sweep.Names(), arg) && len(f.overrides())+len(f.grids)+f.seeds == 0 && f.numbers == numbers{} && f.precision < 0 && f.budget == ""
-		dir = folderOf("sweep-"+d.Name, plain, spec)
+		dir = shardDir(folderOf("sweep-"+d.Name, plain, spec.Whole()), spec.Shard)
 		if d.Precision > 0 { // what is added depends on them
 			dir = folderOf("sweep-"+d.Name, plain, spec, d.Precision, d.Budget, f.time)
 		}
@@ -97,15 +118,27 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, arg string, stdout, stderr io.Wri
 		say.W = io.Discard
 	}
 	printSweep(say, d, dir)
+	if spec.Shard != nil {
+		return f.part(ctx, dir, spec, sweepShard{d, given(cmd, arg)}, stdout, stderr)
+	}
 	m, err := f.measure(ctx, dir, d, stderr)
 	if err != nil {
 		return err
+	}
+	return f.tell(ctx, dir, d, m, given(cmd, arg), stdout, stderr)
+}
+
+// tell makes the pages of a sweep, and prints its answer. The command is that which began it.
+func (f *sweepFlags) tell(ctx context.Context, dir string, d *sweep.Definition, m *measured, command []string, stdout, stderr io.Writer) error {
+	say := cli.NewPrinter(stdout)
+	if f.json || f.quiet {
+		say.W = io.Discard
 	}
 	if err := f.pages(ctx, dir, d, m, stderr); err != nil {
 		return err
 	}
 	res := m.res
-	res.Command = given(cmd, arg)
+	res.Command = command
 	if err := reports.WriteSweep(dir, res); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
@@ -155,15 +188,6 @@ func (m *measured) outOfBounds(say *cli.Printer) (err error) {
 		err = errors.Join(err, outOfBounds(say, m.dirs[i], runs))
 	}
 	return err
-}
-
-// outOfBounds fails if the code under test took a worker process down in runs that were to be measured.
-func outOfBounds(say *cli.Printer, dir string, res *campaign.Result) error {
-	printFindings(say, dir, res)
-	if len(res.Findings) > 0 || res.Unexamined > 0 {
-		return cli.Fail(cli.ExitViolated, "the code under test went out of bounds in %s; they are left out", cli.Plural(res.Contained, "run"))
-	}
-	return nil
 }
 
 // definition is the sweep as the command line changed it.

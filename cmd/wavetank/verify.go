@@ -53,6 +53,7 @@ redis-server.`,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.seeds, "seeds", "1-100", "the seeds, `FIRST-LAST` or one")
+	noShards(cmd, "runs that agree leave nothing to put together; give each machine seeds of its own with --seeds")
 	cmd.Flags().IntVar(&f.busy, "load", 1, "goroutines that keep processors busy meanwhile, `N`")
 	return cmd
 }

@@ -11,17 +11,25 @@
 //
 // A process for each worker, which calls [Serve], contains what the code under test may do: a panic, a hang, leaked
 // goroutines, a heap without bound. The run is then a [Finding], as a broken promise is. Between a
-// campaign and its workers goes nothing but data: [Assignment] there, [Answer] back. [Worker] is the
-// seam at which a queue over several machines could take the place of processes.
+// campaign and its workers goes nothing but data: [Assignment] there, [Answer] back.
+//
+// Several machines share a campaign in two ways. [Shard] is a part of its runs, and [Merge] puts the folders of all parts
+// together. [Elsewhere] has its runs done by whoever joins, each a [Job] that does chunks of runs; package queue has one
+// that goes by JetStream. In both the result is that of one machine: a run depends on its number alone, and what is
+// examined depends on the runs in their order, whoever made them.
 //
 // Its files, each of which calls only those after it:
 //
+//	merge.go                           a campaign of the folders of its shards
 //	campaign.go                        a campaign from its folder to its result
 //	open.go                            from the folder to where it was left
+//	chunks.go                          runs for a campaign on another machine
 //	loop.go                            its runs
 //	seat.go                            one worker: what it has in hand, and what becomes of that
 //	pursue.go                          an examination of what broke
+//	elsewhere.go                       runs on other machines
 //	supervisor.go                      the state of a campaign, and a run that is done
+//	crew.go, options.go                the workers, what they are to do, and how
 //	serve.go                           a worker
 //	heap.go, stopwatch.go, measure.go  its memory and time, and the measures of a run
 //	repair.go                          what became of the jobs that failed
@@ -30,6 +38,7 @@
 //	unshrunk.go                        a finding that could not be examined
 //	hunt.go                            which run to examine next
 //	story.go                           a finding's story
+//	source.go                          what a folder holds of a campaign, and where two differ
 //	folder.go                          the folder
 //	journal.go                         the runs that are done
 //	files.go                           files that are written whole
@@ -40,6 +49,6 @@
 //	cause.go                           what a plan has that a calm one has not
 //	kinds.go                           kinds of faults, by whom and what they strike
 //	record.go                          a record
-//	spec.go, todo.go                   which plans there are, and which are still to run
+//	spec.go, todo.go, shard.go         which plans there are, which are still to run, and which a shard has
 //	stack.go                           the stacks that a process leaves behind
 package campaign

@@ -109,16 +109,6 @@ func (o *Outcome) record(n int, plan *plans.Plan) *Record {
 	return recordOf(n, plan, o.Result)
 }
 
-// end says how a run ended.
-func (r *Record) end() string {
-	if c := r.Contained; c != nil && !c.What.repeatsItsStep() {
-		return fmt.Sprintf("out of bounds (%s)", c.What)
-	} else if c != nil {
-		return fmt.Sprintf("out of bounds (%s) at step %d", c.What, c.Step)
-	}
-	return fmt.Sprintf("%s with digest %s", r.Verdict, r.Digest)
-}
-
 // flaky is the finding of a run that does not repeat, which cannot be shrunk.
 func (x *probe) flaky(plan *plans.Plan, r *Record, difference string) (*Finding, error) {
 	f := &Finding{

@@ -248,7 +248,7 @@ func TestAnExaminationThatFailsLeavesTheWholePlan(t *testing.T) {
 	} {
 		calls := make(chan call)
 		go func() { (<-calls).reply <- reply }()
-		f, err := examineSafely(t.Context(), &supervisor{spec: *spec, calls: calls}, broken{r.N, oneDispatch}, r)
+		f, err := examineSafely(t.Context(), &supervisor{crew: crew{spec: *spec, calls: calls}}, broken{r.N, oneDispatch}, r)
 		require.NoError(t, err)
 		assert.Equal(t, "not shrunk: "+why, f.Detail)
 		assert.Contains(t, f.Story, "since it could not be shrunk: "+why+". one-dispatch-per-job is broken: at step ")

@@ -195,7 +195,7 @@ func (res *Result) Check(dir string) error {
 		if err := json.Unmarshal(text, &r); err != nil {
 			return fmt.Errorf("the line is broken: %s", jsonReason(err))
 		}
-		err := r.check(res.Spec.size(), done)
+		err := r.check(res.Spec.span(), done)
 		if err == nil {
 			runs++
 			done.add(r.N)

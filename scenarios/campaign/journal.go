@@ -131,7 +131,16 @@ func lockJournal(dir string) (*journal, error) {
 }
 
 func (j *journal) open(h header, take func(entry) error) error {
-	if err := j.read(h, take); err != nil {
+	err := j.read(func(n int, e entry) error {
+		if n == 1 {
+			return h.continues(*e.Header)
+		}
+		if err := take(e); err != nil {
+			return fmt.Errorf("%w; %s", err, anew)
+		}
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	if found, _ := filepath.Glob(filepath.Join(filepath.Dir(j.path), FindingsDir, "*")); j.size == 0 && len(found) > 0 {
@@ -146,8 +155,8 @@ func (j *journal) open(h header, take func(entry) error) error {
 	return nil
 }
 
-// read gives take what the journal holds.
-func (j *journal) read(h header, take func(entry) error) error {
+// read gives take what the journal holds, by the numbers of lines, which begin at 1: the first has the header.
+func (j *journal) read(take func(int, entry) error) error {
 	in := bufio.NewReaderSize(j.f, 1<<16)
 	for n := 1; ; n++ {
 		line, err := in.ReadBytes('\n')
@@ -156,7 +165,11 @@ func (j *journal) read(h header, take func(entry) error) error {
 		} else if err != nil {
 			return fmt.Errorf("%s cannot be read: %w", j.path, strictyaml.FileReason(err))
 		}
-		if err := j.line(n, line, h, take); err != nil {
+		e, err := entryOf(n, line)
+		if err == nil {
+			err = take(n, e)
+		}
+		if err != nil {
 			return fmt.Errorf("%s:%d: %w", j.path, n, err)
 		}
 		j.size += int64(len(line))
@@ -169,27 +182,29 @@ const anew = "remove the folder and begin the campaign anew"
 // ErrOtherBuild is of a campaign that was cut short, and whose runs are another build's.
 var ErrOtherBuild = errors.New("the campaign was begun by another build")
 
-func (j *journal) line(n int, line []byte, h header, take func(entry) error) error {
-	var e entry
+// entryOf reads the n-th line.
+func entryOf(n int, line []byte) (e entry, err error) {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
-	err := dec.Decode(&e)
+	err = dec.Decode(&e)
 	switch was := e.Header; {
-	case n == 1 && was != nil && was.Version != h.Version:
-		return fmt.Errorf("the journal's format is version %d; this build writes version %d: go on with the build that began it, or %s", was.Version, h.Version, anew)
+	case n == 1 && was != nil && was.Version != SpecVersion:
+		return e, fmt.Errorf("the journal's format is version %d; this build writes version %d: go on with the build that began it, or %s", was.Version, SpecVersion, anew)
 	case err != nil:
-		return fmt.Errorf("the line is broken: %s; %s", jsonReason(err), anew)
+		return e, fmt.Errorf("the line is broken: %s; %s", jsonReason(err), anew)
 	case n == 1 && was == nil || n > 1 && was != nil:
-		return fmt.Errorf("the line is not where it belongs; %s", anew)
-	case n == 1 && was.Spec != h.Spec:
-		return fmt.Errorf("the journal is of another campaign than %s; %s", SpecFile, anew)
-	case n == 1 && *was != h:
-		return fmt.Errorf("%w (%s, program %s); go on with that one, or %s", ErrOtherBuild, was.Build, was.Program, anew)
-	case n == 1:
-		return nil
+		return e, fmt.Errorf("the line is not where it belongs; %s", anew)
 	}
-	if err := take(e); err != nil {
-		return fmt.Errorf("%w; %s", err, anew)
+	return e, nil
+}
+
+// continues says why a journal that begins with was cannot be gone on with as one of h.
+func (h header) continues(was header) error {
+	switch {
+	case was.Spec != h.Spec:
+		return fmt.Errorf("the journal is of another campaign than %s; %s", SpecFile, anew)
+	case was != h:
+		return fmt.Errorf("%w (%s, program %s); go on with that one, or %s", ErrOtherBuild, was.Build, was.Program, anew)
 	}
 	return nil
 }

@@ -25,6 +25,8 @@ func (s *supervisor) run(ctx context.Context) (*Result, error) {
 		select {
 		case e := <-s.events:
 			s.heard(e)
+		case a := <-s.elsewhere:
+			s.arrived(a)
 		case c := <-s.calls:
 			s.call = &c
 		case l := <-s.learnt:
@@ -47,7 +49,7 @@ func (s *supervisor) run(ctx context.Context) (*Result, error) {
 }
 
 // handOut keeps every seat busy.
-func (s *supervisor) handOut() {
+func (s *crew) handOut() {
 	for _, t := range s.seats {
 		free := len(t.assigned) == 0
 		switch {
@@ -68,7 +70,7 @@ func (s *supervisor) handOut() {
 // ahead is how many assignments a worker has, so that it need not wait for the next.
 const ahead = 2
 
-func (s *supervisor) keepBusy(t *seat) {
+func (s *crew) keepBusy(t *seat) {
 	for !s.ending && len(t.assigned) < ahead && s.err == nil {
 		first, count := s.todo.take(len(s.seats))
 		if count == 0 {
@@ -79,7 +81,7 @@ func (s *supervisor) keepBusy(t *seat) {
 }
 
 // end lets no run begin any more.
-func (s *supervisor) end() {
+func (s *crew) end() {
 	if s.ending {
 		return
 	}
@@ -99,8 +101,8 @@ const runGrace = 30 * time.Second
 
 // checkTime ends what the campaign's budget, or whoever cancelled it, has no time for.
 func (s *supervisor) checkTime() {
-	if s.ending && time.Now().After(s.leave) {
-		s.leaveRuns()
+	if s.ending && time.Now().After(s.leave) && s.leaveRuns() && !s.patience.IsZero() {
+		s.bePatient() // what those runs kept from being examined still is
 	}
 	switch {
 	case s.spec.Budget == 0:
@@ -117,19 +119,17 @@ func (s *supervisor) bePatient() {
 	s.patience = time.Now().Add(max(graceMin, s.spec.Budget/4))
 }
 
-// leaveRuns ends the runs under way. They are as if they had never begun.
-func (s *supervisor) leaveRuns() {
+// leaveRuns ends the runs under way, if there are any. They are as if they had never begun.
+func (s *crew) leaveRuns() (any bool) {
 	for _, t := range s.seats {
 		t.alone = nil
 		if t.call != nil || len(t.assigned) == 0 || t.leaves {
 			continue
 		}
-		t.leaves = true
+		t.leaves, any = true, true
 		t.worker.End()
-		if !s.patience.IsZero() { // what they kept from being examined still is
-			s.bePatient()
-		}
 	}
+	return any
 }
 
 // over says whether there is nothing left to do.
@@ -139,7 +139,7 @@ func (s *supervisor) over() bool {
 			return false
 		}
 	}
-	if !s.ending && !s.todo.empty() || s.active != nil {
+	if !s.ending && !s.allDone() || s.active != nil {
 		return false
 	}
 	s.deliverAll(s.ctx.Err() != nil)
@@ -162,7 +162,7 @@ func (s *supervisor) result(complete bool) (*Result, error) {
 
 func (s *supervisor) progress() Progress {
 	p := Progress{
-		Runs: s.fold.runs, RunsAll: s.todo.size, Elapsed: s.elapsed(), Budget: s.spec.Budget,
+		Runs: s.fold.runs, RunsAll: s.todo.size(), Elapsed: s.elapsed(), Budget: s.spec.Budget,
 		Steps: s.fold.steps, Virtual: s.fold.virtual, Findings: len(s.hunt.findings),
 	}
 	if s.active != nil {

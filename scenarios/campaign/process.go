@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -133,4 +135,22 @@ func plainExec(err error) error {
 		err = ee.Err
 	}
 	return strictyaml.FileReason(err)
+}
+
+// programOf is a hash of an executable.
+func programOf(command string) (string, error) {
+	path, err := exec.LookPath(command)
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := xxhash.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%016x", sum.Sum64()), nil
 }

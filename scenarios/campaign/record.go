@@ -27,11 +27,10 @@ type Record struct {
 	Contained *Contained        `json:"contained,omitempty"` // the code under test took its process down
 }
 
-// check says what is wrong with a stored record of a campaign of size runs, if that has an end, of which those in done
-// are there already.
-func (r *Record) check(size int, done set) error {
+// check says what is wrong with a stored record of a campaign of those runs, of which those in done are there already.
+func (r *Record) check(all span, done set) error {
 	switch {
-	case r.N < 0 || size > 0 && r.N >= size:
+	case !all.has(r.N):
 		return fmt.Errorf("there is no run %d", r.N)
 	case done.has(r.N):
 		return fmt.Errorf("run %d is there twice", r.N)
@@ -48,6 +47,16 @@ func (r *Record) agrees() bool {
 	}
 	known := slices.Contains([]scenarios.Verdict{scenarios.Held, scenarios.Violated, scenarios.Inconclusive}, r.Verdict)
 	return known && (r.Verdict == scenarios.Violated) == (len(r.Broken) > 0) && r.Steps >= 0 && r.Virtual >= 0
+}
+
+// end says how a run ended.
+func (r *Record) end() string {
+	if c := r.Contained; c != nil && !c.What.repeatsItsStep() {
+		return fmt.Sprintf("out of bounds (%s)", c.What)
+	} else if c != nil {
+		return fmt.Sprintf("out of bounds (%s) at step %d", c.What, c.Step)
+	}
+	return fmt.Sprintf("%s with digest %s", r.Verdict, r.Digest)
 }
 
 // Broken is one promise that a run broke.
@@ -92,3 +101,7 @@ type Measures map[string]float64
 // machine was asleep or overloaded, or the process had run others before. It is believed of a run that
 // does it again, alone.
 func (c Containment) doubtful() bool { return c == Hung || c == Leaked || c == Overgrew }
+
+// repeatsItsStep says whether a run that goes out of bounds like that does so at the same step each time:
+// what is seen on the real clock, or in the heap, is not.
+func (c Containment) repeatsItsStep() bool { return c != Hung && c != Overgrew }

@@ -9,8 +9,7 @@ import (
 )
 
 // The seam between a campaign and whoever does its runs. Everything that passes it is data, and what
-// comes back does not depend on who did it: one process a processor is what [Run] starts, and a queue
-// over several machines could take its place.
+// comes back does not depend on who did it: one process a processor is what [Run] and [Job.Do] start.
 
 // Worker does what it is assigned, in order.
 type Worker interface {

@@ -297,7 +297,7 @@ func TestAWorkersOwnProblemEndsTheCampaign(t *testing.T) {
 }
 
 func TestTodo(t *testing.T) {
-	d := todo{size: 20}
+	d := newTodo(span{0, 20})
 	for _, n := range []int{0, 1, 5} {
 		d.done.add(n)
 	}
@@ -323,8 +323,8 @@ func TestTodo(t *testing.T) {
 	slices.Sort(got)
 	assert.Equal(t, []int{3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, got)
 
-	endless := todo{}
-	first, count := endless.take(4)
+	unbounded := newTodo(span{0, endless})
+	first, count := unbounded.take(4)
 	assert.Equal(t, [2]int{0, rangeMax}, [2]int{first, count})
-	assert.False(t, endless.empty())
+	assert.False(t, unbounded.empty())
 }

@@ -42,7 +42,7 @@ const idlersMax = 3
 func (t *seat) idle() bool { return len(t.assigned) == 0 && t.alone == nil }
 
 // assign gives the seat something to do.
-func (s *supervisor) assign(t *seat, a Assignment) {
+func (s *crew) assign(t *seat, a Assignment) {
 	if t.worker == nil {
 		w, err := s.launch(s.ctx, s.orders)
 		if err != nil {
@@ -67,7 +67,7 @@ type event struct {
 	gone   bool
 }
 
-func (s *supervisor) forward(t *seat, w Worker) {
+func (s *crew) forward(t *seat, w Worker) {
 	send := func(e event) {
 		select {
 		case s.events <- e:
@@ -80,7 +80,7 @@ func (s *supervisor) forward(t *seat, w Worker) {
 	send(event{seat: t, gone: true})
 }
 
-func (s *supervisor) heard(e event) {
+func (s *crew) heard(e event) {
 	t, a := e.seat, e.answer
 	if e.gone {
 		s.gone(t)
@@ -107,7 +107,7 @@ func (s *supervisor) heard(e event) {
 }
 
 // takeBack takes back the runs of a that were not done and are not to be run alone.
-func (s *supervisor) takeBack(t *seat, a Assignment) {
+func (s *crew) takeBack(t *seat, a Assignment) {
 	for n := a.First; n < a.First+a.Count; n++ {
 		if t.alone == nil || t.alone.n != n {
 			s.todo.back(n)
@@ -123,7 +123,7 @@ func (t *seat) reply(o *Outcome) {
 }
 
 // answered takes a run's record, unless it must be seen how it goes alone.
-func (s *supervisor) answered(t *seat, r *Record) {
+func (s *crew) answered(t *seat, r *Record) {
 	was, c := t.alone, r.Contained
 	if c != nil && c.What.doubtful() && (was == nil || was.first == nil) {
 		t.alone = &alone{n: r.N, first: c}
@@ -139,11 +139,11 @@ func (s *supervisor) answered(t *seat, r *Record) {
 	default:
 		c.Flaky = c.What != was.first.What
 	}
-	s.record(r)
+	s.sink(r)
 }
 
 // gone takes the end of a seat's worker.
-func (s *supervisor) gone(t *seat) {
+func (s *crew) gone(t *seat) {
 	death := t.worker.Death()
 	assigned, run, call := t.assigned, t.run, t.call
 	t.worker, t.assigned, t.run, t.call = nil, nil, -1, nil
@@ -193,7 +193,7 @@ func (t *seat) blame(d Death) *Contained {
 }
 
 // runDied takes the end of a worker that the n-th run was under way in.
-func (s *supervisor) runDied(t *seat, n int, how *Contained) {
+func (s *crew) runDied(t *seat, n int, how *Contained) {
 	was := t.alone
 	if was == nil {
 		was = &alone{n: n}
@@ -215,11 +215,11 @@ func (s *supervisor) runDied(t *seat, n int, how *Contained) {
 	}
 	how.Flaky = was.first != nil && (was.first.What != how.What || was.first.Stack != how.Stack && !how.What.doubtful())
 	t.alone = nil
-	s.record(containedRecord(n, s.plan(n), *how))
+	s.sink(containedRecord(n, s.plan(n), *how))
 }
 
 // trialDied takes the end of a worker that a trial was under way in.
-func (s *supervisor) trialDied(c *call, how *Contained) {
+func (s *crew) trialDied(c *call, how *Contained) {
 	if how == nil {
 		if c.deaths++; c.deaths < killsMax {
 			s.call = c
@@ -232,7 +232,7 @@ func (s *supervisor) trialDied(c *call, how *Contained) {
 
 // listenFor ends the workers that have something to do and say nothing, and those that speak and do not
 // end a run that takes too long.
-func (s *supervisor) listenFor(now time.Time) {
+func (s *crew) listenFor(now time.Time) {
 	gap, slack := now.Sub(s.looked), 3*s.orders.Stall
 	s.looked = now
 	for _, t := range s.seats {

@@ -33,6 +33,7 @@ type Spec struct {
 	Drawn   *Drawn        `json:"drawn,omitempty"`
 	Grid    *Grid         `json:"grid,omitempty"`
 	Struck  *Struck       `json:"struck,omitempty"`
+	Shard   *Shard        `json:"shard,omitempty"` // that part of the runs alone; nil is all
 }
 
 // Drawn plans are rapid's: the n-th is drawn from a seed of its own.
@@ -112,6 +113,32 @@ func (s *Spec) size() int {
 	return min(all, s.Runs)
 }
 
+// span is the runs that are to be done.
+func (s *Spec) span() span {
+	size := s.size()
+	switch {
+	case s.Shard != nil:
+		return s.Shard.of(size)
+	case size == 0:
+		return span{0, endless}
+	}
+	return span{0, size}
+}
+
+// Part says in words which of the campaign's runs a shard has; "" of a campaign that is whole.
+func (s *Spec) Part() string {
+	if s.Shard == nil {
+		return ""
+	}
+	return fmt.Sprintf("shard %s: %s", s.Shard, s.span())
+}
+
+// Whole is the campaign of which this is a shard, or itself.
+func (s Spec) Whole() Spec {
+	s.Shard = nil
+	return s
+}
+
 // Validate says what is wrong with the spec.
 func (s *Spec) Validate() error {
 	switch {
@@ -123,6 +150,14 @@ func (s *Spec) Validate() error {
 		return errors.New("a campaign's budget is not negative")
 	case s.size() == 0 && s.Budget == 0:
 		return errors.New("a campaign needs a budget: runs, or time")
+	}
+	if s.Shard != nil {
+		if s.Budget > 0 {
+			return errors.New("a shard is of a campaign whose budget is in runs: how many fit into a time is not the same on each machine")
+		}
+		if err := s.Shard.validate(); err != nil {
+			return err
+		}
 	}
 	if s.Struck != nil && slices.ContainsFunc(s.Struck.Sets, s.Struck.strange) {
 		return errors.New("a set names a fault that is not there")

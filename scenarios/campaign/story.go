@@ -42,10 +42,6 @@ func story(res *scenarios.Result, v *scenarios.Violation) string {
 	return strings.Join(told, " ") + end
 }
 
-// repeatsItsStep says whether a run that goes out of bounds like that does so at the same step each time:
-// what is seen on the real clock, or in the heap, is not.
-func (c Containment) repeatsItsStep() bool { return c != Hung && c != Overgrew }
-
 // lasting is the step, if it is the same each time, or 0.
 func (c *Contained) lasting() int {
 	if c.What.repeatsItsStep() {

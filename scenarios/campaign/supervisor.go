@@ -1,30 +1,21 @@
 package campaign
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // supervisor runs one campaign. Its state belongs to the goroutine that runs it; workers and the
 // examination that is under way reach it by channels.
 type supervisor struct {
-	ctx     context.Context
+	crew
 	dir     string
-	temp    string
-	spec    Spec
-	opt     Options
-	orders  Orders
-	launch  launch
+	program string // a hash of the workers' executable
 	journal *journal
 	begun   time.Time
 	before  time.Duration // that the campaign took until then
-	err     error         // why it cannot go on
 
-	todo     todo
 	fold     *fold
 	waiting  map[int]*Record // for a run before them
 	inOrder  int             // all runs before this one are done
@@ -32,20 +23,12 @@ type supervisor struct {
 	kept     int     // findings that have their file
 	finished *Result // it was over before
 
-	seats    []*seat
-	events   chan event
-	calls    chan call
-	call     *call // a trial that no worker has yet
 	learnt   chan learnt
 	active   *examination
-	examiner *seat // does its trials, and nothing else meanwhile
-	quit     chan struct{}
+	patience time.Time // when examinations end, too; zero is never
 
-	looked   time.Time     // after the workers
-	ending   bool          // no run is handed out any more
-	grace    time.Duration // that runs under way have then
-	leave    time.Time     // when it is over
-	patience time.Time     // when examinations end, too; zero is never
+	elsewhere <-chan Arrival // what is run on other machines; nil is nothing
+	same      []uint64       // of what is run there, what records of each run have in common; 0: there is none yet
 }
 
 func (s *supervisor) elapsed() time.Duration {
@@ -53,22 +36,6 @@ func (s *supervisor) elapsed() time.Duration {
 		return s.before
 	}
 	return s.before + time.Since(s.begun)
-}
-
-// plan is that of the n-th run, which a worker has run before.
-func (s *supervisor) plan(n int) *plans.Plan {
-	p, err := s.spec.Plan(n)
-	if err != nil {
-		s.fail(err)
-		return plans.Defaults()
-	}
-	return p
-}
-
-func (s *supervisor) fail(err error) {
-	if s.err == nil {
-		s.err = err
-	}
 }
 
 // record takes a finished run.
@@ -86,6 +53,9 @@ func (s *supervisor) record(r *Record) {
 
 func (s *supervisor) done(r *Record) {
 	s.todo.done.add(r.N)
+	if s.same != nil {
+		s.same[r.N-s.todo.first] = r.same()
+	}
 	s.fold.add(r)
 	s.waiting[r.N] = r
 }

@@ -4,11 +4,14 @@ import "slices"
 
 // todo is the runs of a campaign that are still to be handed out.
 type todo struct {
-	size  int   // 0 is no end
+	span        // of all
 	next  int   // all from here on were never handed out
 	again []int // handed out, and come back; sorted
 	done  set
 }
+
+// newTodo is all runs of a span.
+func newTodo(s span) todo { return todo{span: s, next: s.first} }
 
 // rangeMax is how many runs an assignment has at most: so many that no worker waits for the next, so
 // few that all end at about the same time.
@@ -18,8 +21,8 @@ const rangeMax = 8
 // count is 0.
 func (t *todo) take(workers int) (first, count int) {
 	most := rangeMax
-	if t.size > 0 {
-		most = min(most, max(1, (t.size-t.next)/(4*workers)))
+	if t.end != endless {
+		most = min(most, max(1, (t.end-t.next)/(4*workers)))
 	}
 	if len(t.again) > 0 {
 		for first = t.again[0]; count < most && len(t.again) > 0 && t.again[0] == first+count; count++ {
@@ -30,7 +33,7 @@ func (t *todo) take(workers int) (first, count int) {
 	for t.done.has(t.next) {
 		t.next++
 	}
-	for first = t.next; count < most && (t.size == 0 || t.next < t.size) && !t.done.has(t.next); count++ {
+	for first = t.next; count < most && t.has(t.next) && !t.done.has(t.next); count++ {
 		t.next++
 	}
 	return first, count
@@ -48,7 +51,7 @@ func (t *todo) empty() bool {
 	for t.done.has(t.next) {
 		t.next++
 	}
-	return len(t.again) == 0 && t.size > 0 && t.next >= t.size
+	return len(t.again) == 0 && !t.has(t.next)
 }
 
 // set is a set of numbers from 0, a bit each.
@@ -61,4 +64,10 @@ func (s *set) add(n int) {
 		*s = append(*s, 0)
 	}
 	(*s)[n/64] |= 1 << (n % 64)
+}
+
+func (s set) remove(n int) {
+	if n/64 < len(s) {
+		s[n/64] &^= 1 << (n % 64)
+	}
 }

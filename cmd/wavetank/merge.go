@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
+)
+
+type mergeFlags struct {
+	campaignFlags
+	junit string
+}
+
+func newMerge() *cobra.Command {
+	var f mergeFlags
+	cmd := &cobra.Command{
+		Use:   "merge DIR... --out DIR",
+		Short: "Put the folders of a campaign's shards together",
+		Long: `Merge makes of the folders that --shard has left the folder of the campaign: its
+result, findings and pages equal those of one machine, byte for byte. Each shard
+has looked into what broke a promise in its part. Merge goes through all runs in
+their order, takes of that what one machine would have looked into, and looks
+itself into what no shard had reason to. Of the shards of exhaust and sweep it
+makes the certificate, or the pages.
+
+Folders may have runs in common, such as those of a shard that ran twice. If they
+differ, merge says which plan is not deterministic. Nothing is written if runs are
+missing. A merge that was cut short goes on with the same command.
+
+Exit codes: 0 no promise was broken, 1 one was, 2 usage or input, another
+campaign or another build, 3 runs are missing, 4 not deterministic,
+130 interrupted.`,
+		Example: `  wavetank merge shard-* --out night
+  wavetank merge shard-1 shard-2 --out night --junit night.xml`,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return cli.Usage(cmd, "merge takes the folders of a campaign's shards")
+			}
+			if f.out == "" {
+				return cli.Usage(cmd, "merge takes the folder to write, with --out")
+			}
+			return f.merge(cmd, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.campaignFlags.add(cmd, "")
+	cmd.Flags().Lookup("out").Usage = "the folder of the whole campaign, `DIR`"
+	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`, whose folder is made if it is missing")
+	return cmd
+}
+
+func (f *mergeFlags) merge(cmd *cobra.Command, dirs []string, stdout, stderr io.Writer) error {
+	if _, err := os.Stat(in(dirs[0], exhaust.OptionsFile)); err == nil {
+		if f.junit != "" {
+			return cli.Usage(cmd, "merge writes no JUnit of a certificate; leave --junit out")
+		}
+		ex := exhaustFlags{campaignFlags: f.campaignFlags}
+		return ex.merged(cmd.Context(), dirs, f.out, func(dirs []string, out string, record func(*campaign.Record)) (*campaign.Result, error) {
+			return f.put(cmd.Context(), dirs, out, record, stderr)
+		}, stdout, stderr)
+	}
+	if _, err := os.Stat(in(dirs[0], sweepShardFile)); err == nil {
+		if f.junit != "" {
+			return cli.Usage(cmd, "merge writes no JUnit of a sweep; leave --junit out")
+		}
+		sw := sweepFlags{campaignFlags: f.campaignFlags}
+		return sw.merged(cmd.Context(), dirs, f.out, func(dirs []string, out string, record func(*campaign.Record)) (*campaign.Result, error) {
+			return f.put(cmd.Context(), dirs, out, record, stderr)
+		}, stdout, stderr)
+	}
+	spec, err := campaign.Load(dirs[0])
+	switch {
+	case err != nil:
+		return cli.Fail(cli.ExitUsage, "%v", err)
+	case spec.Drawn == nil:
+		return cli.Fail(cli.ExitUsage, "%s holds a campaign of a sweep, a comparison or a part of a certificate, which merge does not put together; give folders that --shard has left", dirs[0])
+	}
+	if err := fitJUnit(f.junit, campaignFiles, f.out); err != nil {
+		return err
+	}
+	spec = spec.Whole()
+	say := cli.NewPrinter(stdout)
+	if f.json || f.quiet {
+		say.W = io.Discard
+	}
+	res, err := f.put(cmd.Context(), dirs, f.out, nil, stderr)
+	if err != nil && !errors.Is(err, cli.ErrInterrupted) {
+		return err
+	}
+	printCampaign(say, f.out, spec)
+	fuzz := fuzzFlags{campaignFlags: f.campaignFlags, junit: f.junit}
+	return fuzz.tell(cmd.Context(), f.out, spec, res, err, stdout, stderr)
+}
+
+// merged certifies what the folders of all shards hold, in dir.
+func (f *exhaustFlags) merged(ctx context.Context, dirs []string, dir string, put func(dirs []string, out string, record func(*campaign.Record)) (*campaign.Result, error), stdout, stderr io.Writer) error {
+	d, _, err := f.begunIn(ctx, dirs[0], stderr)
+	if err != nil {
+		return err
+	}
+	if err := onlyHoldsCertificate(dir); err != nil {
+		return err
+	}
+	var from []string
+	for _, shard := range dirs {
+		from = append(from, in(shard, exhaust.CampaignDir))
+	}
+	var records []*campaign.Record
+	res, err := put(from, in(dir, exhaust.CampaignDir), func(r *campaign.Record) { records = append(records, r) })
+	if res != nil {
+		err = errors.Join(keepOptions(dir, d), err)
+	}
+	if errors.Is(err, cli.ErrInterrupted) {
+		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
+	}
+	if err != nil {
+		return err
+	}
+	c, err := d.Certify(records, res)
+	if err != nil {
+		return err
+	}
+	if err := f.publish(ctx, dir, d, c, res); err != nil {
+		return err
+	}
+	return f.tell(dir, c, res, stdout)
+}
+
+// merged makes the pages of what the folders of all shards hold, in dir.
+func (f *sweepFlags) merged(ctx context.Context, dirs []string, dir string, put func(dirs []string, out string, record func(*campaign.Record)) (*campaign.Result, error), stdout, stderr io.Writer) error {
+	var s sweepShard
+	spec, err := campaign.Load(dirs[0])
+	if err == nil {
+		var data []byte
+		if data, err = os.ReadFile(in(dirs[0], sweepShardFile)); err == nil {
+			err = json.Unmarshal(data, &s)
+		}
+	}
+	switch {
+	case err != nil:
+		return cli.Fail(cli.ExitUsage, "%s: %v", dirs[0], strictyaml.FileReason(err))
+	case s.Definition == nil || !spec.Whole().Equal(s.Definition.Spec()):
+		return cli.Fail(cli.ExitUsage, "%s is of another sweep than its %s; make the shard anew", dirs[0], sweepShardFile)
+	}
+	var records []*campaign.Record
+	runs, err := put(dirs, dir, func(r *campaign.Record) { records = append(records, r) })
+	if errors.Is(err, cli.ErrInterrupted) {
+		return interrupted(len(records))
+	}
+	if err != nil {
+		return err
+	}
+	m := &measured{runs: []*campaign.Result{runs}, dirs: []string{dir}, done: len(records)}
+	if m.res, err = sweep.Analyse(s.Definition, records); err != nil {
+		return err
+	}
+	return f.tell(ctx, dir, s.Definition, m, s.Command, stdout, stderr)
+}
+
+// put merges the campaigns in dirs into out.
+func (f *mergeFlags) put(ctx context.Context, dirs []string, out string, record func(*campaign.Record), stderr io.Writer) (*campaign.Result, error) {
+	res, err := f.by(ctx, record, stderr, func(ctx context.Context, opt campaign.Options) (*campaign.Result, error) {
+		return campaign.Merge(ctx, dirs, out, opt)
+	})
+	if gaps := new(campaign.GapsError); errors.As(err, &gaps) {
+		return nil, cli.Fail(cli.ExitInconclusive, "%v", gaps)
+	}
+	return res, err
+}

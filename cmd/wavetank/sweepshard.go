@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/reports/words"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
+)
+
+// sweepShardFile is in the folder of a sweep's shard, beside the campaign: what merge has to know to make the pages.
+const sweepShardFile = "sweep-shard.json"
+
+// sweepShard is its content.
+type sweepShard struct {
+	Definition *sweep.Definition `json:"definition"`
+	Command    []string          `json:"command"`
+}
+
+// part makes the runs of a sweep's shard. There is no answer of it alone.
+func (f *sweepFlags) part(ctx context.Context, dir string, spec campaign.Spec, s sweepShard, stdout, stderr io.Writer) error {
+	if err := prepare(dir, spec, stderr); err != nil {
+		return err
+	}
+	if err := cli.WriteFile(in(dir, sweepShardFile), func(w io.Writer) error { return cli.PrintJSON(w, s) }); err != nil {
+		return err
+	}
+	done := 0
+	res, err := f.run(ctx, dir, func(*campaign.Record) { done++ }, stderr)
+	if errors.Is(err, cli.ErrInterrupted) {
+		return interrupted(done)
+	}
+	if err != nil {
+		return err
+	}
+	if err := reports.WriteCampaign(dir, res); err != nil {
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+	}
+	if f.json {
+		if err := cli.PrintJSON(stdout, res); err != nil {
+			return err
+		}
+	} else {
+		p := cli.NewPrinter(stdout)
+		p.Line("DONE  %s", res.Spec.Part())
+		p.Line("%s (%s), %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), verdicts(res), cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), res.Digest)
+		p.Line("With the other shards: %s", cli.Pasteable("wavetank merge DIR... --out DIR"))
+	}
+	return outOfBounds(cli.NewPrinter(stderr), dir, res)
+}

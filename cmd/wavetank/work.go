@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign/queue"
+)
+
+type workFlags struct {
+	queueFlags
+	workers int
+	once    bool
+}
+
+func newWork() *cobra.Command {
+	var f workFlags
+	cmd := &cobra.Command{
+		Use:   "work --queue URL",
+		Short: "Do runs of the campaigns that wait in a queue",
+		Long: `Work joins the campaigns that ` + "`wavetank fuzz --queue`" + ` has put on a nats-server, with
+a process for each processor, and waits for the next when one is over. It may join
+and leave at any time, and as many may work as there are machines. What one has
+begun and not finished when it leaves goes to another.
+
+It refuses campaigns of another build: runs are the same only if the program is.
+
+Exit codes: 0 it left, or with --once the campaign is over; 2 usage, a server that
+cannot be used, or another build.`,
+		Example: `  wavetank work --queue nats://nats:4222
+  wavetank work --queue tls://nats:4222 --queue-creds work.creds --workers 4`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.chunk = queue.ChunkRuns
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return f.work(cmd.Context(), cmd.ErrOrStderr())
+		},
+	}
+	f.add(cmd, "where campaigns wait")
+	cmd.Flags().IntVar(&f.workers, "workers", 0, "worker processes, `N` (default one for each processor)")
+	cmd.Flags().BoolVar(&f.once, "once", false, "leave when a campaign is over")
+	return cmd
+}
+
+func (f *workFlags) check(cmd *cobra.Command) error {
+	switch {
+	case !cmd.Flags().Changed("queue"):
+		return cli.Usage(cmd, "work takes the queue's server, with --queue")
+	case cmd.Flags().Changed("workers") && f.workers < 1 || f.workers > workersMax:
+		return cli.Fail(cli.ExitUsage, "--workers is %d, out of range; give 1 to %d", f.workers, workersMax)
+	}
+	return f.queueFlags.check(cmd)
+}
+
+func (f *workFlags) work(ctx context.Context, stderr io.Writer) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	removeTemp, err := ownTemp()
+	if err != nil {
+		return err
+	}
+	defer removeTemp()
+	ctx, stop := cli.Interruptible(ctx, removeTemp)
+	defer stop()
+	conn, err := f.server.Dial(ctx, "wavetank work")
+	if err != nil {
+		return cli.Fail(cli.ExitUsage, "--queue: %v", err)
+	}
+	defer conn.Close()
+	err = queue.Work(ctx, conn, queue.WorkOptions{Workers: f.workers, Command: []string{self, campaignWorker}, Once: f.once, Say: sayer(stderr)})
+	if err != nil {
+		return cli.Fail(cli.ExitUsage, "%v", err)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+)
+
+// crew is the workers of this machine, and what they are still to do. Its state belongs to one goroutine; workers, and
+// an examination that wants trials, reach it by channels.
+type crew struct {
+	ctx    context.Context
+	temp   string
+	spec   Spec
+	opt    Options
+	orders Orders
+	launch launch
+	err    error         // why it cannot go on
+	sink   func(*Record) // takes a run that is done
+
+	todo     todo
+	seats    []*seat
+	events   chan event
+	calls    chan call
+	call     *call // a trial that no worker has yet
+	examiner *seat // does trials, and nothing else meanwhile
+	quit     chan struct{}
+
+	looked time.Time     // after the workers
+	ending bool          // no run is handed out any more
+	grace  time.Duration // that runs under way have then
+	leave  time.Time     // when it is over
+}
+
+func newCrew(ctx context.Context, spec *Spec, opt Options) crew {
+	s := crew{
+		ctx: ctx, spec: *spec, opt: opt,
+		orders: Orders{Spec: *spec, Stall: opt.RunTimeout, Total: runTimeouts * opt.RunTimeout, MemoryMax: opt.MemoryMax}, grace: runGrace,
+		todo: newTodo(spec.span()), events: make(chan event, 64), calls: make(chan call), quit: make(chan struct{}),
+	}
+	for range opt.Workers {
+		s.seats = append(s.seats, &seat{run: -1})
+	}
+	return s
+}
+
+// equip makes the folder of the workers' temporary files.
+func (s *crew) equip() (err error) {
+	if s.temp, err = os.MkdirTemp("", "wavetank-campaign-"); err != nil {
+		return fmt.Errorf("no temporary folder: %w; set TMPDIR to one that can be written", strictyaml.FileReason(err))
+	}
+	s.launch = processes(s.opt.Command, s.temp)
+	return nil
+}
+
+// dismiss ends the workers.
+func (s *crew) dismiss() {
+	for _, t := range s.seats {
+		if t.worker != nil {
+			t.worker.End()
+		}
+	}
+	close(s.quit)
+	if s.temp != "" {
+		_ = os.RemoveAll(s.temp)
+	}
+}
+
+// plan is that of the n-th run, which a worker has run before.
+func (s *crew) plan(n int) *plans.Plan {
+	p, err := s.spec.Plan(n)
+	if err != nil {
+		s.fail(err)
+		return plans.Defaults()
+	}
+	return p
+}
+
+func (s *crew) fail(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}

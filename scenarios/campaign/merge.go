@@ -1,0 +1,330 @@
+package campaign
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+)
+
+// Merge makes of the folders of a campaign's shards the campaign's own folder, out, and runs there what is left to do: the
+// examinations that no shard had reason to make. What a shard has examined is not examined again, unless another finding
+// explains it in the whole; so that the result is that of one machine, byte for byte.
+//
+// Folders may have runs in common, which must agree: else the error is a [*NotDeterministicError]. Runs that no folder has
+// are a [*GapsError]. Nothing is written then. A merge that was cut short is gone on with by another, or by [Run].
+func Merge(ctx context.Context, dirs []string, out string, opt Options) (*Result, error) {
+	m, err := newMerger(dirs, out, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	if err := m.write(); err != nil {
+		return nil, err
+	}
+	return Run(ctx, out, opt)
+}
+
+// merger puts the runs of several folders together.
+type merger struct {
+	sources  []source
+	spec     Spec // of the whole
+	out      string
+	head     header              // of its journal
+	begun    bool                // there is a part of the merged campaign in out already
+	runs     []uint64            // what records of each run have in common; 0: there is none
+	examined map[broken]examined // what is kept of what the folders have examined
+}
+
+func newMerger(dirs []string, out string, opt Options) (*merger, error) {
+	if len(dirs) == 0 {
+		return nil, errors.New("no folder is given to merge")
+	}
+	opt = opt.withDefaults()
+	if len(opt.Command) == 0 {
+		return nil, errors.New("campaign: Options.Command is empty; give the command that starts a worker")
+	}
+	program, err := programOf(opt.Command[0])
+	if err != nil {
+		return nil, fmt.Errorf("a worker cannot be started (%s): %w", opt.Command[0], plainExec(err))
+	}
+	m := &merger{out: out, head: header{SpecVersion, scenarios.Build(), program, ""}, examined: map[broken]examined{}}
+	for _, dir := range dirs {
+		if sameFolder(dir, out) {
+			return nil, fmt.Errorf("%s is to be merged, and is where to; choose another folder", dir)
+		}
+		s, err := sourceOf(dir)
+		if err != nil {
+			return nil, err
+		}
+		if s.head != (header{}) { // a journal that holds nothing has none
+			if err := s.head.fits(m.head); err != nil {
+				return nil, fmt.Errorf("%s: %w", dir, err)
+			}
+		}
+		if s.spec.Budget > 0 {
+			return nil, fmt.Errorf("%s is of a campaign whose budget is a time, of which no other folder can have a part", dir)
+		}
+		if len(m.sources) > 0 {
+			if how := s.differs(&m.sources[0]); how != "" {
+				return nil, fmt.Errorf("%s is of another campaign than %s: %s", dir, dirs[0], how)
+			}
+		}
+		m.sources = append(m.sources, s)
+	}
+	slices.SortStableFunc(m.sources, func(a, b source) int { return cmp.Compare(a.spec.span().first, b.spec.span().first) })
+	m.spec = m.sources[0].spec.Whole()
+	m.head.Spec = m.spec.hash()
+	return m, m.adopt()
+}
+
+// adopt looks at where the campaign is to be, and takes what an earlier merge has done there.
+func (m *merger) adopt() error {
+	state, err := Look(m.out)
+	if err != nil {
+		return err
+	}
+	if state == Unfinished {
+		s, err := sourceOf(m.out)
+		if err != nil {
+			return err
+		}
+		m.begun = s.spec.Equal(m.spec) && (s.head == header{} || s.head == m.head)
+		if m.begun {
+			m.sources = append(m.sources, s)
+			return nil
+		}
+	}
+	if state == Finished {
+		if there, err := Load(m.out); err != nil || !there.Equal(m.spec) {
+			return fmt.Errorf("%s holds another campaign, which is over; remove it, or choose another folder", m.out)
+		}
+	}
+	return giveWay(m.out)
+}
+
+// sameFolder says whether both names are of one folder that is there.
+func sameFolder(a, b string) bool {
+	there, errA := os.Stat(a)
+	other, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(there, other)
+}
+
+// fits says why what another program has run cannot be merged by this one.
+func (h header) fits(this header) error {
+	if h.Build != this.Build || h.Program != this.Program {
+		return fmt.Errorf("%w (%s, program %s) than this one (%s, program %s); merge with the build that ran it", ErrOtherBuild, h.Build, h.Program, this.Build, this.Program)
+	}
+	return nil
+}
+
+// check reads all that there is, and compares what is there twice.
+func (m *merger) check() error {
+	m.runs = make([]uint64, m.spec.size())
+	for i := range m.sources {
+		s := &m.sources[i]
+		own := set{}
+		err := s.each(func(e entry) error {
+			switch {
+			case e.Record != nil:
+				if err := e.Record.check(s.spec.span(), own); err != nil {
+					return err
+				}
+				own.add(e.Record.N)
+				return m.run(s, e.Record)
+			case e.Examined != nil && e.Examined.Finding != nil:
+				return m.finding(s, *e.Examined)
+			}
+			return errors.New("the line says nothing")
+		})
+		if nd := new(NotDeterministicError); errors.As(err, &nd) {
+			return nd // of which a line of a journal says nothing
+		} else if err != nil {
+			return err
+		}
+	}
+	return m.gaps()
+}
+
+func (m *merger) run(s *source, r *Record) error {
+	switch is, was := cmp.Or(r.same(), 1), m.runs[r.N]; was {
+	case 0:
+		m.runs[r.N] = is
+	case is:
+	default:
+		return m.disagree(s, r)
+	}
+	return nil
+}
+
+// disagree says how a run of s is another than that of a folder before it.
+func (m *merger) disagree(s *source, r *Record) error {
+	for i := range m.sources {
+		before := &m.sources[i]
+		err := before.each(func(e entry) error {
+			if e.Record != nil && e.Record.N == r.N && before != s {
+				return notDeterministic(&m.spec, e.Record, r, before.dir, s.dir)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finding keeps what was examined. What is no finding each time is none that may be relied upon.
+func (m *merger) finding(s *source, x examined) error {
+	b := broken{x.N, x.Invariant}
+	was, there := m.examined[b]
+	switch {
+	case !there || !was.Finding.Flaky && x.Finding.Flaky:
+		m.examined[b] = x
+	case was.Finding.Flaky || hashOf(was.Finding) == hashOf(x.Finding):
+	default:
+		return unlike(&m.spec, x.N, fmt.Sprintf("another smallest plan by which it breaks %s", x.Invariant), s.dir, "another folder")
+	}
+	return nil
+}
+
+// GapsError says which runs of a campaign no folder has.
+type GapsError struct {
+	Runs int      // how many there are not
+	Gaps []string // in words
+}
+
+// gapsShown is how many gaps an error names.
+const gapsShown = 12
+
+func (e *GapsError) Error() string {
+	more := ""
+	if left := len(e.Gaps) - gapsShown; left > 0 {
+		more = fmt.Sprintf("; and %d more", left)
+	}
+	return fmt.Sprintf("the campaign is not whole, %d of its runs are missing: %s%s", e.Runs, strings.Join(e.Gaps[:min(len(e.Gaps), gapsShown)], "; "), more)
+}
+
+// gaps fails if a run is missing. It names the folder that ought to have it, or the shard.
+func (m *merger) gaps() error {
+	e := &GapsError{}
+	for n := 0; n < len(m.runs); {
+		if m.runs[n] != 0 {
+			n++
+			continue
+		}
+		gap := span{n, n}
+		owner := m.owner(n)
+		for gap.end < len(m.runs) && m.runs[gap.end] == 0 && m.owner(gap.end) == owner {
+			gap.end++
+		}
+		n = gap.end
+		e.Runs += gap.size()
+		says := fmt.Sprintf("%s (%s)", owner, gap)
+		if owner == "" {
+			says = fmt.Sprintf("no folder has %s", gap)
+		}
+		e.Gaps = append(e.Gaps, says)
+	}
+	if e.Runs > 0 {
+		return e
+	}
+	return nil
+}
+
+// owner says who ought to have the n-th run, or "" if there is no telling.
+func (m *merger) owner(n int) string {
+	for i := range m.sources {
+		s := &m.sources[i]
+		if s.spec.span().has(n) && !sameFolder(s.dir, m.out) {
+			if Running(s.dir) {
+				return s.where() + " is not done yet, and is being run"
+			}
+			return s.where() + " was cut short"
+		}
+	}
+	of := m.sources[0].spec.Shard
+	for i := range m.sources {
+		if s := m.sources[i].spec.Shard; s != nil && (of == nil || s.N != of.N) {
+			return ""
+		}
+	}
+	if of == nil {
+		return ""
+	}
+	k := 1
+	for size := m.spec.size(); !(Shard{k, of.N}).of(size).has(n); {
+		k++
+	}
+	return fmt.Sprintf("shard %d/%d is not there", k, of.N)
+}
+
+// write makes out a campaign of which all runs are done: it is one that was cut short, at every moment.
+func (m *merger) write() error {
+	if !m.begun {
+		if err := Create(m.out, m.spec); err != nil {
+			return err
+		}
+	}
+	lock, err := lockJournal(m.out)
+	if err != nil {
+		return err
+	}
+	defer lock.close()
+	path := filepath.Join(m.out, JournalFile)
+	if err := m.journal(path + partial); err != nil {
+		_ = os.Remove(path + partial)
+		return unwritable(path, err)
+	}
+	if err := os.Rename(path+partial, path); err != nil {
+		return unwritable(path, err)
+	}
+	return nil
+}
+
+// journal writes each run and each examination once.
+func (m *merger) journal(path string) (err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := bufio.NewWriterSize(f, 1<<18)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(entry{Header: &m.head}); err != nil {
+		return err
+	}
+	written := set{}
+	for i := range m.sources {
+		err := m.sources[i].each(func(e entry) error {
+			if e.Record == nil || written.has(e.Record.N) {
+				return nil
+			}
+			written.add(e.Record.N)
+			return enc.Encode(entry{Record: e.Record})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	inOrder := func(a, b broken) int { return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.invariant, b.invariant)) }
+	for _, b := range slices.SortedFunc(maps.Keys(m.examined), inOrder) {
+		x := m.examined[b]
+		if err := enc.Encode(entry{Examined: &x}); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}

@@ -1,0 +1,59 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+)
+
+// begin sets the campaign up, and tries on as long as nobody answers. What the server itself refuses is an error.
+func (c *Coordinator) begin(ctx context.Context) error {
+	for {
+		err := c.setUp(ctx)
+		if err == nil || ctx.Err() != nil {
+			return nil // who ends it has what is there
+		}
+		if api := new(jetstream.APIError); errors.As(err, &api) && api.Code < http.StatusInternalServerError {
+			return fmt.Errorf("%s: %s", c.conn.at, reason(err))
+		}
+		c.Say("%s: %s; trying on", c.conn.at, reason(err))
+		select {
+		case err := <-c.conn.gone:
+			return err
+		default:
+			wait(ctx, againAfter)
+		}
+	}
+}
+
+// setUp makes what the campaign has on the server, or finds it.
+func (c *Coordinator) setUp(ctx context.Context) error {
+	f, err := c.conn.make(ctx, c.digest, c.text, facts{c.job.Spec.Name, c.job.Build, c.job.Program, c.Chunk}, c.AckWait)
+	if err == nil && f.chunk > 0 {
+		c.Chunk = f.chunk
+	}
+	return err
+}
+
+// ask puts the chunks into the queue of which a run is not done.
+func (c *Coordinator) ask(ctx context.Context) error {
+	first, _ := c.job.Runs()
+	var chunks []campaign.Chunk
+	for at := 0; at < len(c.seen); at += c.Chunk {
+		size := min(c.Chunk, len(c.seen)-at)
+		for _, seen := range c.seen[at : at+size] {
+			if !seen {
+				chunks = append(chunks, campaign.Chunk{First: first + at, Count: size})
+				break
+			}
+		}
+	}
+	return c.conn.each(ctx, len(chunks), func(i int) (string, any) {
+		return chunkSubject(c.digest, chunks[i].First), chunkMessage{c.digest, chunks[i]}
+	})
+}

@@ -1,0 +1,87 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+)
+
+// ChunkRuns is how many runs a chunk has if nobody says: some seconds of a core.
+const ChunkRuns = 16
+
+// Coordinator has a campaign's runs done by whoever joins. It is a [campaign.Elsewhere], of one campaign after the other, and
+// is connected only while one is under way.
+type Coordinator struct {
+	Server
+	Chunk int                              // runs in one; 0 is ChunkRuns. What is there already keeps what it has
+	Say   func(format string, args ...any) // is told what who waits should know; nil is nobody
+
+	AckWait time.Duration // after which a chunk that nobody speaks of is delivered again; 0 is 30 s
+
+	conn   *Conn
+	job    campaign.Job
+	text   []byte // the job
+	digest string
+	seen   []bool // runs that are done, by their places in the job
+	out    chan campaign.Arrival
+	stop   context.CancelFunc
+	over   sync.WaitGroup
+}
+
+// Begin puts the campaign on the server, or finds it there, and asks for what is not done.
+func (c *Coordinator) Begin(ctx context.Context, job campaign.Job, done func(n int) bool) (<-chan campaign.Arrival, error) {
+	if c.Chunk <= 0 {
+		c.Chunk = ChunkRuns
+	}
+	if c.AckWait <= 0 {
+		c.AckWait = ackWait
+	}
+	if c.Say == nil {
+		c.Say = func(string, ...any) {}
+	}
+	text, err := json.Marshal(job)
+	if err != nil {
+		return nil, err
+	}
+	c.job, c.text, c.digest = job, text, job.Digest()
+	first, end := job.Runs()
+	c.seen = make([]bool, end-first)
+	for i := range c.seen {
+		c.seen[i] = done(first + i)
+	}
+	if c.conn, err = c.Dial(ctx, "wavetank coordinator"); err != nil {
+		return nil, err
+	}
+	if err := c.begin(ctx); err != nil {
+		c.conn.Close()
+		return nil, err
+	}
+	left := 0
+	for _, s := range c.seen {
+		if !s {
+			left++
+		}
+	}
+	c.Say("campaign %s at %s: %d runs in chunks of %d; join with `wavetank work --queue %s`", c.digest, c.conn.at, left, c.Chunk, c.conn.at)
+	c.out = make(chan campaign.Arrival, 256)
+	ctx, c.stop = context.WithCancel(ctx)
+	c.over.Go(func() { c.listen(ctx) })
+	return c.out, nil
+}
+
+// End closes the connection. What is over leaves nothing on the server.
+func (c *Coordinator) End(over bool) {
+	c.stop()
+	c.over.Wait()
+	if over {
+		ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+		defer cancel()
+		if err := c.conn.remove(ctx, c.digest); err != nil {
+			c.Say("the campaign is over, and its streams at %s could not be deleted: %s", c.conn.at, reason(err))
+		}
+	}
+	c.conn.Close()
+}

@@ -1,0 +1,67 @@
+package campaign
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Shard is one of N parts of a campaign's runs, each about as long as the others, without gaps between them. What a run is
+// depends on the campaign and its number alone, so that any machine may do any of them; [Merge] puts them together.
+type Shard struct {
+	K int `json:"k"` // which, from 1
+	N int `json:"n"` // of how many
+}
+
+// ShardsMax bounds the shards of one campaign.
+const ShardsMax = 100_000
+
+// ParseShard reads K/N, such as 3/16.
+func ParseShard(text string) (Shard, error) {
+	k, n, ok := strings.Cut(text, "/")
+	var s Shard
+	var errK, errN error
+	s.K, errK = strconv.Atoi(k)
+	s.N, errN = strconv.Atoi(n)
+	if !ok || errK != nil || errN != nil {
+		return s, fmt.Errorf("%.60q is no shard; write which of how many, such as 3/16", text)
+	}
+	return s, s.validate()
+}
+
+func (s Shard) validate() error {
+	if s.N < 1 || s.N > ShardsMax || s.K < 1 || s.K > s.N {
+		return fmt.Errorf("shard %d/%d is out of range; give 1/N to N/N, N from 1 to %d", s.K, s.N, ShardsMax)
+	}
+	return nil
+}
+
+func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.K, s.N) }
+
+// of says which of a campaign's runs are the shard's.
+func (s Shard) of(size int) span { return span{size * (s.K - 1) / s.N, size * s.K / s.N} }
+
+// span is runs in a row: from first on, up to the one before end. An end of endless is none.
+type span struct{ first, end int }
+
+const endless = -1
+
+func (s span) has(n int) bool { return n >= s.first && (n < s.end || s.end == endless) }
+
+// size is how many there are; 0 if there is no end.
+func (s span) size() int {
+	if s.end == endless {
+		return 0
+	}
+	return s.end - s.first
+}
+
+func (s span) String() string {
+	switch s.size() {
+	case 0:
+		return "no run"
+	case 1:
+		return fmt.Sprintf("run %d", s.first)
+	}
+	return fmt.Sprintf("runs %d to %d", s.first, s.end-1)
+}

@@ -1,0 +1,156 @@
+package campaign
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+)
+
+// source is a folder that holds some of a campaign's runs.
+type source struct {
+	dir  string
+	spec Spec
+	head header
+}
+
+// sourceOf reads what the folder dir is of. The journal is read by [source.each].
+func sourceOf(dir string) (source, error) {
+	s := source{dir: dir}
+	var err error
+	if s.spec, err = Load(dir); err != nil {
+		return s, err
+	}
+	if err = s.each(func(entry) error { return errEnough }); errors.Is(err, errEnough) {
+		err = nil
+	}
+	return s, err
+}
+
+// errEnough ends the reading of a journal of which no more is asked.
+var errEnough = errors.New("enough was read")
+
+// each gives take the entries of the journal but the header, up to a last one that is not whole. It takes no lock: who
+// writes there appends, and what is appended meanwhile is none of this.
+func (s *source) each(take func(entry) error) error {
+	path := filepath.Join(s.dir, JournalFile)
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("%s cannot be read: %w", path, strictyaml.FileReason(err))
+	}
+	defer f.Close() // read only: nothing to lose
+	j := &journal{path: path, f: f}
+	return j.read(func(n int, e entry) error {
+		switch {
+		case n > 1:
+			return take(e)
+		case e.Header.Spec != s.spec.hash():
+			return fmt.Errorf("the journal is of another campaign than %s; %s", SpecFile, anew)
+		}
+		s.head = *e.Header
+		return nil
+	})
+}
+
+// differs says in what the whole campaign of spec is another, or "".
+func (s *source) differs(from *source) string {
+	a, b := s.spec.Whole(), from.spec.Whole()
+	switch {
+	case a.hash() == b.hash():
+		return ""
+	case a.Name != b.Name:
+		return fmt.Sprintf("%s rather than %s", a.Name, b.Name)
+	case a.Seed != b.Seed:
+		return fmt.Sprintf("seed %d rather than %d", a.Seed, b.Seed)
+	case a.size() != b.size():
+		return fmt.Sprintf("%d runs rather than %d", a.size(), b.size())
+	}
+	return "its plans are others"
+}
+
+// where says in words which folder it is, and what of the campaign is there.
+func (s *source) where() string {
+	if s.spec.Shard == nil {
+		return s.dir
+	}
+	return fmt.Sprintf("%s (shard %s)", s.dir, s.spec.Shard)
+}
+
+// same is a number that records of one run have in common, whoever made it: how far a run came that went out of bounds by
+// the real clock, or by its heap, is not the same each time.
+func (r *Record) same() uint64 {
+	kept := *r
+	if c := r.Contained; c != nil && c.What.doubtful() {
+		kept.Contained = &Contained{What: c.What, Flaky: c.Flaky}
+	}
+	return hashOf(kept)
+}
+
+func hashOf(content any) uint64 {
+	text, err := json.Marshal(content)
+	if err != nil {
+		panic(err) // it was read from JSON
+	}
+	return xxhash.Sum64(text)
+}
+
+// NotDeterministicError is of a run of which there are two records that differ.
+type NotDeterministicError struct {
+	N          int    // of the run
+	Plan       string // as YAML
+	Says       string // how they differ
+	One, Other string // who has them
+}
+
+func (e *NotDeterministicError) Error() string {
+	return fmt.Sprintf("run %d is not deterministic: %s has %s", e.N, e.One, e.Says)
+}
+
+// notDeterministic is the error of two records of a run.
+func notDeterministic(spec *Spec, a, b *Record, one, other string) error {
+	says := fmt.Sprintf("that it was %s, and %s that it was %s", a.end(), other, b.end())
+	if a.end() == b.end() {
+		says = fmt.Sprintf("%s, and %s %s", differing(a, b), other, differing(b, a))
+	}
+	return unlike(spec, a.N, says, one, other)
+}
+
+func unlike(spec *Spec, n int, says, one, other string) error {
+	plan, err := spec.Plan(n)
+	if err != nil {
+		return err
+	}
+	text, err := plans.Marshal(plan)
+	if err != nil {
+		return err
+	}
+	return &NotDeterministicError{N: n, Plan: string(text), Says: says, One: one, Other: other}
+}
+
+// differing is the fields of a in which b is another, as JSON.
+func differing(a, b *Record) string {
+	fields := func(r *Record) (m map[string]json.RawMessage) {
+		text, _ := json.Marshal(r)
+		_ = json.Unmarshal(text, &m)
+		return m
+	}
+	was, is := fields(a), fields(b)
+	var list []string
+	for name, v := range was {
+		if !bytes.Equal(v, is[name]) {
+			list = append(list, fmt.Sprintf("%s %.200s", name, v))
+		}
+	}
+	slices.Sort(list)
+	return cmp.Or(strings.Join(list, ", "), "nothing of that")
+}
