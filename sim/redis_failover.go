@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"fmt"
 	"maps"
-	"strconv"
 	"time"
 )
 
@@ -63,12 +62,6 @@ func (w *World) FailOverRedis(lag time.Duration) {
 	for _, key := range sortedKeys(held) {
 		s.rewind(key, held[key])
 	}
-}
-
-// replication is what INFO replication says of the master. A replica that takes its place takes another ID.
-func (s *redisServer) replication() string {
-	id := s.world.Draw("replication ID", strconv.Itoa(s.failovers))
-	return fmt.Sprintf("# Replication\r\nrole:master\r\nconnected_slaves:1\r\nmaster_replid:%040x\r\n", id)
 }
 
 // undo returns what the key held before the write after which it held v.

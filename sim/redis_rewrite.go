@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -59,6 +60,12 @@ func (c *rewriter) put() []string {
 	again := slices.ContainsFunc(c.keys, func(key []byte) bool { return bytes.Equal(key, c.args[1]) })
 	c.keys = append(c.keys, c.args[1])
 	return c.server.store.instead(c.args, again)
+}
+
+// replication is what INFO replication says of the master. A replica that takes its place takes another ID.
+func (s *redisServer) replication() string {
+	id := s.world.Draw("replication ID", strconv.Itoa(s.failovers))
+	return fmt.Sprintf("# Replication\r\nrole:master\r\nconnected_slaves:1\r\nmaster_replid:%040x\r\n", id)
 }
 
 // read reads the command that b begins with into args, and says how long it is; 0 if its end is missing.

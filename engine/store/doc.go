@@ -21,4 +21,5 @@
 //	record.go             a record
 //	cache.go              what was known of a record
 //	watch.go              how Redis does
+//	replica.go            a replica of Redis has what was written
 package store

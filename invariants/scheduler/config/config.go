@@ -63,7 +63,6 @@ type Config struct {
 	RetryUnpublished   bool
 	CancelNotice       bool
 	KeepCancellations  bool
-	WaitReplica        bool
 	SweepScheduled     bool
 	RecheckTimeouts    bool
 	BusyBackoff        bool

@@ -51,7 +51,6 @@ var (
 	peeked     = by("a compensation leaves its stack once it is submitted", withPeek)
 	rolledOn   = by("a rollback that was cut short is taken up again", withPeek, withDurable, withReconciler)
 	scansKept  = by("a scan that is due is in Redis", withDurableScans)
-	replicated = by("what was written is on a replica of Redis before it is acted on", withReplica)
 	synced     = by("nats-server has a message on the disk before it acknowledges it", withSync)
 	together   = by("the entry is written with the state", withAtomicDLQ)
 	before     = by("the entry is written before the state", withDLQThenState)
@@ -71,7 +70,6 @@ var (
 // What the servers forget, and what a wrong clock says, releases many.
 var (
 	rewound    = exception{By: StrikesOf(RedisFailover), Why: impossible, Says: "nobody remembers what Redis has confirmed and lost"}
-	forgotten  = exception{By: StrikesOf(RedisFailover), But: []mechanism{replicated}}
 	usedUp     = exception{By: StrikesOf(DeliveryLost), Why: impossible, Says: "deliveries that are lost, or come twice, use up those that a message has"}
 	wrongClock = exception{By: StrikesOf(ClockWrong), Why: impossible, Says: "a clock that is wrong shows what a right one shows at another time"}
 
@@ -82,7 +80,7 @@ var (
 var Matrix = map[string]row{
 	"acked-only-when-durable": {Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
-		forgotten,
+		rewound,
 	}},
 	"no-dispatch-without-approval": {Takes: []mechanism{having(withBinding)}, Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"approval-not-expired": {Takes: []mechanism{having(withBinding)}, Except: []exception{
@@ -104,7 +102,7 @@ var Matrix = map[string]row{
 	"intent-before-dispatch": {Except: []exception{
 		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
 		{By: StrikesOf(PublishLate, SchedulerAway), Why: impossible, Says: "the stream stores a publish that is on its way, whether its job has moved on or not"},
-		forgotten,
+		rewound,
 	}},
 	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(PublishRefused, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, ResultLost, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway, ClockWrong), Why: impossible, Says: "somebody else has to take up what a strike has cut short"},
@@ -127,7 +125,7 @@ var Matrix = map[string]row{
 	"no-message-given-up": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, KernelFails, SchedulerCrash, SchedulerAway), But: []mechanism{patient}},
 		usedUp,
-		forgotten,
+		rewound,
 	}, Open: invariants.Gap{Under: "a kernel that still throttles at the last delivery", Says: "each time the kernel is asked uses up a delivery, and then only the replayer asks; a delivery that a throttled request does not use up would close it"}},
 	"terminated-message-has-dlq-entry": {Except: []exception{
 		{By: StrikesOf(DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{patientDLQ}},
@@ -138,12 +136,12 @@ var Matrix = map[string]row{
 		{By: StrikesOf(WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{resumed, retried, relayed}},
 		{By: StrikesOf(PublishRefused, SchedulerAway, NATSAway), But: []mechanism{retried}},
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{syncedRetried}},
-		forgotten,
+		rewound,
 	}},
 	"no-dispatch-after-end": {Except: []exception{
 		{By: StrikesOf(PublishLate, SchedulerAway), But: []mechanism{voided}},
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{synced}},
-		forgotten,
+		rewound,
 	}},
 	"epochs-never-decrease": {Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"lock-mutual-exclusion": {Except: []exception{
@@ -154,7 +152,7 @@ var Matrix = map[string]row{
 	}},
 	"lock-kept-by-living-holder": {Takes: []mechanism{having(withLongLocks)}, Except: []exception{
 		{By: StrikesOf(LockFails, SchedulerAway), Why: impossible, Says: "a holder that cannot renew its lock, and one that is gone, look alike to Redis"},
-		forgotten,
+		rewound,
 	}},
 	"ties-broken-by-worker-id": {Except: []exception{wrongClock}},
 	"quarantined-only-when-blocked": {Except: []exception{
@@ -172,7 +170,7 @@ var Matrix = map[string]row{
 		rewound,
 		wrongClock,
 	}},
-	"no-dispatch-to-expired-worker": {Except: []exception{heartbeatsAge}},
+	"no-dispatch-to-expired-worker":      {Except: []exception{heartbeatsAge}},
 	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
 	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(HeartbeatLost, SchedulerAway), Why: impossible, Says: "a replica that could not read the snapshot knows of no worker"}, wrongClock}},
 	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
@@ -202,14 +200,14 @@ var Matrix = map[string]row{
 	"cancelled-job-is-told": {Takes: []mechanism{having(withNotice, withIntentFirst), having(withNotice, withEpochs, withVoid)}, Except: []exception{
 		{By: StrikesOf(PublishUnanswered, PublishLate), But: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{synced}},
-		forgotten,
+		rewound,
 	}},
 	"told-worker-stops":                  {},
 	"derived-request-matches-its-source": {},
 	"illegal-result-is-refused": {Except: []exception{
 		{By: StrikesOf(DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{patientDLQ}},
 		usedUp,
-		forgotten,
+		rewound,
 	}},
 	"cancellation-takes-effect": {Takes: []mechanism{having(withKeptCancellations)}, Except: []exception{
 		{By: StrikesOf(PublishRefused, PublishLate), But: []mechanism{patient}},
@@ -226,7 +224,7 @@ var Matrix = map[string]row{
 	"one-compensation-per-key":           {Saga: true, Except: []exception{{By: StrikesOf(WriteRefused, WriteUnanswered, SchedulerAway), But: []mechanism{peeked}}, rewound}},
 	"compensations-in-lifo-order":        {Saga: true, Except: []exception{{By: StrikesOf(SchedulerAway), But: []mechanism{peeked}}}},
 	"compensation-only-of-succeeded-job": {Takes: []mechanism{having(withAtomicRecord)}},
-	"every-compensation-accounted-for":   {Saga: true, Takes: []mechanism{rolledOn}, Except: []exception{forgotten}},
+	"every-compensation-accounted-for":   {Saga: true, Takes: []mechanism{rolledOn}, Except: []exception{rewound}},
 	"no-failure-for-want-of-attempts": {Except: []exception{
 		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a job that has used up its attempts is not tried again when the faults are over"},
 	}},
@@ -238,12 +236,12 @@ var Matrix = map[string]row{
 		{By: StrikesOf(SubmissionFails, DeliveryLost, NATSAway), But: []mechanism{sweptUp}},
 		{By: overstays, But: []mechanism{fenced}},
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{syncedSwept}},
-		forgotten,
+		rewound,
 		wrongClock,
 	}},
 	"failed-job-has-dlq-entry": {Except: []exception{
 		{By: StrikesOf(WriteUnanswered, WriteLate, DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{together, before}},
-		forgotten,
+		rewound,
 	}},
 	"tenant-limit-held": {Takes: []mechanism{having(withTenantReserve, withIntentFirst)}},
 	"one-writer-a-tick": {Except: []exception{
@@ -257,7 +255,7 @@ var Matrix = map[string]row{
 	}},
 	"timeout-only-when-due": {Takes: []mechanism{rechecked}, Except: []exception{
 		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
-		forgotten,
+		rewound,
 		wrongClock,
 	}},
 	"no-timeout-while-executing": {Except: []exception{

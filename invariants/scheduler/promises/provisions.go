@@ -57,7 +57,6 @@ var (
 	})
 	withBinding           = provided("policy.bind_approvals", func(c *config.Config) bool { return c.Approvals.Bind })
 	withKeptCancellations = provided("keep_cancellations", func(c *config.Config) bool { return c.KeepCancellations })
-	withReplica           = provided("wait_replica", func(c *config.Config) bool { return c.WaitReplica })
 	withDurableScans      = provided("output.durable_scans", func(c *config.Config) bool { return c.Output.DurableScans })
 	withSharedBreaker     = provided("policy.shared_breaker", func(c *config.Config) bool { return c.Policy.SharedBreaker })
 	withSharedProbes      = provided("policy.shared_probes", func(c *config.Config) bool { return c.Policy.SharedProbes })
