@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -42,4 +43,38 @@ func TestFailoverOfRedis(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"count=7", "count=11"}, lost)
+}
+
+// Until a failover is over, nobody reaches Redis; and what a replica was waited for is not lost by it.
+func TestFailoverOfRedisTakesTime(t *testing.T) {
+	var failed []time.Duration
+	var left string
+	in, _ := world(t, []faults.Fault{
+		{At: 10*time.Second + 500*time.Millisecond, Do: faults.Failover, Node: faults.Redis, Lag: 3 * time.Second, For: 2 * time.Second},
+	}, func(w *sim.World, in *faults.Injector) {
+		in.Users = []string{"n"}
+		w.Node("n", func(p *sim.Process) {
+			for i := range 15 {
+				p.Clock().Sleep(time.Second)
+				_, err := p.Redis().Pipelined(p.Context(), func(q redis.Pipeliner) error {
+					q.Incr(p.Context(), "count")
+					if i == 8 { // at 9s
+						q.Do(p.Context(), "wait", 1, 100)
+					}
+					return nil
+				})
+				if err != nil {
+					failed = append(failed, p.Clock().Now().Sub(w.Started()).Truncate(time.Second))
+				}
+			}
+		}).Start()
+		w.Step(10600*time.Millisecond, nil)
+		left = w.Redis()["count"][""]
+		w.Step(time.Minute, nil)
+		assert.True(t, in.Quiet())
+		assert.NoError(t, w.CheckTruth())
+	})
+	assert.Equal(t, "9", left, "the write at 10s is lost, and no other")
+	assert.Equal(t, []time.Duration{11 * time.Second, 12 * time.Second}, failed)
+	assert.Equal(t, 2*time.Second, in.Fired()[0].Until-in.Fired()[0].At)
 }

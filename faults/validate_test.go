@@ -82,7 +82,6 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 		{Fault{At: time.Second, Do: Crash, Node: "worker-1", By: time.Second}, "by: by belongs to a skew; take it away"},
 		{Fault{At: time.Second, Do: Failover, Node: Redis}, "do: a failover needs lag; say how far the replica is behind, such as lag: 500ms"},
 		{Fault{On: on("publish"), Do: Failover, Node: Redis, Lag: time.Second}, "do: a failover comes after an operation, or at a time; replace on by after, or by at, such as at: 5s"},
-		{Fault{At: time.Second, Do: Failover, Node: Redis, Lag: time.Second, For: time.Second}, "for: for belongs to late or a pause or a partition or a skew or a restart or a power-loss; take it away"},
 		{Fault{At: time.Second, Do: Restart, Node: NATS, Lag: time.Second}, "lag: lag belongs to a failover or a power-loss; take it away"},
 		{Fault{At: time.Second, Do: PowerLoss, Node: NATS}, "do: a power-loss needs lag; say for how long nothing was synced to the disk, such as lag: 1s"},
 		{Fault{At: time.Second, Do: PowerLoss, Node: Redis, Lag: time.Second}, "node: a power-loss is of nats; use node: nats"},
@@ -103,7 +102,7 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 		{Fault{After: on("publish"), Do: Crash, Node: Actor, Rate: 0.5}, "rate: rate belongs to faults that are given by on; take it away"},
 		{Fault{After: on("publish"), Do: Crash, Node: Actor, Times: 2}, "times: times belongs to faults that are given by on; take it away"},
 		{Fault{On: on("publish"), Do: Hang, RestartIn: time.Second}, "restart_in: restart_in belongs to a crash; take it away"},
-		{Fault{On: on("publish"), Do: Hang, For: time.Second}, "for: for belongs to late or a pause or a partition or a skew or a restart or a power-loss; take it away"},
+		{Fault{On: on("publish"), Do: Hang, For: time.Second}, "for: for belongs to late or a pause or a partition or a skew or a restart or a failover or a power-loss; take it away"},
 		{Fault{At: time.Second, Do: Crash, Node: "worker-1", From: "heartbeats"}, "from: from belongs to a partition; take it away"},
 		{Fault{On: on("publish"), Do: Hang, Rate: 0.5, Times: 2}, "rate: rate already says how often; take occurrence and times away"},
 	} {

@@ -83,8 +83,8 @@ func TestDrawReachesEveryFault(t *testing.T) {
 		return Space{Sets: append(sets, "engine.dispatch_order="+string(o))}
 	}
 	plain, kernel := order(settings.StateFirst), order(settings.Outbox, "kernel.default=ALLOW", "engine.output.enabled=true")
-	replay, runs := Space{Sets: []string{"engine.replay.enabled=true"}}, order(settings.StateFirst, "workload.runs=1")
-	for _, p := range slices.Concat(examples(plain, 2500), examples(kernel, 4500), examples(replay, 2000), examples(runs, 1500)) {
+	replay, runs := Space{Sets: []string{"engine.replay.enabled=true", "engine.wait_replica=true"}}, order(settings.StateFirst, "workload.runs=1")
+	for _, p := range slices.Concat(examples(plain, 2500), examples(kernel, 4500), examples(replay, 3000), examples(runs, 1500)) {
 		for _, f := range p.Faults {
 			m := plans.MatchOf(&f)
 			switch {
