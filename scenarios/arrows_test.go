@@ -191,6 +191,7 @@ func TestNoClockAndNoChanceOfTheirOwn(t *testing.T) {
 		"sim/world.go time":            "in the bubble the standard library's time is the virtual time",
 		"sim/clock.go time":            "the same: here it becomes a clock",
 		"sim/watchdog.go time":         "it looks from outside of the bubble, at the real time",
+		"sim/redis_process.go time":    "it starts a server outside of the bubble, at the real time",
 		"engine/config.go crypto/rand": "production's source, for a caller who gives none",
 	}
 	used := map[string]bool{}

@@ -62,7 +62,7 @@ func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 }
 
 func inBubble(cfg Config, progress *atomic.Int64, body func(*World) error) (sum Summary, err error) {
-	time.Sleep(time.Until(cmp.Or(cfg.Start, DefaultStart))) // a bubble's clock begins in the year 2000
+	sleepUntil(cmp.Or(cfg.Start, DefaultStart)) // a bubble's clock begins in the year 2000
 	w := newWorld(cfg, progress)
 	w.servers = []server{&redisServer{world: w}, &natsServer{world: w}}
 	for _, s := range w.servers {

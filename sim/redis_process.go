@@ -89,8 +89,8 @@ func (p *redisProcess) start(path string) error {
 			return nil
 		}
 		select {
-		case <-ended:
-			return fmt.Errorf("it ended: %s", lastLine(said.String()))
+		case err := <-ended:
+			return fmt.Errorf("it ended (%v): %s", err, lastLine(said.String()))
 		case <-deadline:
 			_ = cmd.Process.Kill()
 			return fmt.Errorf("it does not answer: %w", err)

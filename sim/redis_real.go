@@ -17,6 +17,7 @@ import (
 // realRedis is a redis-server, which all worlds of a process use one after the other.
 type realRedis struct {
 	world   *World
+	now     func() time.Time // on the clock of the world
 	process *redisProcess
 	client  *redis.Client     // the world's own
 	wrapped map[string]string // the hash of a script that a process runs, and that of the one that is run in its place
@@ -35,7 +36,7 @@ func newReal(w *World) (*realRedis, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &realRedis{world: w, process: process, wrapped: map[string]string{}, due: map[string]time.Duration{}}
+	r := &realRedis{world: w, now: func() time.Time { return w.start.Add(w.Now()) }, process: process, wrapped: map[string]string{}, due: map[string]time.Duration{}}
 	r.client = redis.NewClient(&redis.Options{
 		Addr:   process.socket,
 		Dialer: func(context.Context, string, string) (net.Conn, error) { return r.dialRaw() },
@@ -65,7 +66,7 @@ func (r *realRedis) dial() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &worldTimed{Conn: conn}, nil
+	return &worldTimed{Conn: conn, now: r.now}, nil
 }
 
 // must ends the run: without its Redis the world is none.

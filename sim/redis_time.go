@@ -48,6 +48,7 @@ var byChance = map[string]bool{"spop": true, "srandmember": true, "hrandfield": 
 // connection counts only if it has passed.
 type worldTimed struct {
 	net.Conn
+	now           func() time.Time
 	reads, writes time.Time // deadlines
 }
 
@@ -55,17 +56,19 @@ func (c *worldTimed) SetDeadline(t time.Time) error      { c.reads, c.writes = t
 func (c *worldTimed) SetReadDeadline(t time.Time) error  { c.reads = t; return nil }
 func (c *worldTimed) SetWriteDeadline(t time.Time) error { c.writes = t; return nil }
 
-func passed(deadline time.Time) bool { return !deadline.IsZero() && !deadline.After(time.Now()) }
+func (c *worldTimed) passed(deadline time.Time) bool {
+	return !deadline.IsZero() && !deadline.After(c.now())
+}
 
 func (c *worldTimed) Read(b []byte) (int, error) {
-	if passed(c.reads) {
+	if c.passed(c.reads) {
 		return 0, os.ErrDeadlineExceeded
 	}
 	return c.Conn.Read(b)
 }
 
 func (c *worldTimed) Write(b []byte) (int, error) {
-	if passed(c.writes) {
+	if c.passed(c.writes) {
 		return 0, os.ErrDeadlineExceeded
 	}
 	return c.Conn.Write(b)
@@ -128,7 +131,7 @@ func (r *realRedis) wrap(script string) string {
 
 // stamp appends the time of the world, for redis_time.lua.
 func (r *realRedis) stamp(args []string) []string {
-	at := time.Now()
+	at := r.now()
 	return append(args, strconv.FormatInt(epoch+int64(r.world.Now()), 10), strconv.FormatInt(at.UnixMilli(), 10), strconv.Itoa(at.Nanosecond()%1e6))
 }
 

@@ -106,6 +106,9 @@ func (w *World) begin() { w.start = time.Now() }
 // Now is the virtual time since the world began.
 func (w *World) Now() time.Duration { return time.Since(w.start) }
 
+// sleepUntil lets the time of a bubble pass in which there is no world yet.
+func sleepUntil(at time.Time) { time.Sleep(time.Until(at)) }
+
 // standStill lets virtual time pass in which no step is taken.
 func (w *World) standStill(until time.Duration) { time.Sleep(until - w.Now()) }
 

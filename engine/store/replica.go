@@ -19,7 +19,7 @@ const WaitKey = "cordum:scheduler:wait"
 // The errors of a wait for a replica.
 var (
 	ErrNotReplicated = errors.New("no replica of Redis has what was written")
-	ErrFailedOver    = errors.New("Redis has failed over since, and what was written may be lost")
+	ErrFailedOver    = errors.New("a failover of Redis since then may have lost what was written")
 )
 
 // Replica waits until a replica of Redis has what was written: Redis replicates asynchronously, so that a failover loses
