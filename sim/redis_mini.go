@@ -1,11 +1,11 @@
 package sim
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -152,13 +152,13 @@ func (m *mini) instead(args [][]byte, again bool) []string {
 	if again || len(args) < 3 { // again: what is under the key then, nobody knows yet
 		return nil
 	}
-	name := strings.ToLower(string(args[0]))
-	kind, ok := kindOf[name]
+	kind, ok := kindOf[string(bytes.ToLower(args[0]))]
 	if !ok || m.Type(string(args[1])) != kind {
 		return nil
 	}
+	adds := bytes.EqualFold(args[0], []byte("sadd"))
 	for _, member := range args[2:] {
-		if _, holds := m.field(kind, string(args[1]), string(member)); holds != (name == "sadd") {
+		if _, holds := m.field(kind, string(args[1]), string(member)); holds != adds {
 			return nil
 		}
 	}

@@ -212,11 +212,7 @@ func (f *exhaustFlags) target(cmd *cobra.Command, args []string, stderr io.Write
 	if err := f.shard.of(cmd, &spec); err != nil {
 		return nil, "", err
 	}
-	f.part = spec.Shard
-	if err := notInTime(&spec, f.budget, "--budget "+f.budget.String()); err != nil {
-		return nil, "", err
-	}
-	if err := f.queue.inRuns(f.budget, "--budget "+f.budget.String(), f.part); err != nil {
+	if err := f.takes(&spec); err != nil {
 		return nil, "", err
 	}
 	dir := f.out
@@ -244,22 +240,28 @@ func (f *exhaustFlags) define(ctx context.Context, plan *plans.Plan, o exhaust.O
 	return d, nil
 }
 
+// takes takes the campaign's shard, and refuses a budget that a shard or a queue cannot keep.
+func (f *exhaustFlags) takes(spec *campaign.Spec) error {
+	f.part = spec.Shard
+	said := "--budget " + f.budget.String()
+	if err := notInTime(spec, f.budget, said); err != nil {
+		return err
+	}
+	return f.queue.inRuns(f.budget, said, f.part)
+}
+
 // resumed is what was begun in the folder that --resume names.
 func (f *exhaustFlags) resumed(cmd *cobra.Command, args []string, stderr io.Writer) (*exhaust.Definition, string, error) {
-	for _, name := range []string{"out", "preset", "set", "faults", "unpruned", "reduced", "lengths", "phase", "shard"} {
+	for _, name := range []string{"out", "preset", "set", "faults", "unpruned", "reduced", "lengths", "phase", "shard", "redis-server"} {
 		if cmd.Flags().Changed(name) || len(args) > 0 {
-			return nil, "", cli.Usage(cmd, "--resume goes on with what was begun, and takes no scenario, --out, --preset, --set, --faults, --unpruned, --reduced, --lengths, --phase and --shard")
+			return nil, "", cli.Usage(cmd, "--resume goes on with what was begun, and takes no scenario, --out, --preset, --set, --faults, --unpruned, --reduced, --lengths, --phase, --shard and --redis-server")
 		}
 	}
 	d, spec, err := f.begunIn(cmd.Context(), f.resume, stderr)
 	if err != nil {
 		return nil, "", err
 	}
-	f.part = spec.Shard
-	if err := notInTime(&spec, f.budget, "--budget "+f.budget.String()); err != nil {
-		return nil, "", err
-	}
-	if err := f.queue.inRuns(f.budget, "--budget "+f.budget.String(), f.part); err != nil {
+	if err := f.takes(&spec); err != nil {
 		return nil, "", err
 	}
 	return d, f.resume, nil

@@ -175,7 +175,7 @@ var campaignFiles = []string{campaign.SpecFile, campaign.JournalFile, campaign.L
 // target is the campaign's folder, made ready, and what it runs.
 func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) (string, campaign.Spec, error) {
 	if cmd.Flags().Changed("resume") {
-		for _, name := range []string{"out", "seed", "budget", "preset", "set", "judge", "shard"} {
+		for _, name := range []string{"out", "seed", "budget", "preset", "set", "judge", "shard", "redis-server"} {
 			if cmd.Flags().Changed(name) {
 				return "", campaign.Spec{}, cli.Usage(cmd, "--resume goes on with the campaign as it was begun, and takes no --%s", name)
 			}
@@ -211,7 +211,7 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 	}
 	dir := f.out
 	if dir == "" {
-		plain := len(args)+len(f.presets)+len(f.sets)+len(f.judge) == 0
+		plain := len(args)+len(f.presets)+len(f.settings())+len(f.judge) == 0
 		dir = shardDir(folderOf(fmt.Sprintf("fuzz-%d", spec.Seed), plain, spec.Whole()), spec.Shard)
 	}
 	if err := fitJUnit(f.junit, campaignFiles, dir); err != nil {
@@ -244,13 +244,16 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 	if spec.Seed, err = f.rootSeed(); err != nil {
 		return spec, err
 	}
-	for _, set := range f.sets {
+	if err := f.useRedis(); err != nil {
+		return spec, err
+	}
+	for _, set := range f.settings() {
 		switch key, value := keyAndValue(set); key {
 		case "seed", "preset":
 			return spec, cli.Fail(cli.ExitUsage, "%s has a flag of its own; write --%s %s", key, key, value)
 		}
 	}
-	if err := once(f.sets); err != nil {
+	if err := once(f.settings()); err != nil {
 		return spec, err
 	}
 	for _, name := range f.judge {
@@ -258,7 +261,7 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 			return spec, err
 		}
 	}
-	drawn := &campaign.Drawn{Presets: f.presets, Sets: f.sets, Judged: f.judge}
+	drawn := &campaign.Drawn{Presets: f.presets, Sets: f.settings(), Judged: f.judge}
 	if len(drawn.Presets)+len(args) == 0 {
 		drawn.Presets = []string{plans.PresetDocumented, plans.PresetHardened}
 	}

@@ -128,10 +128,15 @@ func (f *planFlags) overrides() []string {
 	for _, p := range f.presets {
 		list = append(list, "preset="+p)
 	}
-	if f.redis != "" {
-		list = append(list, "world.redis="+plans.RedisServer)
+	return append(list, f.settings()...)
+}
+
+// settings are the changes but for the presets.
+func (f *planFlags) settings() []string {
+	if f.redis == "" {
+		return f.sets
 	}
-	return append(list, f.sets...)
+	return append([]string{"world.redis=" + plans.RedisServer}, f.sets...)
 }
 
 // useRedis makes the program that --redis-server names that of this process and of those that it starts.
@@ -139,7 +144,10 @@ func (f *planFlags) useRedis() error {
 	if f.redis == "" {
 		return nil
 	}
-	return os.Setenv(scenarios.RedisVariable, f.redis)
+	if err := os.Setenv(scenarios.RedisVariable, f.redis); err != nil {
+		return err
+	}
+	return hasRedis()
 }
 
 // hasRedis refuses a plan over a redis-server where there is none.

@@ -160,7 +160,7 @@ func (f *sweepFlags) tell(ctx context.Context, dir string, d *sweep.Definition, 
 // given are the words of the command that say what is measured, each flag with its value in one.
 func given(cmd *cobra.Command, arg string) []string {
 	list := []string{arg}
-	for _, name := range []string{"preset", "set", "grid", "seeds", "ttl", "heartbeat", "lag", "dies", "precision", "budget"} {
+	for _, name := range []string{"preset", "set", "grid", "seeds", "ttl", "heartbeat", "lag", "dies", "precision", "budget", "redis-server"} {
 		switch f := cmd.Flags().Lookup(name); v := f.Value.(type) {
 		case pflag.SliceValue:
 			for _, value := range v.GetSlice() {
@@ -197,6 +197,9 @@ func (f *sweepFlags) definition(arg string) (*sweep.Definition, error) {
 	}
 	d, err := sweep.Load(arg)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.useRedis(); err != nil {
 		return nil, err
 	}
 	if err := f.consistent(); err != nil {
