@@ -19,15 +19,15 @@ var ackedOnlyWhenDurable = rule.New(invariants.Invariant{
 			return // the job waits for the result of a later dispatch
 		}
 		t.Exercise()
-		state := s.About.State
+		state, toCome := s.About.State, s.About.ApprovalToCome(m)
 		if m != nil && m.Guard.Skipped {
-			state = m.Guard.Handled
+			state, toCome = m.Guard.Handled, m.Guard.ToCome
 		}
 		durable := state.Terminal()
 		what := "result"
 		switch s.Phase {
 		case "submit_ack":
-			durable = durable || state.InFlight() || state == model.ApprovalRequired || approvalToCome(s.About, m)
+			durable = durable || state.InFlight() || state == model.ApprovalRequired || toCome
 			what = "request"
 		case "cancel_ack":
 			what = "cancellation"
@@ -38,15 +38,3 @@ var ackedOnlyWhenDurable = rule.New(invariants.Invariant{
 		}
 	}}
 })
-
-// approvalToCome says whether a request other than m, which bears an approval that was given, is left to be handled,
-// or was given up, which is another matter.
-func approvalToCome(j *model.Job, m *model.Message) bool {
-	for i := range j.Messages {
-		other := &j.Messages[i]
-		if m != nil && other.Seq != m.Seq && !other.Done && !other.Lost && other.Consents != "" && j.Consent.Granted(other.Consents) != nil {
-			return true
-		}
-	}
-	return false
-}

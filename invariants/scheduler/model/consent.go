@@ -110,3 +110,15 @@ func (f *Facts) ExpiredApprovals() (n int) {
 	}
 	return n
 }
+
+// ApprovalToCome says whether a request other than m, which bears an approval that was given, is left to be handled,
+// or was given up, which is another matter.
+func (j *Job) ApprovalToCome(m *Message) bool {
+	for i := range j.Messages {
+		other := &j.Messages[i]
+		if m != nil && other.Seq != m.Seq && !other.Done && !other.Lost && other.Consents != "" && j.Consent.Granted(other.Consents) != nil {
+			return true
+		}
+	}
+	return false
+}

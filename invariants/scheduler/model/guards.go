@@ -9,6 +9,7 @@ import (
 type guard struct {
 	Until    time.Duration // when Redis forgets that it was; 0 if Redis does not know
 	Handled  State         // of the job, when Redis was told that it was
+	ToCome   bool          // an approval was to come then, by another request
 	Skipped  bool          // its last answer came since Redis knew
 	Answered bool          // a scheduler acknowledged it, whether the stream knows or not
 	Known    []string      // processes that were told that it was handled, once for each delivery that they have yet to acknowledge

@@ -15,7 +15,7 @@ func (o *Observer) guardChanged(s *model.Step, c *sim.Change, what history.What,
 		return
 	}
 	if what == history.Processed {
-		m.Guard.Until, m.Guard.Handled = c.Expires, s.About.State
+		m.Guard.Until, m.Guard.Handled, m.Guard.ToCome = c.Expires, s.About.State, s.About.ApprovalToCome(m)
 		return
 	}
 	me := invariants.Process(s.Node, s.Incarnation)
