@@ -51,6 +51,7 @@ func (c *Client) Look(ctx context.Context, jobID string) (Asked, error) {
 // taken up by the schedulers' replayer.
 func (c *Client) Approve(ctx context.Context, jobID, hash, by string) error {
 	var packet []byte
+	safe := c.replica.Since(ctx, jobID)
 	err := c.store.Approve(phase.With(ctx, jobID, phase.ApproveWrite), jobID, func(r *store.Record) (store.Grant, []byte, error) {
 		if r.State != job.ApprovalRequired {
 			return store.Grant{}, nil, fmt.Errorf("it is %s: %w", r.State, ErrNotWaiting)
@@ -78,6 +79,9 @@ func (c *Client) Approve(ctx context.Context, jobID, hash, by string) error {
 	})
 	if err != nil {
 		return fmt.Errorf("approve %s: %w", jobID, err)
+	}
+	if err := safe(ctx); err != nil {
+		return fmt.Errorf("approve %s: its approval may be lost: %w", jobID, err)
 	}
 	err = bus.Publish(phase.With(ctx, jobID, phase.ApprovePublish), c.js,
 		bus.Message{Subject: bus.SubjectSubmit, JobID: jobID, Body: packet}, c.settings.PublishTimeout)

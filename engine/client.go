@@ -31,6 +31,7 @@ type ClientConfig struct {
 type Client struct {
 	store    *store.Store
 	runs     *workflow.Store
+	replica  *store.Replica // nil without wait_replica
 	js       jetstream.JetStream
 	clock    clockwork.Clock
 	settings settings.Settings
@@ -57,13 +58,17 @@ func NewClient(c ClientConfig) (*Client, error) {
 	if err := c.complete(); err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	return &Client{
+	client := &Client{
 		store:    &store.Store{Redis: c.Redis, Clock: c.Clock, Timeout: c.Settings.StoreOpTimeout},
 		runs:     &workflow.Store{Redis: c.Redis, Clock: c.Clock, Timeout: c.Settings.StoreOpTimeout, Durable: c.Settings.Workflow.DurableTimers},
 		js:       c.JetStream,
 		clock:    c.Clock,
 		settings: c.Settings,
-	}, nil
+	}
+	if c.Settings.WaitReplica {
+		client.replica = &store.Replica{Redis: c.Redis, Timeout: c.Settings.StoreOpTimeout}
+	}
+	return client, nil
 }
 
 // ErrTooLarge says that a request has more bytes than NATS takes.

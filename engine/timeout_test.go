@@ -21,6 +21,7 @@ func recheck(s *settings.Settings) { s.RecheckTimeouts = true }
 func hardened(s *settings.Settings) {
 	op, publish := s.StoreOpTimeout, s.PublishTimeout
 	*s = settings.Hardened()
+	s.WaitReplica = false // miniredis has none
 	s.StoreOpTimeout, s.PublishTimeout = op, publish
 }
 

@@ -64,7 +64,7 @@ func told(res *Result) string {
 func TestTogglesAreAllThereAre(t *testing.T) {
 	alternatives := []string{"engine.dispatch_order", "engine.publish_dedup", "engine.read_error", "engine.stale_worker", // of the documented design, each with scenarios of its own
 		"engine.policy.fail_mode",
-		"engine.output.enabled", "engine.wait_replica"} // parts that plans turn on: they are off in both presets
+		"engine.output.enabled"} // a part that plans turn on: it is off in both presets
 	listed := map[string]plans.Toggle{}
 	for _, toggle := range plans.Toggles() {
 		assert.NotContains(t, listed, toggle.Setting)
@@ -83,13 +83,6 @@ func TestTogglesAreAllThereAre(t *testing.T) {
 			assert.Contains(t, listed, s.Name, "the presets differ in it")
 		}
 	}
-}
-
-// What was acted on once a replica had it is not lost by a failover.
-func TestWaitingForAReplicaKeepsAJobThroughAFailover(t *testing.T) {
-	const plan = "testdata/regressions/kept-through-a-failover.yaml"
-	assert.Empty(t, violated(runToggled(t, plan, "every-job-settles")))
-	assert.Contains(t, violated(runToggled(t, plan, "every-job-settles", "engine.wait_replica=false")), "every-job-settles")
 }
 
 // A lock that is given back after each tick is the other way to find what is overdue at every poll, and

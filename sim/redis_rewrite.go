@@ -65,7 +65,7 @@ func (c *rewriter) put() []string {
 // replication is what INFO replication says of the master. A replica that takes its place takes another ID.
 func (s *redisServer) replication() string {
 	id := s.world.Draw("replication ID", strconv.Itoa(s.failovers))
-	return fmt.Sprintf("# Replication\r\nrole:master\r\nconnected_slaves:1\r\nmaster_replid:%040x\r\n", id)
+	return fmt.Sprintf("# Replication\r\nrole:master\r\nconnected_slaves:1\r\nslave0:ip=replica,port=6379,state=online,offset=0,lag=0\r\nmaster_replid:%040x\r\n", id)
 }
 
 // read reads the command that b begins with into args, and says how long it is; 0 if its end is missing.

@@ -8,6 +8,7 @@
 //
 //	main.go                            the commands
 //	serve.go                           a scheduler
+//	replica.go                         whether Redis has replicas to wait for
 //	safetyflags.go                     its safety kernel
 //	kernelprobe.go, health.go          how the kernel does, and how the scheduler does
 //	worker.go                          a worker

@@ -18,6 +18,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
+	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // dial is a client of the Redis at a URL.
@@ -75,6 +76,18 @@ func TestARedisThatIsOfNoUse(t *testing.T) {
 	assert.NotContains(t, p.output(), "cannot be used", "what only reads may read a replica")
 }
 
+// Without a replica there is none to wait for.
+func TestWaitingForAReplicaTakesOne(t *testing.T) {
+	alone := []string{"--redis", startRedis(t), "--nats", startNATS(t, freeAddr(t), t.TempDir()).ClientURL()}
+	s := start(t, quickly(alone...)...)
+	s.says(`(?m)^  Redis has no replica: a failover, or the loss of its disk, loses what was acknowledged \(engine.wait_replica is off\)$`)
+	s.stops()
+	asked := []string{"serve", "--listen", "none", "--set", "engine.wait_replica=true"}
+	client(t, cli.ExitInconclusive, alone, asked...).says(`^scheduler: engine.wait_replica=true, but Redis at \S+ has no replica; give it one, or leave the setting out\n$`)
+	client(t, cli.ExitUsage, nil, append(asked, "--embedded-redis", "127.0.0.1:0", "--embedded-nats", "127.0.0.1:0")...).
+		says(`^scheduler: engine.wait_replica=true, but a Redis of this process's own has no replica; give --redis, or leave the setting out\n$`)
+}
+
 // A master that a failover has demoted still answers.
 func TestADemotedMaster(t *testing.T) {
 	at := []string{"--redis", startRedis(t), "--nats", startNATS(t, freeAddr(t), t.TempDir()).ClientURL()}
@@ -108,7 +121,8 @@ func startSentinel(t *testing.T, port string) (addr string, c *redis.SentinelCli
 	return addr, c
 }
 
-// The Sentinels say who the master is, and who is it next.
+// The Sentinels say who the master is, and who is it next. What was acknowledged is on a replica, and one of two is left
+// to wait for after the failover.
 func TestRedisBehindSentinels(t *testing.T) {
 	redisArgs := func(more ...string) func(string) []string {
 		return func(port string) []string {
@@ -117,24 +131,34 @@ func TestRedisBehindSentinels(t *testing.T) {
 	}
 	master, kill := startRedisAt(t, redisArgs())
 	_, port := servers.SplitAddr(master)
-	replica, _ := startRedisAt(t, redisArgs("--replicaof", fmt.Sprintf("127.0.0.1 %d", port)))
+	var replicas []string
+	for range 2 {
+		replica, _ := startRedisAt(t, redisArgs("--replicaof", fmt.Sprintf("127.0.0.1 %d", port)))
+		replicas = append(replicas, replica)
+	}
+	require.Eventually(t, func() bool {
+		n, err := store.Online(t.Context(), dial(t, "redis://"+master+"/0"))
+		return err == nil && n == len(replicas)
+	}, generous, 50*time.Millisecond)
 	sentinel, watch := startSentinel(t, fmt.Sprint(port))
 	at := []string{"--redis", "redis://" + freeAddr(t) + "/0?master_name=mymaster&addr=" + sentinel, "--nats", startNATS(t, freeAddr(t), t.TempDir()).ClientURL()}
 	s := start(t, quickly(at...)...)
 	s.is(200, `"redis":"ok"`)
+	s.says(`(?m)^  What is acknowledged is on the replicas of Redis first;`)
 	start(t, "worker", "--id", "worker-1", "--heartbeat", "200ms", at[2], at[3])
 	client(t, cli.ExitHeld, at, "submit", "--id", "job-1", "--wait").says(`(?m)^1 SUCCEEDED$`)
 
 	require.Eventually(t, func() bool {
 		known, err := watch.Replicas(t.Context(), "mymaster").Result()
-		return err == nil && len(known) == 1 && known[0]["master-link-status"] == "ok"
-	}, generous, 50*time.Millisecond, "the Sentinel does not see the replica")
+		return err == nil && len(known) == 2 && known[0]["master-link-status"] == "ok" && known[1]["master-link-status"] == "ok"
+	}, generous, 50*time.Millisecond, "the Sentinel does not see the replicas")
 	kill()
 	s.is(503, `"redis":`)
 	s.is(200, `"redis":"ok"`)
 	now, err := watch.GetMasterAddrByName(t.Context(), "mymaster").Result()
 	require.NoError(t, err)
-	assert.Equal(t, replica, strings.Join(now, ":"))
+	assert.Contains(t, replicas, strings.Join(now, ":"))
+	client(t, cli.ExitHeld, at, "show", "job-1").says(`SUCCEEDED`)
 	client(t, cli.ExitHeld, at, "submit", "--id", "job-2", "--wait").says(`(?m)^1 SUCCEEDED$`)
 	s.stops()
 }

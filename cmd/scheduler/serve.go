@@ -66,6 +66,11 @@ connection comes back; what could not be done meanwhile is done later. Redis beh
 redis://HOST:26379/0?master_name=NAME&addr=HOST2:26379, with the user and password
 of Redis, if any, as &username=USER&password=PASSWORD.
 
+Where Redis has a replica at the start, nothing is acknowledged or published that
+is not on a replica (engine.wait_replica), so that a failover loses nothing. While
+no replica is connected, nothing is acknowledged: two replicas ride out the loss of
+one server. Where Redis has none, the setting is off.
+
 It answers /metrics, for Prometheus; /healthz, for readiness, which is 200 only
 while the engine runs and both servers can be worked with (what it says of a
 safety kernel is for the reader alone); and /livez, for liveness, which is 200
@@ -82,8 +87,8 @@ environment.
 On SIGINT, SIGTERM or SIGHUP it finishes what it has begun; another one, a second later
 or more, ends it at once.
 Exit codes: 0 stopped, 2 usage, or a server that cannot be used, 3 a Redis that
-takes no writes at the start, for want of memory, replicas or a disk, 130 ended by
-a second signal.`,
+takes no writes at the start, for want of memory, replicas or a disk, or has no
+replica where engine.wait_replica asks for one, 130 ended by a second signal.`,
 		Example: `  scheduler serve
   scheduler serve --redis redis://redis:6379/0 --nats nats://nats:4222
   scheduler serve --redis rediss://:PASSWORD@redis:6379/0 --nats tls://nats:4222 --nats-creds nats.creds --tls-ca ca.crt
@@ -193,6 +198,11 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer, give
 		return err
 	}
 	defer func() { _ = client.Close() }()
+	says, err := f.replicated(ctx, client, &config.Settings, own.Redis != nil)
+	if err != nil {
+		return err
+	}
+	changes = append(changes, says...)
 	nc, js, err := f.KeepNATS("scheduler serve "+f.id, log, lost)
 	if err != nil {
 		return err

@@ -16,6 +16,8 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/routing"
+	"github.com/wavetank-sim/wavetank/engine/settings"
+	"github.com/wavetank-sim/wavetank/engine/store"
 	"github.com/wavetank-sim/wavetank/engine/worker"
 )
 
@@ -185,6 +187,9 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	if outputs != nil {
 		config.Output = outputs.keep
+		if n, err := store.Online(ctx, outputs.redis); err == nil && n > 0 {
+			config.Replica = &store.Replica{Redis: outputs.redis, Timeout: settings.Hardened().StoreOpTimeout}
+		}
 	}
 	w := worker.New(config)
 	again := nc.StatusChanged(nats.CONNECTED)

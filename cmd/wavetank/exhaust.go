@@ -26,6 +26,7 @@ type exhaustFlags struct {
 	reduced  bool
 	lengths  string
 	phases   []string
+	kinds    []string
 	budget   time.Duration
 	resume   string
 	shard    shardFlag
@@ -69,7 +70,8 @@ other, those with the fewest runs first, with an index over their certificates.
 
 With --lengths every, faults that last are tried at each length just below and
 just above every duration that the engine's settings name, up to an hour. With
---phase, operations of those phases alone are struck.
+--phase, operations of those phases alone are struck, and with --fault by faults
+of those kinds alone.
 
 Ctrl-C ends it cleanly; --resume, or the same command, goes on where it was.
 
@@ -103,6 +105,7 @@ Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
 	cmd.Flags().BoolVar(&f.reduced, "reduced", false, "strike what the plan is about, and of what finds the same one")
 	cmd.Flags().StringVar(&f.lengths, "lengths", oneLength, "of faults that last, `LENGTHS`: one or every")
 	_ = cmd.RegisterFlagCompletionFunc("lengths", cobra.FixedCompletions([]string{oneLength, everyLength}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringArrayVar(&f.kinds, "fault", nil, "strike with faults of `KIND` alone, as a column of the fault map; repeatable")
 	cmd.Flags().StringArrayVar(&f.phases, "phase", nil, "strike operations of `PHASE` alone, as wavetank list faults names it; repeatable")
 	f.shard.add(cmd)
 	f.queue.addAll(cmd)
@@ -204,7 +207,7 @@ func (f *exhaustFlags) target(cmd *cobra.Command, args []string, stderr io.Write
 	if err != nil {
 		return nil, "", err
 	}
-	d, err := f.define(cmd.Context(), s.Plan, exhaust.Options{Pairs: f.faults == 2, Unpruned: f.unpruned, EveryLength: f.lengths == everyLength, Reduced: f.reduced, Phases: f.phases}, stderr)
+	d, err := f.define(cmd.Context(), s.Plan, exhaust.Options{Pairs: f.faults == 2, Unpruned: f.unpruned, EveryLength: f.lengths == everyLength, Reduced: f.reduced, Phases: f.phases, Kinds: f.kinds}, stderr)
 	if err != nil {
 		return nil, "", err
 	}
@@ -217,7 +220,7 @@ func (f *exhaustFlags) target(cmd *cobra.Command, args []string, stderr io.Write
 	}
 	dir := f.out
 	if dir == "" {
-		plain := s.variant == "" && !d.Pairs && !d.Reduced && f.lengths == oneLength && len(f.phases) == 0
+		plain := s.variant == "" && !d.Pairs && !d.Reduced && f.lengths == oneLength && len(f.phases) == 0 && len(f.kinds) == 0
 		dir = shardDir(folderOf("exhaust-"+s.Name, plain, d.Spec()), f.part)
 	}
 	return d, dir, nil
@@ -252,9 +255,9 @@ func (f *exhaustFlags) takes(spec *campaign.Spec) error {
 
 // resumed is what was begun in the folder that --resume names.
 func (f *exhaustFlags) resumed(cmd *cobra.Command, args []string, stderr io.Writer) (*exhaust.Definition, string, error) {
-	for _, name := range []string{"out", "preset", "set", "faults", "unpruned", "reduced", "lengths", "phase", "shard", "redis-server"} {
+	for _, name := range []string{"out", "preset", "set", "faults", "unpruned", "reduced", "lengths", "phase", "fault", "shard", "redis-server"} {
 		if cmd.Flags().Changed(name) || len(args) > 0 {
-			return nil, "", cli.Usage(cmd, "--resume goes on with what was begun, and takes no scenario, --out, --preset, --set, --faults, --unpruned, --reduced, --lengths, --phase, --shard and --redis-server")
+			return nil, "", cli.Usage(cmd, "--resume goes on with what was begun, and takes no scenario, --out, --preset, --set, --faults, --unpruned, --reduced, --lengths, --phase, --fault, --shard and --redis-server")
 		}
 	}
 	d, spec, err := f.begunIn(cmd.Context(), f.resume, stderr)

@@ -42,7 +42,7 @@ func (f *exhaustFlags) exhaustAll(cmd *cobra.Command, names []string, stdout, st
 	}
 	dir := f.out
 	if dir == "" {
-		dir = filepath.Join(runsDir, "exhaust-"+folderName(names, subjects)+subjects[0].variant)
+		dir = filepath.Join(runsDir, "exhaust-"+folderName(names, subjects)+subjects[0].variant+strings.ReplaceAll(strings.Join(append([]string{""}, f.kinds...), "-"), " ", "-"))
 	}
 	of := []string{reports.IndexFile}
 	for _, s := range subjects {
@@ -102,6 +102,9 @@ func (f *exhaustFlags) subjects(cmd *cobra.Command, names []string) (list []*sub
 	if f.budget < 0 || cmd.Flags().Changed("budget") && f.budget == 0 {
 		return nil, cli.Fail(cli.ExitUsage, "--budget is %s, out of range; give a time such as 30m", f.budget)
 	}
+	if err := (&exhaust.Options{Kinds: f.kinds}).Check(); err != nil {
+		return nil, cli.Fail(cli.ExitUsage, "--fault %v", err)
+	}
 	switch {
 	case len(names) == 1:
 		names = plans.Names()
@@ -131,7 +134,7 @@ func (f *exhaustFlags) tasks(ctx context.Context, subjects []*subject, dir strin
 	defer show.Done()
 	for i, s := range subjects {
 		show.Show("listing operations: %d of %d scenarios", i+1, len(subjects))
-		d, err := exhaust.Define(ctx, s.Plan, exhaust.Options{Reduced: true})
+		d, err := exhaust.Define(ctx, s.Plan, exhaust.Options{Reduced: true, Kinds: f.kinds})
 		switch {
 		case errors.Is(context.Cause(ctx), cli.ErrInterrupted):
 			return nil, nil, cli.Fail(cli.ExitInterrupted, "interrupted before the first run")
@@ -267,6 +270,9 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 			return cli.Fail(cli.ExitUsage, "%v", err)
 		}
 		entries = append(entries, entry)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil { // nothing was made where every plan was left out
+		return cli.Fail(cli.ExitUsage, "%s cannot be made: %v", dir, strictyaml.FileReason(err))
 	}
 	if err := writeIndex(dir, entries); err != nil {
 		return err

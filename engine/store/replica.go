@@ -18,88 +18,122 @@ const WaitKey = "cordum:scheduler:wait"
 
 // The errors of a wait for a replica.
 var (
-	ErrNotReplicated = errors.New("no replica of Redis has what was written")
+	ErrNotReplicated = errors.New("a replica of Redis has not confirmed what was written, or there is none")
 	ErrFailedOver    = errors.New("a failover of Redis since then may have lost what was written")
 )
 
-// Replica waits until a replica of Redis has what was written: Redis replicates asynchronously, so that a failover loses
-// writes that were confirmed (Redis documentation, "Redis replication"). A nil Replica
-// waits for nothing. It is safe for concurrent use.
+// Replica waits until the replicas of Redis have what was written: Redis replicates asynchronously, so that a failover loses
+// writes that were confirmed (Redis documentation, "Redis replication"). It waits for every replica that is online, and
+// for one at least: whoever promotes one of several goes by offsets that are seconds old (Redis documentation, "High
+// availability with Redis Sentinel", replica selection). A nil Replica waits for nothing. It is safe for concurrent use.
 type Replica struct {
 	Redis   redis.UniversalClient
 	Timeout time.Duration // of one operation
 
-	mu sync.Mutex
-	id string // the master's replication ID, as last seen; a replica that becomes the master takes another
+	mu   sync.Mutex
+	last master
 }
 
-// Since begins a stretch of writes. confirm returns nil once a replica has all of them. It returns ErrFailedOver if another
-// master than at the beginning has the last of them, and ErrNotReplicated if none was seen to have them in half of the timeout.
+// master is what INFO replication says of the server that takes writes.
+type master struct {
+	id     string // its replication ID; a replica that becomes the master takes another; "" if it is not known
+	online int    // replicas that follow it
+}
+
+// Since begins a stretch of writes. confirm returns nil once the replicas have all of them. It returns ErrFailedOver if
+// another master than at the beginning has the last of them, and ErrNotReplicated if one, or there being none, has not
+// confirmed them in half of the timeout.
 func (r *Replica) Since(ctx context.Context, jobID string) (confirm func(context.Context) error) {
 	if r == nil {
 		return func(context.Context) error { return nil }
 	}
-	began := r.seen("")
-	if began == "" { // by this process's first handling
+	began := r.known()
+	if began.id == "" { // by this process's first handling
 		began = r.learn(ctx, jobID)
 	}
 	return func(ctx context.Context) error {
-		id, err := r.wait(ctx, jobID)
-		if err == nil && id != began {
+		now, err := r.wait(ctx, jobID)
+		if err == nil && now.id != began.id {
 			err = ErrFailedOver
 		}
 		return err
 	}
 }
 
-// seen takes in a replication ID, if it is one, and returns the last.
-func (r *Replica) seen(id string) string {
+func (r *Replica) known() master {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if id != "" {
-		r.id = id
-	}
-	return r.id
+	return r.last
 }
 
-// learn asks for the replication ID. Without one nothing is confirmed.
-func (r *Replica) learn(ctx context.Context, jobID string) string {
+// saw takes in what INFO replication says.
+func (r *Replica) saw(info string) master {
+	m := masterIn(info)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m.id != "" {
+		r.last = m
+	}
+	return m
+}
+
+// learn asks who the master is. Without an answer nothing is confirmed.
+func (r *Replica) learn(ctx context.Context, jobID string) master {
 	ctx, cancel := context.WithTimeout(phase.With(ctx, jobID, phase.ReplicaRead), r.Timeout)
 	defer cancel()
 	info, err := r.Redis.Info(ctx, "replication").Result()
 	if err != nil {
-		return ""
+		return master{}
 	}
-	return r.seen(replicationID(info))
+	return r.saw(info)
 }
 
-// wait returns once a replica has what anybody has written before, and says under which replication ID. WAIT counts what its
-// own connection has written: a replica that has that has all that came before it, too.
-func (r *Replica) wait(ctx context.Context, jobID string) (id string, err error) {
+// wait returns once the replicas have what anybody has written before, and says of which master. WAIT counts what its own
+// connection has written: a replica that has that has all that came before it, too. It waits for as many as there were
+// last time; what counts is how many there are now.
+func (r *Replica) wait(ctx context.Context, jobID string) (master, error) {
 	ctx, cancel := context.WithTimeout(phase.With(ctx, jobID, phase.ReplicaWait), r.Timeout)
 	defer cancel()
 	var info *redis.StringCmd
-	var replicas *redis.Cmd
-	_, err = r.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+	var confirmed *redis.Cmd
+	_, err := r.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.Set(ctx, WaitKey, 1, 0)
 		info = p.Info(ctx, "replication")
-		replicas = p.Do(ctx, "wait", 1, r.Timeout.Milliseconds()/2)
+		confirmed = p.Do(ctx, "wait", max(1, r.known().online), r.Timeout.Milliseconds()/2)
 		return nil
 	})
 	if err != nil {
-		return "", fmt.Errorf("wait for a replica: %w", err)
+		return master{}, fmt.Errorf("wait for a replica: %w", err)
 	}
-	if n, err := replicas.Int(); err != nil || n == 0 {
-		return "", errors.Join(ErrNotReplicated, err)
+	m := r.saw(info.Val())
+	if n, err := confirmed.Int(); err != nil || n < max(1, m.online) {
+		return master{}, errors.Join(ErrNotReplicated, err)
 	}
-	id = replicationID(info.Val())
-	r.seen(id)
-	return id, nil
+	return m, nil
 }
 
-// replicationID reads a master's replication ID from what INFO replication says.
-func replicationID(info string) string {
-	_, rest, _ := strings.Cut(info, "master_replid:")
-	id, _, _ := strings.Cut(rest, "\r\n")
-	return id
+// Online counts the replicas that follow a master of Redis at the moment.
+func Online(ctx context.Context, c redis.UniversalClient) (int, error) {
+	info, err := c.Info(ctx, "replication").Result()
+	if err != nil {
+		return 0, fmt.Errorf("count the replicas: %w", err)
+	}
+	return masterIn(info).online, nil
+}
+
+// masterIn reads what INFO replication says, such as
+//
+//	master_replid:8f25a537231aee2e97c79b52e744b9f8743a3a98
+//	slave0:ip=10.0.0.7,port=6379,state=online,offset=157,lag=0
+func masterIn(info string) (m master) {
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch {
+		case name == "master_replid":
+			m.id = value
+		case strings.HasPrefix(name, "slave") && strings.Contains(value, "state=online"):
+			m.online++
+		}
+	}
+	return m
 }

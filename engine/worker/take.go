@@ -136,8 +136,11 @@ func (w *Worker) report(ctx context.Context, stop <-chan struct{}, t *Task, o Ou
 	var key string
 	if w.Output != nil {
 		stored := w.insist(phase.With(ctx, t.JobID, PhaseOutput), stop, "output", t, func(ctx context.Context) (err error) {
-			key, err = w.Output(ctx, t, o)
-			return err
+			safe := w.Replica.Since(ctx, t.JobID)
+			if key, err = w.Output(ctx, t, o); err != nil || key == "" {
+				return err
+			}
+			return safe(ctx)
 		})
 		if !stored {
 			return false

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jonboulle/clockwork"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 const (
@@ -41,6 +43,8 @@ type Config struct {
 	// Output stores what an execution put out, and returns its key; "" is nothing. It is called until it succeeds. Nil
 	// stores nothing.
 	Output func(context.Context, *Task, Outcome) (key string, err error)
+	// Replica is waited for before a result is published whose output was stored. Nil waits for nothing.
+	Replica *store.Replica
 
 	// Load says, in percent, how busy the worker's machine is, for its heartbeats (Scheduler internals, section 5); active is
 	// how many jobs it executes. Nil says nothing.

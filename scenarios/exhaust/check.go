@@ -9,7 +9,7 @@ import (
 
 // Options are those under which the certificate came about.
 func (c *Certificate) Options() Options {
-	return Options{Pairs: c.Pairs, Unpruned: c.Unpruned, Reduced: c.Reduced, EveryLength: len(c.Lengths) > 0, Phases: c.Phases}
+	return Options{Pairs: c.Pairs, Unpruned: c.Unpruned, Reduced: c.Reduced, EveryLength: len(c.Lengths) > 0, Phases: c.Phases, Kinds: c.Kinds}
 }
 
 // Differs says where what d tries is not what the certificate is of; "" is nowhere.

@@ -13,6 +13,9 @@ import (
 // put aside: every promise is judged in every run. It fails if a run cannot be had, if the plan breaks a promise by itself,
 // or if it makes no operation of a phase that is asked for.
 func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
 	p := plan.Clone()
 	p.Expect = plans.Expect{}
 	moments, apart, res, err := o.momentsOf(ctx, p, false)

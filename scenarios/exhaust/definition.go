@@ -1,7 +1,9 @@
 package exhaust
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/faults"
@@ -23,12 +25,21 @@ type Options struct {
 	Unpruned    bool     `json:"unpruned,omitempty"`     // pairs that find what another pair has found, too
 	EveryLength bool     `json:"every_length,omitempty"` // faults that last have every length at which something may change
 	Phases      []string `json:"phases,omitempty"`       // operations of these alone are struck; none: all
+	Kinds       []string `json:"kinds,omitempty"`        // faults of these kinds alone strike; none: all
 	Reduced     bool     `json:"reduced,omitempty"`      // operations are struck of the jobs that the plan is about, and of no job; of tries that find the same, one is made
 
 	Progress func(done, all int)      `json:"-"` // is told of the runs that look for pairs; nil is nobody
 	Variant  func() scheduler.Variant `json:"-"` // gives each run what changes its code under test; nil leaves that as it is
+}
 
-	only func(faults.Fault) bool // nil is every fault
+// Check says what is wrong whatever the plan is.
+func (o *Options) Check() error {
+	for _, kind := range o.Kinds {
+		if !slices.Contains(Kinds(), kind) {
+			return fmt.Errorf("%.60q is no kind of fault; there are %s", kind, strings.Join(Kinds(), ", "))
+		}
+	}
+	return nil
 }
 
 // Definition is what an exhaustion tries.

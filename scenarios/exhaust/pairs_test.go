@@ -103,7 +103,11 @@ engine: {dispatch_timeout: 10s, running_timeout: 15s, poll_interval: 5s}
 `))
 	require.NoError(t, err)
 	o := Options{Phases: []string{"running_write", "publish", "state_read"}, Variant: variant}
-	o.only = func(f faults.Fault) bool { return f.On != nil || f.Do == faults.Crash && f.RestartIn > 0 }
+	for _, k := range faults.Kinds() {
+		if !k.OnNode() || k.Effect == faults.Crash {
+			o.Kinds = append(o.Kinds, string(k.Effect))
+		}
+	}
 	return p, o
 }
 

@@ -27,6 +27,15 @@ func Kinds() (list []string) {
 	return list
 }
 
+// kinds are those that are asked for, in the order of [Kinds].
+func (d *Definition) kinds() []string {
+	all := Kinds()
+	if len(d.Kinds) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(kind string) bool { return !slices.Contains(d.Kinds, kind) })
+}
+
 const kill = "crash until the heal"
 
 // kindOf is the column of a fault.
@@ -80,10 +89,9 @@ func (d *Definition) strikesAt(p *plans.Plan, phase faults.Phase, s *Site) (list
 	each(startUp, func(d time.Duration) {
 		node(faults.Fault{Do: faults.Restart, Node: faults.NATS, For: d})
 		node(faults.Fault{Do: faults.PowerLoss, Node: faults.NATS, For: d, Lag: unsynced})
+		node(faults.Fault{Do: faults.Failover, Node: faults.Redis, For: d, Lag: replicaLag})
 	})
 	node(faults.Fault{Do: faults.Failover, Node: faults.Redis, Lag: replicaLag})
-	if d.only != nil {
-		list = slices.DeleteFunc(list, func(f faults.Fault) bool { return !d.only(f) })
-	}
-	return list
+	kinds := d.kinds()
+	return slices.DeleteFunc(list, func(f faults.Fault) bool { return !slices.Contains(kinds, kindOf(&f)) })
 }

@@ -102,6 +102,9 @@ func (s *System) StartWorkers(w *sim.World) {
 			ID: id, Topics: topics, Pool: pool, Labels: t.WorkerLabels(i + 1), Capabilities: capabilities, MaxParallel: t.MaxParallel, HeartbeatEvery: t.HeartbeatEvery,
 			CPU: s.plan.Workload.CPU, GPU: s.plan.Workload.GPU, Work: s.work, Status: s.status, Fail: s.failures.of, Deduplicate: t.Deduplicate, Ledger: s.ledger, Outputs: s.plan.Engine.Output.Enabled,
 		}
+		if s.plan.Engine.WaitReplica {
+			k.WaitReplica = s.plan.Engine.StoreOpTimeout
+		}
 		w.Node(name, k.Run).Start()
 	}
 }

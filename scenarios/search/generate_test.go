@@ -83,7 +83,7 @@ func TestDrawReachesEveryFault(t *testing.T) {
 		return Space{Sets: append(sets, "engine.dispatch_order="+string(o))}
 	}
 	plain, kernel := order(settings.StateFirst), order(settings.Outbox, "kernel.default=ALLOW", "engine.output.enabled=true")
-	replay, runs := Space{Sets: []string{"engine.replay.enabled=true", "engine.wait_replica=true"}}, order(settings.StateFirst, "workload.runs=1")
+	replay, runs := Space{Sets: []string{"engine.replay.enabled=true"}}, order(settings.StateFirst, "workload.runs=1")
 	for _, p := range slices.Concat(examples(plain, 2500), examples(kernel, 4500), examples(replay, 3000), examples(runs, 1500)) {
 		for _, f := range p.Faults {
 			m := plans.MatchOf(&f)
@@ -119,7 +119,6 @@ func TestDrawTurnsEverySetting(t *testing.T) {
 		"engine.replay.triage", "engine.replay.keep_key", "engine.replay.check_committed", "engine.replay.check_policy", "engine.replay.atomic", "engine.replay.carry_count",
 		"engine.policy.fail_mode", "engine.policy.shared_breaker",
 		"engine.output.recheck",
-		"engine.wait_replica",  // no preset has it yet
 		"world.redis",          // every run is the same over either
 		"world.start",          // nothing hangs on it
 		"topology.fan_out",     // a topic's dispatch is at least once

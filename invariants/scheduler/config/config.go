@@ -63,6 +63,7 @@ type Config struct {
 	RetryUnpublished   bool
 	CancelNotice       bool
 	KeepCancellations  bool
+	WaitReplica        bool
 	SweepScheduled     bool
 	RecheckTimeouts    bool
 	BusyBackoff        bool

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -20,6 +21,7 @@ type consent struct {
 type grant struct {
 	Hash  string        // of the request that was approved
 	Since time.Duration // when it was written
+	lost  bool          // the record has it no more, by a failover of Redis
 }
 
 // learn takes in a request of the job, and returns its hash.
@@ -49,6 +51,12 @@ func (f *Facts) Consented(s *Step, j *Job, c *sim.Change) {
 			g.Since = s.At
 		}
 	case "approval_hash":
+		if s.Kind == sim.KindControl { // a failover of Redis has taken it back
+			for i := range g.Grants {
+				g.Grants[i].lost = g.Grants[i].lost || g.Grants[i].Hash != c.Value
+			}
+			return
+		}
 		g.Grants = append(g.Grants, grant{Hash: c.Value, Since: s.At})
 		f.Reach(ApprovalGranted)
 	case "job_hash":
@@ -76,6 +84,16 @@ func (c *consent) Granted(hash string) *grant {
 		}
 	}
 	return nil
+}
+
+// Approval returns the last approval of what waits, or nil. One that a failover has lost counts if a request of the job
+// bears it: who gave it was told of an error else, and gives it again.
+func (j *Job) Approval() *grant {
+	g := j.Consent.Granted(j.Consent.Waits)
+	if g == nil || g.lost && !slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consents == g.Hash }) {
+		return nil
+	}
+	return g
 }
 
 // Approves says whether what a dispatch asks for was approved.

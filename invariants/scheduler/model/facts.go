@@ -10,21 +10,22 @@ import (
 // Facts is what the events so far say of the world. It keeps a small, fixed amount for each job
 // and nothing of the events themselves.
 type Facts struct {
-	Config   config.Config
-	Jobs     map[string]*Job
-	Order    []*Job // in the order of their first event, so that the end is judged in a fixed order
-	Nodes    map[string]*Node
-	Heard    map[Hearing]Ear      // what each replica knows of each worker
-	Listens  map[string]Listening // how each process has heard of workers, by its name
-	Ticks    ticks                // of the reconciler, the replayer and the snapshot's writer
-	swept    []swept              // what crashes took with them
-	Sagas    Sagas
-	Outputs  outputs
-	Workflow Workflows         // runs of steps, and their delays
-	Effects  map[string]Effect // at the workers' sink, by tenant and idempotency key
-	UsedBy   map[string]string // the tenant that had the first effect of an idempotency key
-	Filed    map[string]bool   // messages that have a DLQ entry, by their place
-	reused   map[string]uint64 // by stream: the last sequence that nats-server has given twice
+	Config    config.Config
+	Jobs      map[string]*Job
+	Order     []*Job // in the order of their first event, so that the end is judged in a fixed order
+	Nodes     map[string]*Node
+	Heard     map[Hearing]Ear      // what each replica knows of each worker
+	Listens   map[string]Listening // how each process has heard of workers, by its name
+	Ticks     ticks                // of the reconciler, the replayer and the snapshot's writer
+	swept     []swept              // what crashes took with them
+	failovers int                  // of Redis
+	Sagas     Sagas
+	Outputs   outputs
+	Workflow  Workflows         // runs of steps, and their delays
+	Effects   map[string]Effect // at the workers' sink, by tenant and idempotency key
+	UsedBy    map[string]string // the tenant that had the first effect of an idempotency key
+	Filed     map[string]bool   // messages that have a DLQ entry, by their place
+	reused    map[string]uint64 // by stream: the last sequence that nats-server has given twice
 
 	Policy policyFacts
 	Replay replayFacts // dead letters and their replays

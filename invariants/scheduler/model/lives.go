@@ -35,6 +35,8 @@ func (f *Facts) Control(e *sim.Event) {
 		n.Cut++
 	case "heal redis", "heal nats":
 		n.Cut--
+	case "failover":
+		f.failovers++
 	case "stop", "power-loss": // nats-server: nobody reaches it until some time after its start
 		clear(f.Policy.Throttled) // it forgets how long a redelivery was to wait
 	}
@@ -43,7 +45,7 @@ func (f *Facts) Control(e *sim.Event) {
 // Start notes that a process begins, with nothing in its memory.
 func (f *Facts) Start(e *sim.Event) {
 	n := f.Node(e.Node)
-	n.Down = false
+	n.Down, n.Master = false, f.failovers // it asks before it waits
 	if strings.HasPrefix(e.Node, history.SchedulerNodes) {
 		f.Ticks.offer(e)
 	}

@@ -178,6 +178,24 @@ func (f *Facts) Unfiled(s *Step) {
 	}
 }
 
+// ReplicaAsked takes in that a process asks which server is Redis's master, or waits for a replica of it. A wait in which it
+// meets another master than before confirms nothing, not even the DLQ entry of the message in hand.
+func (f *Facts) ReplicaAsked(s *Step) {
+	n, me := f.Node(s.Node), invariants.Process(s.Node, s.Incarnation)
+	confirmed := !s.Failed && n.Master == f.failovers
+	if !s.Failed {
+		n.Master = f.failovers
+	}
+	if s.Phase != "replica_wait" || confirmed || s.About == nil {
+		return
+	}
+	for i := range s.About.Messages {
+		if m := &s.About.Messages[i]; m.Holder == me {
+			m.Refusal.Unfiled = append(m.Refusal.Unfiled, me)
+		}
+	}
+}
+
 // Handed follows who has a request in hand, and what of that is handled.
 func (f *Facts) Handed(s *Step, m *Message, skipped bool) {
 	me := invariants.Process(s.Node, s.Incarnation)

@@ -68,6 +68,7 @@ type Compensation struct {
 	Late  bool   // its saga was to be rolled back by then
 	Jobs  []string
 	ended bool // denied, or in the DLQ
+	lost  bool // a failover has taken it off its stack
 }
 
 func (c *Compensation) Accounted() bool { return len(c.Jobs) > 0 || c.ended }
@@ -144,10 +145,34 @@ func (f *Facts) RecordChanges(s *Step) {
 	k.Dirty = k.Dirty[:0]
 }
 
+// TakenBack notes which compensations a failover of Redis has taken off their stacks: their jobs have to record them once
+// more. Those that nobody can read are forgotten, as no job has them, and whoever recorded them waited for no replica.
+func (f *Facts) TakenBack() {
+	k := &f.Sagas
+	for _, g := range k.Order {
+		g.Recorded = slices.DeleteFunc(g.Recorded, func(c *Compensation) bool {
+			if c.Accounted() || slices.Contains(g.Stack, c.entry) {
+				return false
+			}
+			if c.Job == "" {
+				delete(k.byKey, unreadableKey(g, c.entry))
+				return true
+			}
+			c.lost = true
+			if j := f.Jobs[c.Job]; j != nil {
+				j.Saga.Recorded = false
+			}
+			return false
+		})
+	}
+}
+
+func unreadableKey(g *Saga, entry string) string { return "unreadable " + g.ID + " " + entry }
+
 func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 	k := &f.Sagas
 	p, err := history.Read[history.Request](entry)
-	key, readable := "unreadable "+g.ID+" "+entry, err == nil && p.Topic != ""
+	key, readable := unreadableKey(g, entry), err == nil && p.Topic != ""
 	if readable {
 		key = scoped(g.ID, p)
 	}
@@ -171,6 +196,10 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 	}
 	if !again && c.Late {
 		k.late++
+	}
+	again, c.lost = again && !c.lost, false
+	if s.Kind == sim.KindControl { // a failover of Redis has put it back
+		return
 	}
 	for _, check := range k.Recording {
 		check(s, c, again)

@@ -133,8 +133,10 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 		if s.Failed && !applied {
 			f.Come(s.About, model.ResultUnsent)
 		}
-	case "processed_read", "inflight_write", "processed_write", "replica_read", "replica_wait":
+	case "processed_read", "inflight_write", "processed_write":
 		o.guardAsked(s)
+	case "replica_read", "replica_wait":
+		f.ReplicaAsked(s)
 	case "dlq_write":
 		switch {
 		case s.Failed:
@@ -191,7 +193,11 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 			o.remember(record)
 		}
 		stateful = record.Take(c) || stateful
-		if c.Field == "updated_at" {
+		switch {
+		case c.Field != "updated_at":
+		case s.Kind == sim.KindControl: // put back by a failover
+			record.Touched = o.Facts.Workflow.Since(record.Updated)
+		default:
 			record.Touched = s.At
 		}
 		if c.Field == "decision" {
@@ -287,6 +293,8 @@ func (o *Observer) rewound(e *sim.Event) {
 	for i := range o.said {
 		if about := o.Facts.Jobs[o.said[i].Job]; about != nil && o.said[i].What == history.Record {
 			about.Scheduled = about.Attempts
+			about.Accepted = about.State != model.Absent || about.Requests > 0
 		}
 	}
+	o.Facts.TakenBack()
 }

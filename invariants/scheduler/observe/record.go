@@ -22,7 +22,7 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 		record.MadeBy = s.Node
 	}
 	if record.Deadline != w.Deadline {
-		record.DeadlineAt = s.At + time.Duration(record.Deadline-record.Updated)*time.Millisecond
+		record.DeadlineAt = record.Touched + time.Duration(record.Deadline-record.Updated)*time.Millisecond
 	}
 	switch record.State {
 	case model.Scheduled:

@@ -92,7 +92,7 @@ var approvedJobGoesOn = rule.New(invariants.Invariant{
 				continue
 			}
 			t.Exercise()
-			g := j.Consent.Granted(j.Consent.Waits)
+			g := j.Approval()
 			if j.State == model.ApprovalRequired && g != nil && g.Since >= j.Consent.Since && end.At <= g.Since+f.Config.Approvals.TTL {
 				t.Violation(j, "is still APPROVAL_REQUIRED%s, although it was approved at %s", rule.SinceStep(j), g.Since)
 			}

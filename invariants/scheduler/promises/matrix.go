@@ -29,6 +29,10 @@ type row struct {
 
 func having(settings ...setting) mechanism { return by("", settings...) }
 
+func both(a, b mechanism) mechanism {
+	return by(a.Name+", and "+b.Name, slices.Concat(a.Settings, b.Settings)...)
+}
+
 func by(name string, settings ...setting) mechanism {
 	return mechanism{Name: name, Settings: settings}
 }
@@ -52,14 +56,15 @@ var (
 	rolledOn   = by("a rollback that was cut short is taken up again", withPeek, withDurable, withReconciler)
 	scansKept  = by("a scan that is due is in Redis", withDurableScans)
 	synced     = by("nats-server has a message on the disk before it acknowledges it", withSync)
+	replicated = by("what is acknowledged or published is on a replica", withReplica)
 	together   = by("the entry is written with the state", withAtomicDLQ)
 	before     = by("the entry is written before the state", withDLQThenState)
 )
 
 // nats-server is away after a power loss, too.
 var (
-	syncedRetried = by(synced.Name+", and "+retried.Name, slices.Concat(synced.Settings, retried.Settings)...)
-	syncedSwept   = by(synced.Name+", and "+sweptUp.Name, slices.Concat(synced.Settings, sweptUp.Settings)...)
+	syncedRetried = both(synced, retried)
+	syncedSwept   = both(synced, sweptUp)
 )
 
 // Kinds of strike that have the same effect on several invariants.
@@ -69,6 +74,7 @@ var (
 
 // What the servers forget, and what a wrong clock says, releases many.
 var (
+	lost       = exception{By: StrikesOf(RedisFailover), But: []mechanism{replicated}}
 	rewound    = exception{By: StrikesOf(RedisFailover), Why: impossible, Says: "nobody remembers what Redis has confirmed and lost"}
 	usedUp     = exception{By: StrikesOf(DeliveryLost), Why: impossible, Says: "deliveries that are lost, or come twice, use up those that a message has"}
 	wrongClock = exception{By: StrikesOf(ClockWrong), Why: impossible, Says: "a clock that is wrong shows what a right one shows at another time"}
@@ -80,16 +86,16 @@ var (
 var Matrix = map[string]row{
 	"acked-only-when-durable": {Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
-		rewound,
+		lost,
 	}},
 	"no-dispatch-without-approval": {Takes: []mechanism{having(withBinding)}, Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"approval-not-expired": {Takes: []mechanism{having(withBinding)}, Except: []exception{
 		{By: StrikesOf(ClockWrong), Why: open, Says: "the scheduler's clock tells how old an approval is; a script that goes by the clock of Redis would close it"},
 	}},
-	"approved-job-goes-on":        {Except: []exception{rewound}},
-	"attempts-drain-by-two":       {Except: []exception{{By: StrikesOf(LockFails, SchedulerAway), But: []mechanism{fenced}}, rewound}},
+	"approved-job-goes-on":        {Except: []exception{lost}},
+	"attempts-drain-by-two":       {Except: []exception{{By: StrikesOf(LockFails, SchedulerAway), But: []mechanism{fenced}}, lost}},
 	"attempts-never-past-ceiling": {Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
-	"counters-equal-trace":        {Except: []exception{rewound}},
+	"counters-equal-trace":        {Except: []exception{lost}},
 	"redis-index-agrees-with-record": {Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
 		{By: StrikesOf(RedisFailover), But: []mechanism{fenced}},
@@ -102,13 +108,12 @@ var Matrix = map[string]row{
 	"intent-before-dispatch": {Except: []exception{
 		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
 		{By: StrikesOf(PublishLate, SchedulerAway), Why: impossible, Says: "the stream stores a publish that is on its way, whether its job has moved on or not"},
-		rewound,
+		lost,
 	}},
 	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
-		{By: StrikesOf(PublishRefused, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, ResultLost, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway, ClockWrong), Why: impossible, Says: "somebody else has to take up what a strike has cut short"},
+		{By: StrikesOf(PublishRefused, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, ResultLost, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway, RedisFailover, ClockWrong), Why: impossible, Says: "somebody else has to take up what a strike has cut short"},
 		{By: StrikesOf(KernelFails), But: []mechanism{by("deliveries and the pending_age outlast every outage", withBusyBackoff, withLongPatience, withLongPendingAge)}},
 		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume), having(withoutRefusal)}},
-		rewound,
 	}},
 	"one-execution-per-dispatch": {Except: []exception{
 		{By: StrikesOf(AckLost, DeliveryLost, WorkerCrash, WorkerAway, NATSAway, NATSPowerLoss), Why: impossible, Says: "a worker that is gone before its work and one that is gone after it leave the same message without an ack"},
@@ -116,7 +121,7 @@ var Matrix = map[string]row{
 	"one-effect-per-key":                  {Takes: []mechanism{having(withDeduplication, withKeptKey)}},
 	"one-undo-per-effect":                 {Takes: []mechanism{having(withDeduplication, withKeptKey)}},
 	"no-replay-of-what-the-ledger-has":    {Takes: []mechanism{having(withLedger, withCommitCheck)}},
-	"failed-never-precedes-its-dlq-entry": {Except: []exception{rewound}},
+	"failed-never-precedes-its-dlq-entry": {Except: []exception{lost}},
 	"processed-message-not-handled-again": {Except: []exception{rewound}},
 	"one-execution-per-job": {Except: []exception{
 		{By: StrikesOf(PublishUnanswered, PublishLate), But: []mechanism{by(resumed.Name, withResume, withEpochs)}},
@@ -125,45 +130,45 @@ var Matrix = map[string]row{
 	"no-message-given-up": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, KernelFails, SchedulerCrash, SchedulerAway), But: []mechanism{patient}},
 		usedUp,
-		rewound,
+		{By: StrikesOf(RedisFailover), But: []mechanism{both(replicated, patient)}},
 	}, Open: invariants.Gap{Under: "a kernel that still throttles at the last delivery", Says: "each time the kernel is asked uses up a delivery, and then only the replayer asks; a delivery that a throttled request does not use up would close it"}},
 	"terminated-message-has-dlq-entry": {Except: []exception{
 		{By: StrikesOf(DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{patientDLQ}},
 		usedUp,
-		rewound,
+		lost,
 	}},
 	"every-intent-is-published": {Except: []exception{
 		{By: StrikesOf(WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{resumed, retried, relayed}},
 		{By: StrikesOf(PublishRefused, SchedulerAway, NATSAway), But: []mechanism{retried}},
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{syncedRetried}},
-		rewound,
+		{By: StrikesOf(RedisFailover), But: []mechanism{both(replicated, retried)}},
 	}},
 	"no-dispatch-after-end": {Except: []exception{
 		{By: StrikesOf(PublishLate, SchedulerAway), But: []mechanism{voided}},
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{synced}},
-		rewound,
+		lost,
 	}},
 	"epochs-never-decrease": {Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"lock-mutual-exclusion": {Except: []exception{
 		{By: StrikesOf(PublishLate, WriteLate, LockFails, SchedulerAway, NATSAway), But: []mechanism{onceOrder}},
 		{By: StrikesOf(WriteLate, SchedulerAway), But: []mechanism{rechecked}},
-		rewound,
+		lost,
 		wrongClock,
 	}},
 	"lock-kept-by-living-holder": {Takes: []mechanism{having(withLongLocks)}, Except: []exception{
 		{By: StrikesOf(LockFails, SchedulerAway), Why: impossible, Says: "a holder that cannot renew its lock, and one that is gone, look alike to Redis"},
-		rewound,
+		lost,
 	}},
 	"ties-broken-by-worker-id": {Except: []exception{wrongClock}},
 	"quarantined-only-when-blocked": {Except: []exception{
 		{By: StrikesOf(WriteLate, SchedulerAway), But: []mechanism{fenced}},
-		rewound,
+		lost,
 	}},
 	"blocked-output-ends-quarantined": {Takes: []mechanism{scansKept, by("a scan that finds its job locked comes again in time", withTimeToScan)}, Except: []exception{
 		{By: StrikesOf(WriteRefused, ReadFails, SchedulerCrash, SchedulerAway), But: []mechanism{scansKept}},
 		{By: StrikesOf(LockFails), But: []mechanism{by(scansKept.Name, withDurableScans, withFence)}},
 	}},
-	"every-output-is-scanned": {Takes: []mechanism{scansKept}, Except: []exception{rewound}},
+	"every-output-is-scanned": {Takes: []mechanism{scansKept}, Except: []exception{lost}},
 	"overdue-job-found-within-a-poll": {Takes: []mechanism{having(withReconciler, withRenewedTicks, withWholeTicks), having(withReconciler, withReleasedTicks, withWholeTicks)}, Except: []exception{
 		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, does nothing in time"},
 		{By: StrikesOf(PublishRefused, SubmissionFails), Why: open, Says: "the replayer and the reconciler tick together, and the one that finds the job's lock taken leaves the job to the next poll; one that asks again within its tick would close it"},
@@ -181,7 +186,7 @@ var Matrix = map[string]row{
 	"half-open-probes-within-limit": {Takes: []mechanism{having(withSharedProbes)}},
 	"no-dispatch-without-decision": {Except: []exception{
 		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
-		rewound,
+		lost,
 	}},
 	"throttled-job-waits": {Except: []exception{
 		{By: StrikesOf(DeliveryLost), Why: open, Says: "a request that is delivered twice is asked about twice; a note of when its job was put off would close it"},
@@ -194,37 +199,37 @@ var Matrix = map[string]row{
 	"replay-waits-its-backoff":     {Except: []exception{wrongClock}},
 	"dead-letters-take-turns":      {Except: []exception{wrongClock}},
 	"growth-alert-tells-the-truth": {Except: []exception{wrongClock}},
-	"auto-replay-comes-about":      {Takes: []mechanism{having(withReplayWorker)}, Except: []exception{rewound, wrongClock}},
-	"max-replays-hold":             {Except: []exception{rewound}},
+	"auto-replay-comes-about":      {Takes: []mechanism{having(withReplayWorker)}, Except: []exception{lost, wrongClock}},
+	"max-replays-hold":             {Except: []exception{lost}},
 	"result-of-current-epoch":      {Except: []exception{{By: StrikesOf(PublishUnanswered, PublishLate, ReadFails), But: []mechanism{having(withRefusal)}}}},
 	"cancelled-job-is-told": {Takes: []mechanism{having(withNotice, withIntentFirst), having(withNotice, withEpochs, withVoid)}, Except: []exception{
 		{By: StrikesOf(PublishUnanswered, PublishLate), But: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{synced}},
-		rewound,
+		lost,
 	}},
 	"told-worker-stops":                  {},
 	"derived-request-matches-its-source": {},
 	"illegal-result-is-refused": {Except: []exception{
 		{By: StrikesOf(DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{patientDLQ}},
 		usedUp,
-		rewound,
+		{By: StrikesOf(RedisFailover), But: []mechanism{both(replicated, patientDLQ)}},
 	}},
 	"cancellation-takes-effect": {Takes: []mechanism{having(withKeptCancellations)}, Except: []exception{
 		{By: StrikesOf(PublishRefused, PublishLate), But: []mechanism{patient}},
-		rewound,
+		lost,
 	}},
 	"compensation-recorded-once": {Saga: true, Except: []exception{
 		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash, SchedulerAway), But: []mechanism{having(withAtomicRecord, withFence)}},
-		rewound,
+		lost,
 	}},
 	"only-lock-holder-compensates": {Saga: true, Takes: []mechanism{having(withLongSaga)}, Except: []exception{
 		{By: StrikesOf(SchedulerAway), Why: impossible, Says: "the stream stores a publish that is on its way, whether its lock has expired or not"},
 		rewound,
 	}},
-	"one-compensation-per-key":           {Saga: true, Except: []exception{{By: StrikesOf(WriteRefused, WriteUnanswered, SchedulerAway), But: []mechanism{peeked}}, rewound}},
+	"one-compensation-per-key":           {Saga: true, Except: []exception{{By: StrikesOf(WriteRefused, WriteUnanswered, SchedulerAway), But: []mechanism{peeked}}, lost}},
 	"compensations-in-lifo-order":        {Saga: true, Except: []exception{{By: StrikesOf(SchedulerAway), But: []mechanism{peeked}}}},
 	"compensation-only-of-succeeded-job": {Takes: []mechanism{having(withAtomicRecord)}},
-	"every-compensation-accounted-for":   {Saga: true, Takes: []mechanism{rolledOn}, Except: []exception{rewound}},
+	"every-compensation-accounted-for":   {Saga: true, Takes: []mechanism{rolledOn}, Except: []exception{lost}},
 	"no-failure-for-want-of-attempts": {Except: []exception{
 		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a job that has used up its attempts is not tried again when the faults are over"},
 	}},
@@ -236,12 +241,12 @@ var Matrix = map[string]row{
 		{By: StrikesOf(SubmissionFails, DeliveryLost, NATSAway), But: []mechanism{sweptUp}},
 		{By: overstays, But: []mechanism{fenced}},
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{syncedSwept}},
-		rewound,
+		{By: StrikesOf(RedisFailover), But: []mechanism{both(replicated, sweptUp), both(replicated, patient)}},
 		wrongClock,
 	}},
 	"failed-job-has-dlq-entry": {Except: []exception{
 		{By: StrikesOf(WriteUnanswered, WriteLate, DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{together, before}},
-		rewound,
+		lost,
 	}},
 	"tenant-limit-held": {Takes: []mechanism{having(withTenantReserve, withIntentFirst)}},
 	"one-writer-a-tick": {Except: []exception{
@@ -250,12 +255,11 @@ var Matrix = map[string]row{
 	}},
 	"snapshot-stays-fresh": {Except: []exception{
 		{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that Redis refuses, writes nothing in time"},
-		rewound,
+		lost,
 		wrongClock,
 	}},
 	"timeout-only-when-due": {Takes: []mechanism{rechecked}, Except: []exception{
 		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
-		rewound,
 		wrongClock,
 	}},
 	"no-timeout-while-executing": {Except: []exception{
@@ -265,11 +269,11 @@ var Matrix = map[string]row{
 	"terminal-states-final": {Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
 		{By: StrikesOf(WriteUnanswered, WriteLate, SchedulerAway), But: []mechanism{rechecked}},
-		rewound,
+		lost,
 	}},
 	"documented-transitions-only": {Except: []exception{
 		{By: StrikesOf(WriteLate, SchedulerAway), But: []mechanism{fenced}},
-		rewound,
+		lost,
 	}},
 	"delay-fires-on-time": {Takes: []mechanism{having(withDurableTimers, withDelayPoller)}, Except: []exception{
 		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, fires no delay in time"},
@@ -279,6 +283,6 @@ var Matrix = map[string]row{
 	"run-written-by-lock-holder":            {Takes: []mechanism{having(withStrictRunLock, withFenceRuns)}},
 	"every-run-settles":                     {Takes: []mechanism{having(withRunReconciler)}},
 	"no-delay-fires-early":                  {Except: []exception{wrongClock}},
-	"no-delay-fires-twice":                  {Except: []exception{rewound}},
+	"no-delay-fires-twice":                  {Except: []exception{lost}},
 	"saga-lock-released-by-owner-or-expiry": {Except: []exception{rewound}},
 }

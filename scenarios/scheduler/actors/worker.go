@@ -7,6 +7,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/store"
 	"github.com/wavetank-sim/wavetank/engine/worker"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -27,7 +28,8 @@ type Worker struct {
 	Fail           func(jobID string) *Failure      // how an execution that is over has failed, or nil
 	Deduplicate    bool                             // refuse a second execution of a tenant's idempotency key that is done, or under way here; the Ledger refuses a second effect
 	Ledger         *Ledger
-	Outputs        bool // executions put something out, which the result points to
+	Outputs        bool          // executions put something out, which the result points to
+	WaitReplica    time.Duration // and which a replica of Redis is to have first, within this; 0 does not wait
 }
 
 // The names of what a worker does, as they stand in the trace.
@@ -54,6 +56,9 @@ func (k Worker) Run(p *sim.Process) {
 	}
 	if k.Outputs {
 		c.Output = r.putOut
+		if k.WaitReplica > 0 {
+			c.Replica = &store.Replica{Redis: p.Redis(), Timeout: k.WaitReplica}
+		}
 	}
 	worker.New(c).Run(p.Context(), nil)
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/bus"
+	"github.com/wavetank-sim/wavetank/engine/settings"
+	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // Clients are connections to servers that run.
@@ -64,7 +66,10 @@ func (f *Flags) Connect(ctx context.Context, name string, to access) (*Clients, 
 		err = f.findStreams(ctx, c.JS)
 	}
 	if err == nil {
-		c.Client, err = engine.NewClient(engine.ClientConfig{Redis: c.Redis, JetStream: c.JS})
+		s := settings.Hardened()
+		replicas, asked := store.Online(ctx, c.Redis)
+		s.WaitReplica = asked == nil && replicas > 0
+		c.Client, err = engine.NewClient(engine.ClientConfig{Redis: c.Redis, JetStream: c.JS, Settings: s})
 	}
 	if err != nil {
 		c.Close()

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
+	"github.com/wavetank-sim/wavetank/engine/settings"
+	"github.com/wavetank-sim/wavetank/engine/store"
+)
+
+// waitReplica is the setting by its name.
+const waitReplica = enginePrefix + "wait_replica"
+
+// replicated turns engine.wait_replica off where Redis has no replica, as nothing would be done for ever, and returns what
+// there is to say of it in greeting. It is an error if the setting was asked for. A replica that goes away later holds
+// everything up until one is back.
+func (f *schedulerFlags) replicated(ctx context.Context, client redis.UniversalClient, s *settings.Settings, own bool) (says []string, err error) {
+	if !s.WaitReplica {
+		return nil, nil
+	}
+	asked := gives(f.sets, waitReplica)
+	if own { // greet says that what it holds is gone when this ends
+		if asked {
+			return nil, cli.Fail(cli.ExitUsage, "%s=true, but a Redis of this process's own has no replica; give --redis, or leave the setting out", waitReplica)
+		}
+		s.WaitReplica = false
+		return nil, nil
+	}
+	n, err := store.Online(ctx, client)
+	why := "has no replica"
+	if err != nil {
+		why = "does not say whether it has a replica (" + servers.Plainly(err) + ")"
+	}
+	switch {
+	case n > 0:
+		return []string{"What is acknowledged is on the replicas of Redis first; while there is none, nothing is (" + waitReplica + ")"}, nil
+	case asked:
+		return nil, cli.Fail(cli.ExitInconclusive, "%s=true, but Redis at %s %s; give it one, or leave the setting out", waitReplica, servers.Public(f.RedisURL), why)
+	}
+	s.WaitReplica = false
+	return []string{"Redis " + why + ": a failover, or the loss of its disk, loses what was acknowledged (" + waitReplica + " is off)"}, nil
+}
