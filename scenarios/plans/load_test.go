@@ -253,6 +253,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Add([]byte("name: x\nworkload: {slow: {3: 15m}}\nfaults: [{at: 5s, do: crash, node: worker-1}]\n"))
+	f.Add([]byte("name: x\nworkload: {fail: {}}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := Parse("p.yaml", data)
 		if err != nil {

@@ -113,7 +113,10 @@ func (d *Document) mapOf(path string, node ast.Node, v reflect.Value, f field) *
 	if !ok {
 		return d.refuse(firstToken(node), path, path+" is not a mapping", "give a mapping such as "+map[bool]string{true: "{3: 15m}", false: "{zone: a}"}[numbers])
 	}
-	v.Set(reflect.MakeMap(v.Type()))
+	v.SetZero() // an empty mapping is none, as an empty list is
+	if len(m.Values) > 0 {
+		v.Set(reflect.MakeMap(v.Type()))
+	}
 	var wrong []*Error
 	for _, entry := range m.Values {
 		tok := entry.Key.GetToken()
