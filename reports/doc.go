@@ -8,7 +8,8 @@
 // nothing, and what it never met; [WriteSweep] answers a sweep's question with a map, curves and the
 // Pareto front, and its data as CSV and JSON; [WriteComparisons] puts measured columns into the
 // documentation's tables, as a page and as Markdown; [DifferencePage] puts two runs side
-// by side; [PowerPage] says what the searches find of planted mistakes. For CI there are [JUnit], [Annotations] and [Summary].
+// by side; [PowerPage] says what the searches find of planted mistakes; [NightsPage] is over the nights that a ledger has kept.
+// For CI there are [JUnit], [JUnitTriage], [Annotations] and [Summary], and [Issue] about a finding of the ledger.
 //
 // [Read] reads any of these folders back, [Stored.Rewrite] makes its page again, and [WriteIndex] makes an
 // index of several.
@@ -19,7 +20,9 @@
 //	index.go                          the page over many folders
 //	trend.go                          its days
 //	read.go                           a folder read back
+//	nights.go                         the nights of a ledger
 //	junit.go, github.go               for CI
+//	issue.go                          a finding of the ledger, for GitHub
 //	campaign.go, coverage.go          what many runs found and met
 //	comparison.go, comparisonview.go  alternatives side by side
 //	comparisonverdict.go              what they come to, in words

@@ -12,6 +12,7 @@ import (
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/ledger"
 )
 
 // The elements of a JUnit file, as CI servers read them. There is no time and no host in it, so that
@@ -44,11 +45,6 @@ type (
 	}
 )
 
-// containments are the ways out of bounds, each of which is a test of every campaign.
-var containments = []campaign.Containment{
-	campaign.Panicked, campaign.Hung, campaign.Leaked, campaign.Overgrew, campaign.Endless, campaign.BrokeOff,
-}
-
 // JUnit writes a campaign as JUnit XML: a testcase for each invariant and for each way in which the
 // code under test could have gone out of bounds. A broken promise is a failure with its story, its
 // plan and the command that replays it; what took the process down is an error; an invariant that no
@@ -73,7 +69,7 @@ func JUnit(w io.Writer, res *campaign.Result) error {
 		}
 		suite.add(test)
 	}
-	for _, c := range containments {
+	for _, c := range campaign.Containments() {
 		told[string(c)] = true
 		if found := findingsOf(res, string(c)); len(found) > 0 {
 			suite.addFound(found, outOfBounds)
@@ -114,6 +110,27 @@ func JUnitRun(w io.Writer, res *scenarios.Result) error {
 	}
 	suite.add(conclusive)
 	suite.Out = fmt.Sprintf("%s: %s\nReplay: %s\n", res.Verdict, res.Reason, res.Replay)
+	return suite.write(w)
+}
+
+// JUnitTriage writes how the findings of a ledger stand after a night as JUnit XML: a testcase for each. One that is new or back
+// is a failure, one that goes on is skipped, as it is known, and one that is gone has passed.
+func JUnitTriage(w io.Writer, r *ledger.Report) error {
+	suite := &junitSuite{Name: "wavetank.ledger"}
+	for i := range r.Outcomes {
+		o := &r.Outcomes[i]
+		test := junitCase{Name: o.Name()}
+		switch {
+		case o.Alarming():
+			test.Failure = reasonOf(o.Seen.Finding, string(o.State))
+		case o.State == ledger.Ongoing:
+			test.Skipped = &junitReason{Message: "known: " + clip(o.Cause) + ". " + Standing(o)}
+		}
+		suite.add(test)
+	}
+	if r.Unexamined > 0 {
+		suite.add(junitCase{Name: "every-broken-promise-is-examined", Failure: &junitReason{Message: words.Counted(r.Unexamined, "run") + " broke a promise and were not examined", Type: "not examined"}})
+	}
 	return suite.write(w)
 }
 

@@ -213,13 +213,16 @@ func completeScenarios(more ...string) cobra.CompletionFunc {
 }
 
 // checkJudge refuses what --judge cannot take.
-func checkJudge(name string) error {
+func checkJudge(name string) error { return checkInvariant("--judge", name) }
+
+// checkInvariant refuses a flag's value that is no invariant which can be broken.
+func checkInvariant(flag, name string) error {
 	names := plans.Violable()
 	switch _, known := judge.Find(name); {
 	case slices.Contains(names, name):
 		return nil
 	case known:
-		return cli.Fail(cli.ExitUsage, "--judge is %q, a situation that runs reach, and nothing that can be broken; `wavetank list invariants` says which can", name)
+		return cli.Fail(cli.ExitUsage, "%s is %q, a situation that runs reach, and nothing that can be broken; `wavetank list invariants` says which can", flag, name)
 	}
-	return cli.Fail(cli.ExitUsage, "--judge is %q, no invariant; `wavetank list invariants` names them%s", name, suggest.Hint(name, names))
+	return cli.Fail(cli.ExitUsage, "%s is %q, no invariant; `wavetank list invariants` names them%s", flag, name, suggest.Hint(name, names))
 }

@@ -59,7 +59,7 @@ violation comes whatever is changed, 130 interrupted.`,
 
 func (f *whyFlags) why(ctx context.Context, arg string, stdout, stderr io.Writer) error {
 	if f.invariant != "" {
-		if err := checkJudge(f.invariant); err != nil {
+		if err := checkInvariant("--invariant", f.invariant); err != nil {
 			return err
 		}
 	}

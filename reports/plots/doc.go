@@ -1,7 +1,7 @@
 // Package plots draws the figures of the pages as SVG, to be inlined, in the colours of the page's style sheet.
 //
 // [Run] draws a run: its attempts, latencies, retries and breakers over virtual time. [Sweep] draws a sweep: its
-// curves and Pareto front, and the map, which is a table. [Found] draws what searches find of planted mistakes. [MachineOf] draws the state machine of a job. Equal results give equal bytes.
+// curves and Pareto front, and the map, which is a table. [Found] draws what searches find of planted mistakes. [OverNights] draws a number of each night. [MachineOf] draws the state machine of a job. Equal results give equal bytes.
 //
 // Its files, each of which calls only those after it:
 //
@@ -14,6 +14,7 @@
 //	heatmap.go                its map, cell by cell
 //	sweep.go                  what they share
 //	found.go                  what searches find, over their time
+//	nights.go                 numbers of nights
 //	machine.go                the state machine, which is no plot
 //	figure.go                 what the template gets
 //	labels.go, marks.go       what is drawn into a plot: labels at points and lines; faults, dots and crosses

@@ -88,6 +88,13 @@ func (f *Finding) explains(invariant string, r *Record) bool {
 	return f.Invariant == invariant && !f.Flaky && within(plainer(f.Kinds), plainer(struck)) && within(f.Settings, r.Settings)
 }
 
+// Strikes are the kinds of fault, of those that do the same to the world one.
+func (f *Finding) Strikes() []string {
+	list := plainer(f.Kinds)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
 // plainer makes kinds of fault equal that do the same to the world: what hangs is not applied, as if
 // it had failed, and of a read nothing is applied at all.
 func plainer(kinds []string) []string {

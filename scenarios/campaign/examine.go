@@ -112,7 +112,7 @@ func (o *Outcome) record(n int, plan *plans.Plan) *Record {
 // flaky is the finding of a run that does not repeat, which cannot be shrunk.
 func (x *probe) flaky(plan *plans.Plan, r *Record, difference string) (*Finding, error) {
 	f := &Finding{
-		Invariant: x.invariant, Cause: "the same plan gave another run", Flaky: true, First: r.N, Runs: 1, Tries: 1,
+		Invariant: x.invariant, Cause: causeFlaky, Flaky: true, First: r.N, Runs: 1, Tries: 1,
 		Story: "The plan was run twice and did not give the same run, so what it shows cannot be relied upon: " + difference + ".", Detail: difference,
 		Verdict: r.Verdict, Digest: r.Digest,
 	}
@@ -198,7 +198,7 @@ func (x *probe) finding(p *plans.Plan) (*Finding, error) {
 		f.Step, f.Story = v.Step, story(out.Result, v)
 		p.Expect.Violates = expected(x.invariant, r.promises())
 		if c := x.why(p); c != nil {
-			f.Why, f.Blamed = c.String(), blamed(p, c)
+			f.Why, f.Blamed, f.Operations = c.String(), blamed(p, c), c.Operations()
 		}
 	}
 	if x.err != nil {

@@ -86,6 +86,11 @@ const (
 	BrokeOff Containment = "no-breakdown"   // the world itself could not go on
 )
 
+// Containments lists them.
+func Containments() []Containment {
+	return []Containment{Panicked, Hung, Leaked, Overgrew, Endless, BrokeOff}
+}
+
 // Contained is a run that did not end by itself.
 type Contained struct {
 	What  Containment `json:"what"`

@@ -48,29 +48,39 @@ type Coverage struct {
 
 // Finding is one way in which promises are broken: an invariant and a cause.
 type Finding struct {
-	Invariant  string            `json:"invariant"`          // or a Containment
-	Cause      string            `json:"cause"`              // the faults and settings of the smallest plan, without numbers; findings with one cause are one
-	Kinds      []string          `json:"kinds,omitempty"`    // of fault, in the smallest plan, as FaultKind writes them
-	Settings   []string          `json:"settings,omitempty"` // of engine and world, in which it differs from its preset, with how
-	Why        string            `json:"why,omitempty"`      // what the violation in the smallest plan hangs on; "" if nobody knows
-	Blamed     []string          `json:"blamed,omitempty"`   // a choice of the engine without which it does not come, or a part of it that is off; else kinds of strike and settings
-	Story      string            `json:"story"`              // what happens, from the facts of the smallest plan's run
-	File       string            `json:"file"`               // the smallest plan, in the campaign's folder: findings/INVARIANT-HASH.yaml, named by its content
-	Plan       string            `json:"plan"`               // the same, as YAML
-	Replay     string            `json:"replay"`             // the command that runs it, from the campaign's folder
-	First      int               `json:"first"`              // the first run that shows it
-	Runs       int               `json:"runs"`               // how many do
-	Verdict    scenarios.Verdict `json:"verdict"`            // of the smallest plan; empty if contained
-	Digest     string            `json:"digest"`             // of the smallest plan's run
-	Step       int               `json:"step"`               // at which the promise is broken there
-	Jobs       int               `json:"jobs"`               // of the smallest plan, as the three below
-	Faults     int               `json:"faults"`             //
-	Schedulers int               `json:"schedulers"`         //
-	Workers    int               `json:"workers"`            //
-	Tries      int               `json:"tries"`              // runs that shrinking took
-	Flaky      bool              `json:"flaky,omitempty"`    // the same plan gave another run: a lack of determinism, which was not shrunk
-	Detail     string            `json:"detail,omitempty"`   // the stack, or dump, of a contained run
+	Invariant  string            `json:"invariant"`            // or a Containment
+	Cause      string            `json:"cause"`                // the faults and settings of the smallest plan, without numbers; findings with one cause are one
+	Kinds      []string          `json:"kinds,omitempty"`      // of fault, in the smallest plan, as FaultKind writes them
+	Settings   []string          `json:"settings,omitempty"`   // of engine and world, in which it differs from its preset, with how
+	Why        string            `json:"why,omitempty"`        // what the violation in the smallest plan hangs on; "" if nobody knows
+	Blamed     []string          `json:"blamed,omitempty"`     // a choice of the engine without which it does not come, or a part of it that is off; else kinds of strike and settings
+	Operations []string          `json:"operations,omitempty"` // on the path of why, on which the violation hangs; each once, in order of name
+	Story      string            `json:"story"`                // what happens, from the facts of the smallest plan's run
+	File       string            `json:"file"`                 // the smallest plan, in the campaign's folder: findings/INVARIANT-HASH.yaml, named by its content
+	Plan       string            `json:"plan"`                 // the same, as YAML
+	Replay     string            `json:"replay"`               // the command that runs it, from the campaign's folder
+	First      int               `json:"first"`                // the first run that shows it
+	Runs       int               `json:"runs"`                 // how many do
+	Verdict    scenarios.Verdict `json:"verdict"`              // of the smallest plan; empty if contained
+	Digest     string            `json:"digest"`               // of the smallest plan's run
+	Step       int               `json:"step"`                 // at which the promise is broken there
+	Jobs       int               `json:"jobs"`                 // of the smallest plan, as the three below
+	Faults     int               `json:"faults"`               //
+	Schedulers int               `json:"schedulers"`           //
+	Workers    int               `json:"workers"`              //
+	Tries      int               `json:"tries"`                // runs that shrinking took
+	Flaky      bool              `json:"flaky,omitempty"`      // the same plan gave another run: a lack of determinism, which was not shrunk
+	Detail     string            `json:"detail,omitempty"`     // the stack, or dump, of a contained run
 }
+
+// What a finding has for a cause whose plan is as it was drawn.
+const (
+	causeFlaky    = "the same plan gave another run"
+	causeUnshrunk = "a plan that could not be shrunk"
+)
+
+// AsDrawn says whether the plan was not shrunk, so that its faults and settings say little.
+func (f *Finding) AsDrawn() bool { return f.Flaky || f.Cause == causeUnshrunk }
 
 // keep gives the plan its name and enters it in the finding.
 func (f *Finding) keep(p *plans.Plan) error {

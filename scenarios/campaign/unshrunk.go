@@ -16,7 +16,7 @@ func unshrunk(spec *Spec, r *Record, invariant, reason string) (*Finding, error)
 	}
 	reason = address.ReplaceAllString(reason, "0x?")
 	f := &Finding{
-		Invariant: invariant, Cause: "a plan that could not be shrunk", Kinds: r.Drawn, First: r.N, Runs: 1,
+		Invariant: invariant, Cause: causeUnshrunk, Kinds: r.Drawn, First: r.N, Runs: 1,
 		Verdict: r.Verdict, Digest: r.Digest,
 		Story: "The plan is as it was drawn, since it could not be shrunk: " + reason + ".", Detail: "not shrunk: " + reason,
 	}

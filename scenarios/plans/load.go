@@ -63,11 +63,23 @@ func readPlan(path string) ([]byte, error) {
 	return strictyaml.ReadFile(path, give)
 }
 
-// Parse reads a plan's text strictly and validates it. name stands for the file in errors.
+// Parse reads a plan's text strictly and validates it, or that of a finding of the ledger, which holds a plan. name stands for
+// the file in errors.
 func Parse(name string, data []byte) (*Plan, error) {
 	doc, err := planFile.Parse(name, data)
 	if err != nil {
 		return nil, err
+	}
+	if doc.HasKey("ledger") {
+		var finding struct {
+			Plan strictyaml.Node `yaml:"plan"`
+		}
+		if err := doc.DecodeKey("plan", &finding); err != nil {
+			return nil, err
+		}
+		if finding.Plan.Given() {
+			return ParsePart(finding.Plan)
+		}
 	}
 	return parse(doc)
 }

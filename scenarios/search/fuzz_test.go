@@ -31,7 +31,7 @@ func fuzzCorpus() [][]byte {
 // FuzzPlans is the property of TestEveryInvariantHoldsWithinItsPromise for Go's own fuzzer, which is
 // led by coverage. Plans are not worth minimising as bytes, and Go would take a minute for each:
 //
-//	go test -run '^$' -fuzz FuzzPlans -fuzzminimizetime 1x ./scenarios
+//	go test -run '^$' -fuzz FuzzPlans -fuzzminimizetime 1x ./scenarios/search
 func FuzzPlans(f *testing.F) {
 	for _, input := range fuzzCorpus() {
 		f.Add(input)

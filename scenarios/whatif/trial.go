@@ -46,11 +46,24 @@ func (b *bench) play(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer
 	return res, comes, comes || !res.OutOfSteps, nil
 }
 
-// hashes takes the events of a run down, a hash for each.
-type hashes struct{ list []uint64 }
+// hashes takes the events of a run down: a hash for each, and the phases of their operations.
+type hashes struct {
+	list   []uint64
+	phases map[int]string // by step, of those that have one
+}
 
 func (h *hashes) Write(line []byte) (int, error) {
 	h.list = append(h.list, xxhash.Sum64(line))
+	if bytes.Contains(line, []byte(`"phase":`)) {
+		var e struct {
+			Step  int    `json:"step"`
+			Phase string `json:"phase"`
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			return 0, err
+		}
+		h.phases[e.Step] = e.Phase
+	}
 	return len(line), nil
 }
 

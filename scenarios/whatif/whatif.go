@@ -54,7 +54,7 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 			return nil, ErrHeld
 		}
 	}
-	own := &hashes{}
+	own := &hashes{phases: map[int]string{}}
 	res, comes, _, err := b.play(plan, nil, own)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 			return nil, err
 		}
 	}
-	c.Path = path(res, v)
+	c.Path = path(res, v, own.phases)
 	c.Runs = b.runs
 	return c, nil
 }
@@ -242,12 +242,16 @@ func (b *bench) nearest(c *why.Cause, list []change) error {
 const pathMost = 6
 
 // path is how it came to the violation: the sentences of the story that lead to it, and that of it.
-func path(res *scenarios.Result, v *scenarios.Violation) (list []why.Point) {
+func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string) (list []why.Point) {
 	leading, _ := res.Leading(v, pathMost-1)
 	for i, at := range res.TellingAt {
 		broken := at.Violates == v.Invariant && strings.Contains(res.Telling[i], v.Message)
 		if broken || slices.Contains(leading, i) {
-			list = append(list, why.Point{Step: at.Step, At: at.At, Says: res.Telling[i]})
+			p := why.Point{Step: at.Step, At: at.At, Says: res.Telling[i]}
+			if at.Wrong || at.Step == v.Step || slices.Contains(v.Steps, at.Step) {
+				p.Operation = phases[at.Step]
+			}
+			list = append(list, p)
 		}
 		if broken {
 			break

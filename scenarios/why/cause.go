@@ -70,9 +70,10 @@ type Nearest struct {
 
 // Point is something that happens at a step.
 type Point struct {
-	Step int           `json:"step"`
-	At   time.Duration `json:"at_ns"`
-	Says string        `json:"says"`
+	Step      int           `json:"step"`
+	At        time.Duration `json:"at_ns"`
+	Operation string        `json:"operation,omitempty"` // of a path: the phase of the step's operation, where the violation hangs on that
+	Says      string        `json:"says"`
 }
 
 // NoReturn is the first step from which a violation comes in every order that was tried. The orders before the step are
@@ -116,6 +117,17 @@ func (c *Cause) Unneeded() (list []Tried) {
 		}
 	}
 	return list
+}
+
+// Operations are those on the path on which the violation hangs, in order of name, each once.
+func (c *Cause) Operations() (list []string) {
+	for _, at := range c.Path {
+		if at.Operation != "" {
+			list = append(list, at.Operation)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // String says in a few sentences what goes wrong, where that is known, and what the violation hangs on.

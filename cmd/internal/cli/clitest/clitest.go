@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -13,6 +14,11 @@ import (
 // Setup hands on to a script's programs what is to be known of the race detector.
 func Setup(env *testscript.Env) error {
 	env.Setenv("GORACE", os.Getenv("GORACE"))
+	if cache := os.Getenv("GOCACHE"); cache != "" {
+		env.Setenv("GOCACHE", cache)
+	} else if caches, err := os.UserCacheDir(); err == nil {
+		env.Setenv("GOCACHE", filepath.Join(caches, "go-build")) // what a script builds is there already
+	}
 	return nil
 }
 

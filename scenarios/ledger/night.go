@@ -1,0 +1,104 @@
+package ledger
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+)
+
+// Night is what campaigns came to that ran over one commit.
+type Night struct {
+	Day       string // such as 2026-11-27
+	Commit    string // "" is not known
+	Campaigns []Campaign
+}
+
+// Campaign is one of them.
+type Campaign struct {
+	Dir    string
+	Result *campaign.Result
+	Took   time.Duration // real time; 0 is not known
+}
+
+// kind says which campaigns count together: those that look for the same in the same way, whatever their seed and budget.
+func (c *Campaign) kind() string {
+	s := c.Result.Spec
+	looks := any(s.Drawn)
+	if s.Struck != nil {
+		looks = s.Struck.Plan // its operations are others with each build
+	}
+	text, err := json.Marshal(looks)
+	if err != nil {
+		panic(err) // it was read from JSON
+	}
+	return fmt.Sprintf("%s-%08x", s.Name, uint32(xxhash.Sum64(text)))
+}
+
+// key tells the night's campaigns from all others.
+func (n *Night) key() string {
+	var all []string
+	for _, c := range n.Campaigns {
+		all = append(all, fmt.Sprintf("%s %d %d %s", c.kind(), c.Result.Spec.Seed, c.Result.Runs, c.Result.Digest))
+	}
+	slices.Sort(all)
+	text, _ := json.Marshal(all)
+	return fmt.Sprintf("%016x", xxhash.Sum64(text))
+}
+
+// plans is how many plans of each kind were run.
+func (n *Night) plans() map[string]int {
+	plans := map[string]int{}
+	for _, c := range n.Campaigns {
+		plans[c.kind()] += c.Result.Runs
+	}
+	return plans
+}
+
+// Sighting is a finding in a night: of equal fingerprints the one with the smallest plan, and how often any was hit.
+type Sighting struct {
+	*campaign.Finding
+	Dir    string  // of its campaign
+	Counts []Count // for each kind of campaign that hit it: how often, of how many plans
+}
+
+// sightings are the night's findings, by their names.
+func (n *Night) sightings() map[string]*Sighting {
+	seen, ran := map[string]*Sighting{}, n.plans()
+	for _, c := range n.Campaigns {
+		for i := range c.Result.Findings {
+			f := &c.Result.Findings[i]
+			name := FingerprintOf(f).Name()
+			s := seen[name]
+			if s == nil {
+				s = &Sighting{Finding: f, Dir: c.Dir}
+				seen[name] = s
+			}
+			if smaller(f, s.Finding) {
+				s.Finding, s.Dir = f, c.Dir
+			}
+			kind := c.kind()
+			of := countOf(&s.Counts, kind)
+			of.Hits, of.Plans = of.Hits+f.Runs, ran[kind]
+		}
+	}
+	return seen
+}
+
+// smaller says whether the plan of a is smaller than that of b.
+func smaller(a, b *campaign.Finding) bool {
+	return cmp.Or(cmp.Compare(a.Faults, b.Faults), cmp.Compare(a.Jobs, b.Jobs), cmp.Compare(a.Schedulers+a.Workers, b.Schedulers+b.Workers), cmp.Compare(len(a.Plan), len(b.Plan))) < 0
+}
+
+// unexamined counts the runs that broke a promise and were not looked into.
+func (n *Night) unexamined() (runs int) {
+	for _, c := range n.Campaigns {
+		runs += c.Result.Unexamined
+	}
+	return runs
+}

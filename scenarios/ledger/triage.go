@@ -1,0 +1,162 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+)
+
+// Report is what a night came to, held against the ledger.
+type Report struct {
+	Past
+	Before     string    // the commit of the night before it; "" is not known
+	Outcomes   []Outcome // by state, new ones first; those that were resolved earlier are left out
+	Unexamined int       // runs that broke a promise and were not looked into
+}
+
+// Outcome is how a finding stands after a night.
+type Outcome struct {
+	*Entry
+	Seen  *Sighting // nil: the night did not find it
+	Alike []string  // other findings of the ledger that hang on the same
+}
+
+// Alarming says whether the night is to fail for it: it was not known, or it was thought to be gone.
+func (o *Outcome) Alarming() bool { return o.State == New || o.State == Back }
+
+// Alarms counts the outcomes for which the night is to fail.
+func (r *Report) Alarms() (n int) {
+	for i := range r.Outcomes {
+		if r.Outcomes[i].Alarming() {
+			n++
+		}
+	}
+	return n
+}
+
+// Triage holds a night against the ledger, and enters what came of it. A night that was entered already, or in part, counts once.
+func (l *Ledger) Triage(n *Night) (*Report, error) {
+	past := pastOf(n)
+	if i := slices.IndexFunc(l.Nights, func(p Past) bool { return p.Key == past.Key }); i >= 0 && i < len(l.Nights)-1 {
+		return nil, fmt.Errorf("these campaigns are in %s already, as those of %s, and so is a later night; give those of a night that is not", l.Dir, l.Nights[i].Day)
+	} else if i >= 0 {
+		past.When = l.Nights[i].When
+		l.Nights = l.Nights[:i]
+	}
+	r := &Report{Past: past, Unexamined: n.unexamined()}
+	if last := len(l.Nights) - 1; last >= 0 {
+		r.Before = l.Nights[last].Commit
+	}
+	seen, ran := n.sightings(), n.plans()
+	for name, s := range seen {
+		e := l.entry(name)
+		if e == nil {
+			e = &Entry{Ledger: 1, Fingerprint: FingerprintOf(s.Finding), First: past.When}
+			l.Entries = append(l.Entries, e)
+		}
+		if e.Counted != past.Key {
+			if err := e.found(s, ran, past.When); err != nil {
+				return nil, err
+			}
+			e.Counted = past.Key
+		}
+	}
+	slices.SortFunc(l.Entries, func(a, b *Entry) int { return strings.Compare(a.Name(), b.Name()) })
+	for _, e := range l.Entries {
+		if e.Counted != past.Key && e.State != Resolved {
+			e.clean(ran, past.When)
+			e.Counted = past.Key
+		}
+		if e.State != Resolved || e.Counted == past.Key {
+			r.Outcomes = append(r.Outcomes, Outcome{Entry: e, Seen: seen[e.Name()], Alike: l.alike(e)})
+		}
+	}
+	r.sum()
+	l.Nights = append(l.Nights, r.Past)
+	return r, nil
+}
+
+// sum counts the outcomes, and puts them in order.
+func (r *Report) sum() {
+	order := []State{New, Back, Ongoing, Resolved}
+	slices.SortStableFunc(r.Outcomes, func(a, b Outcome) int {
+		return cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State))
+	})
+	for _, o := range r.Outcomes {
+		switch o.State {
+		case New:
+			r.New++
+		case Back:
+			r.Back++
+		case Ongoing:
+			r.Ongoing++
+		case Resolved:
+			r.Resolved++
+		}
+	}
+}
+
+// found enters a night that found it, in which so many plans of each kind of campaign were run.
+func (e *Entry) found(s *Sighting, ran map[string]int, when When) error {
+	plan, err := plans.Parse(s.File, []byte(s.Finding.Plan))
+	if err != nil {
+		return fmt.Errorf("%s, as %s has it: %w", s.File, s.Dir, err)
+	}
+	switch e.State {
+	case "":
+		e.State = New
+	case Resolved:
+		e.State = Back
+	default:
+		e.State = Ongoing
+	}
+	if e.State != Back {
+		e.Clean = When{}
+	}
+	e.Plan, e.Cause, e.Blamed, e.Last = plan, s.Cause, s.Blamed, when
+	for _, of := range s.Counts {
+		countOf(&e.Seen, of.Campaign).Hits += of.Hits
+	}
+	for i := range e.Seen {
+		c := &e.Seen[i]
+		if e.State != Back {
+			c.Plans += c.Clean // it was there, and they did not hit it
+		}
+		c.Clean = 0
+		c.Plans += ran[c.Campaign]
+	}
+	return nil
+}
+
+// clean enters a night that did not find it.
+func (e *Entry) clean(ran map[string]int, when When) {
+	any := false
+	for i := range e.Seen {
+		e.Seen[i].Clean += ran[e.Seen[i].Campaign]
+		any = any || ran[e.Seen[i].Campaign] > 0
+	}
+	switch {
+	case !any:
+		e.State = Ongoing // nobody looked for it
+		return
+	case e.Clean == (When{}) || e.State == Back:
+		e.Clean = when
+	}
+	e.State = Ongoing
+	if doubt(e.Seen) <= Doubted {
+		e.State = Resolved
+	}
+}
+
+// alike are the names of other findings that hang on the same, and are not gone.
+func (l *Ledger) alike(e *Entry) (names []string) {
+	for _, other := range l.Entries {
+		if other != e && other.State != Resolved && len(e.Blamed) > 0 && other.Fingerprint.Invariant == e.Fingerprint.Invariant && slices.Equal(other.Blamed, e.Blamed) {
+			names = append(names, other.Name())
+		}
+	}
+	return names
+}
