@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +17,7 @@ import (
 type shardFlag struct{ text string }
 
 func (f *shardFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.text, "shard", "", "run part `K/N` of the runs alone, such as 3/16, for wavetank merge to put together; takes a budget in runs")
+	cmd.Flags().StringVar(&f.text, "shard", "", "run part `K/N` of the runs alone, such as 3/16, for wavetank merge to put together; index/N takes the part from $"+jobIndex+"; takes a budget in runs")
 }
 
 // of makes spec that of the shard which the flag names, if it names one.
@@ -22,12 +25,40 @@ func (f *shardFlag) of(cmd *cobra.Command, spec *campaign.Spec) error {
 	if !cmd.Flags().Changed("shard") {
 		return nil
 	}
-	s, err := campaign.ParseShard(f.text)
+	text, err := indexed(f.text)
+	if err != nil {
+		return err
+	}
+	s, err := campaign.ParseShard(text)
 	if err != nil {
 		return cli.Fail(cli.ExitUsage, "--shard: %v", err)
 	}
 	spec.Shard = &s
 	return nil
+}
+
+// jobIndex is the variable in which an indexed Job of Kubernetes says, from 0, which of its pods this is.
+const jobIndex = "JOB_COMPLETION_INDEX"
+
+// indexed is a shard's text with the Job's index in it, counted from 1, if it asks for that.
+func indexed(text string) (string, error) {
+	of, asks := strings.CutPrefix(text, "index/")
+	if !asks {
+		return text, nil
+	}
+	index, set := os.LookupEnv(jobIndex)
+	if !set {
+		return "", cli.Fail(cli.ExitUsage, "--shard %s takes the part from $%s, which is not set; an indexed Job of Kubernetes sets it, and elsewhere you write 3/%s", text, jobIndex, of)
+	}
+	i, err := strconv.Atoi(index)
+	n, errN := strconv.Atoi(of)
+	switch {
+	case err != nil || i < 0:
+		return "", cli.Fail(cli.ExitUsage, "$%s is %.60q, which is no index; an indexed Job of Kubernetes counts from 0", jobIndex, index)
+	case errN == nil && i >= n:
+		return "", cli.Fail(cli.ExitUsage, "$%s is %d, and with --shard %s it goes from 0 to %d; give the Job as many completions as there are shards", jobIndex, i, text, n-1)
+	}
+	return fmt.Sprintf("%d/%s", i+1, of), nil
 }
 
 // shardDir is where a shard of the campaign in dir goes that has no folder from the user.
