@@ -5,6 +5,7 @@ GO            ?= go
 GOLANGCI_LINT  = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHTIME     ?= 3x
 BUDGET        ?= 60s
+FUZZTIME      ?= 1m
 SWEEP         ?= stale-worker-retries
 
 .DEFAULT_GOAL := help
@@ -103,6 +104,13 @@ command -v chromium >/dev/null || command -v chromium-browser >/dev/null || comm
   'They want chromium, which is not installed (Debian, Ubuntu: apt-get install chromium;' \
   'macOS: brew install --cask chromium). Install it and run make test again.'; } >&2
 endef
+
+.PHONY: fuzzers
+fuzzers: ## let each of Go's fuzz targets look for inputs that break it: [FUZZTIME=1m]
+	@status=0; for target in $$(grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z]*' . | sed 's,/[^/]*:func ,:,'); do \
+	  echo "$${target#*:} in $${target%:*}"; \
+	  $(GO) test -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$${target%:*}" || status=1; \
+	done; exit $$status
 
 .PHONY: race
 race: ## run all tests with the race detector

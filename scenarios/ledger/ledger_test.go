@@ -226,3 +226,17 @@ func TestWhatWasNotMet(t *testing.T) {
 	assert.Equal(t, []Unmet{{"b", 3}, {"a", 1}}, UnmetBy([]Past{{Never: []string{"b"}}, {Never: []string{"b", "c"}}, {Never: []string{"a", "b"}}}))
 	assert.Empty(t, UnmetBy(nil))
 }
+
+// A search that takes several nights is among the campaigns of each, and its runs count in the first.
+func TestCampaignsOfEarlierNightsCountOnce(t *testing.T) {
+	l := &Ledger{Dir: t.TempDir()}
+	_, err := l.Triage(nightOf(1, 1000, found(t, lostAck(1, 1), "one-dispatch-per-job", 10)))
+	require.NoError(t, err)
+	both := nightOf(2, 1000)
+	both.Campaigns = append(both.Campaigns, nightOf(1, 1000, found(t, lostAck(1, 1), "one-dispatch-per-job", 10)).Campaigns...)
+	r, err := l.Triage(both)
+	require.NoError(t, err)
+	assert.Equal(t, Ongoing, r.Outcomes[0].State)
+	assert.Equal(t, 10, r.Outcomes[0].Entry.Seen[0].Hits)
+	assert.Equal(t, 2000, r.Outcomes[0].Entry.Seen[0].Plans)
+}

@@ -40,15 +40,26 @@ func (c *Campaign) kind() string {
 	return fmt.Sprintf("%s-%08x", s.Name, uint32(xxhash.Sum64(text)))
 }
 
-// key tells the night's campaigns from all others.
-func (n *Night) key() string {
-	var all []string
-	for _, c := range n.Campaigns {
-		all = append(all, fmt.Sprintf("%s %d %d %s", c.kind(), c.Result.Spec.Seed, c.Result.Runs, c.Result.Digest))
+// key tells the campaign from all others.
+func (c *Campaign) key() string {
+	text := fmt.Sprintf("%s %d %d %s", c.kind(), c.Result.Spec.Seed, c.Result.Runs, c.Result.Digest)
+	return fmt.Sprintf("%016x", xxhash.Sum64String(text))
+}
+
+// keys are those of the night's campaigns, in order.
+func (n *Night) keys() (keys []string) {
+	for i := range n.Campaigns {
+		keys = append(keys, n.Campaigns[i].key())
 	}
-	slices.Sort(all)
-	text, _ := json.Marshal(all)
-	return fmt.Sprintf("%016x", xxhash.Sum64(text))
+	slices.Sort(keys)
+	return keys
+}
+
+// without is the night without campaigns that have been counted, such as those of a search that takes several nights.
+func (n *Night) without(counted map[string]bool) *Night {
+	fresh := *n
+	fresh.Campaigns = slices.DeleteFunc(slices.Clone(n.Campaigns), func(c Campaign) bool { return counted[c.key()] })
+	return &fresh
 }
 
 // plans is how many plans of each kind were run.

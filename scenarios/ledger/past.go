@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
@@ -16,7 +18,7 @@ import (
 // Past is what is kept of a night: a line of the ledger's file of nights.
 type Past struct {
 	When
-	Key      string        `json:"key"` // tells its campaigns from all others
+	Keys     []string      `json:"keys"` // of its campaigns, which tell them from all others
 	Plans    int           `json:"plans"`
 	Steps    int           `json:"steps"`
 	Virtual  time.Duration `json:"virtual_ns"`
@@ -31,12 +33,17 @@ type Past struct {
 	Resolved int           `json:"resolved,omitempty"` // in this night
 }
 
+// key tells the night from all others.
+func (p *Past) key() string {
+	return fmt.Sprintf("%016x", xxhash.Sum64String(strings.Join(p.Keys, " ")))
+}
+
 // nightsMost is how many nights are kept.
 const nightsMost = 400
 
 // pastOf sums up a night, but for its findings.
 func pastOf(n *Night) Past {
-	p := Past{When: When{n.Day, n.Commit}, Key: n.key()}
+	p := Past{When: When{n.Day, n.Commit}, Keys: n.keys()}
 	met := map[string]bool{}
 	var names []string
 	meet := func(what, name string, times int) {

@@ -40,7 +40,8 @@ func (r *Report) Alarms() (n int) {
 // Triage holds a night against the ledger, and enters what came of it. A night that was entered already, or in part, counts once.
 func (l *Ledger) Triage(n *Night) (*Report, error) {
 	past := pastOf(n)
-	if i := slices.IndexFunc(l.Nights, func(p Past) bool { return p.Key == past.Key }); i >= 0 && i < len(l.Nights)-1 {
+	key := past.key()
+	if i := slices.IndexFunc(l.Nights, func(p Past) bool { return p.key() == key }); i >= 0 && i < len(l.Nights)-1 {
 		return nil, fmt.Errorf("these campaigns are in %s already, as those of %s, and so is a later night; give those of a night that is not", l.Dir, l.Nights[i].Day)
 	} else if i >= 0 {
 		past.When = l.Nights[i].When
@@ -50,33 +51,47 @@ func (l *Ledger) Triage(n *Night) (*Report, error) {
 	if last := len(l.Nights) - 1; last >= 0 {
 		r.Before = l.Nights[last].Commit
 	}
-	seen, ran := n.sightings(), n.plans()
+	fresh := n.without(l.counted())
+	seen, again, ran := n.sightings(), fresh.sightings(), fresh.plans()
 	for name, s := range seen {
 		e := l.entry(name)
+		hits := again[name]
 		if e == nil {
 			e = &Entry{Ledger: 1, Fingerprint: FingerprintOf(s.Finding), First: past.When}
 			l.Entries = append(l.Entries, e)
+			hits = s
 		}
-		if e.Counted != past.Key {
-			if err := e.found(s, ran, past.When); err != nil {
+		if e.Counted != key {
+			if err := e.found(s, hits, ran, past.When); err != nil {
 				return nil, err
 			}
-			e.Counted = past.Key
+			e.Counted = key
 		}
 	}
 	slices.SortFunc(l.Entries, func(a, b *Entry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range l.Entries {
-		if e.Counted != past.Key && e.State != Resolved {
+		if e.Counted != key && e.State != Resolved {
 			e.clean(ran, past.When)
-			e.Counted = past.Key
+			e.Counted = key
 		}
-		if e.State != Resolved || e.Counted == past.Key {
+		if e.State != Resolved || e.Counted == key {
 			r.Outcomes = append(r.Outcomes, Outcome{Entry: e, Seen: seen[e.Name()], Alike: l.alike(e)})
 		}
 	}
 	r.sum()
 	l.Nights = append(l.Nights, r.Past)
 	return r, nil
+}
+
+// counted are the campaigns of the nights that are kept.
+func (l *Ledger) counted() map[string]bool {
+	keys := map[string]bool{}
+	for _, p := range l.Nights {
+		for _, key := range p.Keys {
+			keys[key] = true
+		}
+	}
+	return keys
 }
 
 // sum counts the outcomes, and puts them in order.
@@ -99,8 +114,9 @@ func (r *Report) sum() {
 	}
 }
 
-// found enters a night that found it, in which so many plans of each kind of campaign were run.
-func (e *Entry) found(s *Sighting, ran map[string]int, when When) error {
+// found enters a night that found it. hits is how often campaigns did that were not counted yet, nil if none did; ran is how
+// many plans of each kind they ran.
+func (e *Entry) found(s, hits *Sighting, ran map[string]int, when When) error {
 	plan, err := plans.Parse(s.File, []byte(s.Finding.Plan))
 	if err != nil {
 		return fmt.Errorf("%s, as %s has it: %w", s.File, s.Dir, err)
@@ -117,8 +133,12 @@ func (e *Entry) found(s *Sighting, ran map[string]int, when When) error {
 		e.Clean = When{}
 	}
 	e.Plan, e.Cause, e.Blamed, e.Last = plan, s.Cause, s.Blamed, when
-	for _, of := range s.Counts {
-		countOf(&e.Seen, of.Campaign).Hits += of.Hits
+	if hits != nil {
+		for _, of := range hits.Counts {
+			c := countOf(&e.Seen, of.Campaign)
+			c.Hits += of.Hits
+			c.Plans += max(0, of.Plans-ran[of.Campaign]) // of one that is new here, and not in the ledger
+		}
 	}
 	for i := range e.Seen {
 		c := &e.Seen[i]
