@@ -58,7 +58,7 @@ func TestExplainSaysWhatAFailoverReleasesAndWhatIsJudgedOnDemand(t *testing.T) {
 		assert.Equal(t, released, strings.Contains(text, failover), name)
 	}
 	assert.Equal(t, []string{"epochs"}, findRow(t, "one-dispatch-per-job").Cell(history.RedisFailover).With)
-	assert.Equal(t, string(invariants.Impossible), findRow(t, "lock-mutual-exclusion").Cell(history.RedisFailover).Status)
+	assert.Equal(t, string(invariants.Impossible), findRow(t, "one-writer-a-tick").Cell(history.RedisFailover).Status)
 	text, _ := Explain("dispatches-count-as-load")
 	assert.Contains(t, text, "it is judged only if a plan or --judge asks for it.\n")
 }

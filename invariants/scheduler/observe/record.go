@@ -48,6 +48,9 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 		h.Wrote = true
 		switch record.State {
 		case model.Scheduled:
+			if s.Phase == "rollback_write" { // no pick follows
+				break
+			}
 			h.Scheduled, h.Pick = true, model.Pick{Node: s.Node, Incarnation: s.Incarnation, At: s.At} // it follows at once
 			h.Choice, h.Busy, h.Lacks = f.Candidates(own), f.Overloaded(own), f.Lacks(own)
 		case model.Dispatched:
