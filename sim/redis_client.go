@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync/atomic"
 
@@ -92,6 +93,9 @@ func (c *redisClient) do(ctx context.Context, name string, cmds []redis.Cmder, s
 // refused says whether the server has changed nothing by the operation. Commands of a pipeline, or of an EXEC that is
 // carried out, fail one by one.
 func refused(name string, err error) bool {
+	if errors.Is(err, io.EOF) { // Redis had died
+		return true
+	}
 	switch name {
 	case namePipeline:
 		return false

@@ -28,8 +28,8 @@ func (c *rewriter) Write(b []byte) (int, error) {
 	}
 	c.out, c.keys = c.out[:0], c.keys[:0]
 	for {
-		n := c.read(rest)
-		if n == 0 {
+		var n int
+		if c.args, n = readCommand(rest, c.args[:0]); n == 0 {
 			break
 		}
 		if put := c.put(); put != nil {
@@ -68,22 +68,20 @@ func (s *redisServer) replication() string {
 	return fmt.Sprintf("# Replication\r\nrole:master\r\nconnected_slaves:1\r\nmaster_replid:%040x\r\n", id)
 }
 
-// read reads the command that b begins with into args, and says how long it is; 0 if its end is missing.
-func (c *rewriter) read(b []byte) int {
-	c.args = c.args[:0]
+// readCommand reads the command that b begins with into args, and says how long it is; 0 if its end is missing.
+func readCommand(b []byte, args [][]byte) (list [][]byte, length int) {
 	count, at := readLength(b, '*', 0)
 	for range count {
-		var length int
 		if length, at = readLength(b, '$', at); at == 0 || len(b) < at+length+2 {
-			return 0
+			return args, 0
 		}
-		c.args = append(c.args, b[at:at+length])
+		args = append(args, b[at:at+length])
 		at += length + 2
 	}
-	if len(c.args) == 0 {
-		return 0
+	if len(args) == 0 {
+		return args, 0
 	}
-	return at
+	return args, at
 }
 
 // readLength reads a line of b that begins with mark and a length, and says where the next begins; 0 if it is not all there.

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -43,13 +44,44 @@ func TestARedisServerIsMiniredis(t *testing.T) {
 	program := redisServer(t)
 	rapid.Check(t, func(t *rapid.T) {
 		calls := rapid.SliceOfN(anyCall, 1, 25).Draw(t, "calls")
-		mini, miniTrace := askAll(t, "", calls)
-		server, serverTrace := askAll(t, program, calls)
+		mini, miniTrace := askAll(t, "", calls, nil)
+		server, serverTrace := askAll(t, program, calls, nil)
 		require.Equal(t, strings.Join(mini, "\n"), strings.Join(server, "\n"))
 		line, a, b, err := sim.FirstDifference(strings.NewReader(miniTrace), strings.NewReader(serverTrace))
 		require.NoError(t, err)
 		require.Zero(t, line, "miniredis: %s\nredis-server: %s", a, b)
 	})
+}
+
+// And whenever it dies, it loads from its files what the model of miniredis says.
+func TestARedisServerComesBackAsMiniredisDoes(t *testing.T) {
+	program := redisServer(t)
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue { // each starts a server, some twice
+		require.NoError(t, checks.Value.Set("30"))
+		t.Cleanup(func() { _ = checks.Value.Set(checks.DefValue) })
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		calls := rapid.SliceOfN(anyCall, 1, 25).Draw(t, "calls")
+		deaths := &redisDeaths{disk: rapid.SampledFrom([]string{sim.DiskAlways, sim.DiskEverySec, sim.DiskNo, sim.DiskRDB}).Draw(t, "disk")}
+		for range rapid.IntRange(1, 3).Draw(t, "deaths") {
+			deaths.at = append(deaths.at, time.Duration(rapid.IntRange(1, 60_000).Draw(t, "at"))*time.Millisecond)
+		}
+		deaths.die = rapid.SampledFrom([]func(*sim.World){(*sim.World).KillRedis, func(w *sim.World) { w.LosePowerRedis(0) },
+			func(w *sim.World) { w.LosePowerRedis(3 * time.Second) }, func(w *sim.World) { w.FailOverRedis(10 * time.Second); w.LosePowerRedis(0) }}).Draw(t, "die")
+		mini, miniTrace := askAll(t, "", calls, deaths)
+		server, serverTrace := askAll(t, program, calls, deaths)
+		require.Equal(t, strings.Join(mini, "\n"), strings.Join(server, "\n"))
+		line, a, b, err := sim.FirstDifference(strings.NewReader(miniTrace), strings.NewReader(serverTrace))
+		require.NoError(t, err)
+		require.Zero(t, line, "miniredis: %s\nredis-server: %s", a, b)
+	})
+}
+
+// redisDeaths say how often Redis dies, and how.
+type redisDeaths struct {
+	disk string
+	at   []time.Duration
+	die  func(*sim.World)
 }
 
 // redisCall is one or several commands, and how long the process waits before.
@@ -100,7 +132,7 @@ var (
 )
 
 // askAll makes the calls one after the other in a world, and returns what was answered, and the trace.
-func askAll(t *rapid.T, program string, calls []redisCall) (answers []string, trace string) {
+func askAll(t *rapid.T, program string, calls []redisCall, deaths *redisDeaths) (answers []string, trace string) {
 	var out strings.Builder
 	say := func(cmds []redis.Cmder, err error) {
 		for _, cmd := range cmds {
@@ -114,7 +146,16 @@ func askAll(t *rapid.T, program string, calls []redisCall) (answers []string, tr
 			answers = append(answers, err.Error())
 		}
 	}
-	_, err := sim.Run(sim.Config{Seed: 1, RedisServer: program, Trace: &out}, func(w *sim.World) error {
+	cfg := sim.Config{Seed: 1, RedisServer: program, Trace: &out}
+	if deaths != nil {
+		cfg.RedisDisk, cfg.RedisLag = deaths.disk, 10*time.Second
+	}
+	_, err := sim.Run(cfg, func(w *sim.World) error {
+		if deaths != nil {
+			for _, at := range deaths.at {
+				w.At(at, "die", sim.Redis, func() { deaths.die(w) })
+			}
+		}
 		w.Node("n", func(p *sim.Process) {
 			ctx, c := p.Context(), p.Redis()
 			for _, call := range calls {

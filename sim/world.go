@@ -41,6 +41,10 @@ type Config struct {
 	// RedisServer is the program of the redis-server that is the world's Redis, as for [exec.LookPath]; empty is miniredis.
 	RedisServer string
 
+	// RedisDisk is what Redis keeps on its disk: [DiskAlways], [DiskEverySec], [DiskNo] or [DiskRDB]. Empty is nothing, and
+	// Redis cannot die ([World.KillRedis]). A redis-server that can is one of the world's own.
+	RedisDisk string
+
 	RedisLag time.Duration // how far [World.FailOverRedis] may go back; 0 is not at all
 
 	StepsMax int           // a run ends after so many steps; 0 is 10 million
@@ -56,6 +60,7 @@ var DefaultStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 type World struct {
 	cfg         Config
 	start       time.Time
+	folder      *folder // of its servers' files
 	servers     []server
 	serversBack time.Duration // no process starts before: until then a server is stopped
 	nodes       []*Node
