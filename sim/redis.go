@@ -50,7 +50,7 @@ func (s *redisServer) dial(p *Process) (client, error) {
 		Addr: "127.0.0.1:6379", // never dialled; a host name would be looked up
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
 			conn, err := s.store.dial()
-			return &wire{Conn: &rewriter{Conn: conn, server: s}, client: c, born: s.deaths}, err
+			return &wire{Conn: &rewriter{Conn: conn, server: s, aborts: &c.aborts}, client: c, born: s.deaths}, err
 		},
 		MaxRetries:               -1,
 		Protocol:                 2,

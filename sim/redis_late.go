@@ -38,9 +38,18 @@ func (c *redisCall) hold(op *Op, apply func() error) func() string {
 	}
 	return func() string {
 		answer := h.arrive()
-		c.applied, c.refused = true, answer != OutcomeOK && op.Name != namePipeline // whose last answer is not all
+		c.applied, c.refused = true, answer != OutcomeOK && op.Name != NamePipeline // whose last answer is not all
 		return answer
 	}
+}
+
+// Abort has Redis refuse to queue the commands of a transaction, and so the transaction; apply is its effect. An [Intercept]
+// calls it.
+func (op *Op) Abort(apply func() error) error {
+	client := find[*redisClient](op.process.clients)
+	client.aborts.Store(true)
+	defer client.aborts.Store(false)
+	return apply()
 }
 
 // arrive hands Redis what was held back, and returns what it answers to the last command.

@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // rewriter is a connection to Redis on which another command goes in the place of some.
 type rewriter struct {
 	net.Conn
 	server *redisServer
+	aborts *atomic.Bool
 
 	part []byte // of a command that has not been written to its end
 	out  []byte
@@ -48,6 +50,9 @@ func (c *rewriter) Write(b []byte) (int, error) {
 
 // put is what goes in the place of the command that was read, or nil.
 func (c *rewriter) put() []string {
+	if c.aborts.Load() && !bytes.EqualFold(c.args[0], []byte("multi")) && !bytes.EqualFold(c.args[0], []byte("exec")) {
+		return []string{"GET"} // of nothing, which is an error
+	}
 	if len(c.args) < 2 {
 		return c.server.store.instead(c.args, false)
 	}
@@ -58,7 +63,7 @@ func (c *rewriter) put() []string {
 		return []string{"ECHO", c.server.replication()}
 	}
 	again := slices.ContainsFunc(c.keys, func(key []byte) bool { return bytes.Equal(key, c.args[1]) })
-	c.keys = append(c.keys, c.args[1])
+	c.keys = append(c.keys, keysOf(strings.ToLower(string(c.args[0])), c.args)...)
 	return c.server.store.instead(c.args, again)
 }
 
@@ -114,4 +119,23 @@ func stringsOf(args [][]byte) []string {
 		list[i] = string(a)
 	}
 	return list
+}
+
+// keysAt says where a command names the keys that it may change, if that is not at its first argument alone.
+var keysAt = map[string][]int{
+	"rename": {1, 2}, "renamenx": {1, 2}, "rpoplpush": {1, 2}, "lmove": {1, 2}, "smove": {1, 2},
+}
+
+// keysOf lists the keys that a command of that name may change, of those whose number does not hang on its arguments.
+func keysOf[T any](name string, args []T) (keys []T) {
+	at := keysAt[name]
+	if at == nil {
+		at = []int{1}
+	}
+	for _, i := range at {
+		if i < len(args) {
+			keys = append(keys, args[i])
+		}
+	}
+	return keys
 }

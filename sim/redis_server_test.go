@@ -112,6 +112,7 @@ var (
 			{"zadd", key, 1.5, field}, {"zadd", key, "nx", 2, field}, {"zadd", key, "gt", 3, field}, {"zincrby", key, 1, field}, {"zrem", key, field}, {"zscore", key, field}, {"zcard", key}, {"zrange", key, 0, -1, "withscores"}, {"zrangebyscore", key, "-inf", 2}, {"zremrangebyscore", key, 0, 2}, {"zpopmin", key},
 			{"lpush", key, field}, {"rpush", key, field, "x"}, {"lpop", key}, {"rpop", key}, {"lrange", key, 0, -1}, {"ltrim", key, 0, 1}, {"lrem", key, 0, field}, {"llen", key},
 			{"sadd", key, field, "x"}, {"srem", key, field}, {"smembers", key}, {"sismember", key, field}, {"scard", key},
+			{"rename", key, "s1"}, {"renamenx", key, "h1"}, {"msetnx", key, field, "s2", "y"}, {"rpoplpush", key, "l1"}, {"lmove", "l1", key, "left", "right"}, {"smove", key, "set1", field},
 			{"del", key}, {"unlink", key, "s1"}, {"exists", key, "h1"}, {"type", key}, {"keys", "s*"}, {"scan", 0, "match", "*1"}, {"dbsize"},
 			{"eval", "return redis.call('pexpire', KEYS[1], ARGV[1])", 1, key, 700}, {"eval", "redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2]) return redis.call('pttl', KEYS[1])", 1, key, field, 900},
 			{"eval", "return {#ARGV, ARGV[1], KEYS[1]}", 1, key, field},
@@ -196,6 +197,30 @@ func kindOfError(err error) string {
 	return "an error"
 }
 
+// What miniredis cannot do as it should runs over a redis-server, and the world sees what it changes.
+func TestCommandsOfARedisServerAlone(t *testing.T) {
+	_, err := sim.Run(sim.Config{Seed: 1, RedisServer: redisServer(t)}, func(w *sim.World) error {
+		w.Node("n", func(p *sim.Process) {
+			ctx, c := p.Context(), p.Redis()
+			c.SAdd(ctx, "s", "a", "b")
+			c.ZAdd(ctx, "z", redis.Z{Score: 1, Member: "a"}, redis.Z{Score: 2, Member: "b"})
+			for _, args := range [][]any{
+				{"sunionstore", "union", "s", "s"}, {"sinterstore", "inter", "s", "s"}, {"sdiffstore", "diff", "s", "none"}, {"sunionstore", "union", "none"},
+				{"zunionstore", "zunion", 2, "z", "s"}, {"zinterstore", "zinter", 2, "z", "s"}, {"zdiffstore", "zdiff", 2, "z", "none"}, {"zrangestore", "zrange", "z", 1, 1},
+			} {
+				assert.NoError(t, c.Do(ctx, args...).Err())
+			}
+		}).Start()
+		w.Step(time.Minute, nil)
+		assert.Equal(t, map[string]map[string]string{
+			"s": {"a": "", "b": ""}, "inter": {"a": "", "b": ""}, "diff": {"a": "", "b": ""}, "z": {"a": "1", "b": "2"},
+			"zunion": {"a": "2", "b": "3"}, "zinter": {"a": "2", "b": "3"}, "zdiff": {"a": "1", "b": "2"}, "zrange": {"b": "2"},
+		}, w.Redis())
+		return w.CheckTruth()
+	})
+	require.NoError(t, err)
+}
+
 // What Redis says of the time is what the world's clock says.
 func TestARedisServerGoesByTheWorldsClock(t *testing.T) {
 	_, err := sim.Run(sim.Config{Seed: 1, RedisServer: redisServer(t)}, func(w *sim.World) error {
@@ -233,18 +258,27 @@ func TestNoRedisServer(t *testing.T) {
 	}
 }
 
-// However a process ends, its redis-server ends with it, and leaves nothing behind.
+// However a process ends, its redis-server ends with it, and leaves nothing behind. What a world has on its disk when its process
+// is killed, the next process removes.
 func TestARedisServerEndsWithItsProcess(t *testing.T) {
 	program := redisServer(t)
-	if os.Getenv("WAVETANK_TEST_CHILD") != "" {
+	if how := os.Getenv("WAVETANK_TEST_CHILD"); how != "" {
 		_, err := sim.Run(sim.Config{RedisServer: program}, func(*sim.World) error { return nil })
 		require.NoError(t, err)
-		if os.Getenv("WAVETANK_TEST_CHILD") == "killed" {
+		_, err = sim.Run(sim.Config{RedisServer: program, RedisDisk: sim.DiskAlways}, func(w *sim.World) error {
+			w.KillRedis()
+			if how == "killed in a world" {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
+			return nil
+		})
+		require.NoError(t, err)
+		if how == "killed" {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
 		return
 	}
-	for _, how := range []string{"ends", "killed"} {
+	for _, how := range []string{"ends", "killed", "killed in a world"} {
 		t.Run(how, func(t *testing.T) {
 			dir, err := os.MkdirTemp("", "wt") // a short path
 			require.NoError(t, err)
@@ -253,10 +287,20 @@ func TestARedisServerEndsWithItsProcess(t *testing.T) {
 			makeStaleSocket(t, stale)
 			self, err := os.Executable()
 			require.NoError(t, err)
-			cmd := exec.CommandContext(context.Background(), self, "-test.run", "^TestARedisServerEndsWithItsProcess$")
-			cmd.Env = append(os.Environ(), "WAVETANK_TEST_CHILD="+how, "TMPDIR="+dir)
-			out, err := cmd.CombinedOutput()
-			require.Equal(t, how == "killed", err != nil, "%s", out)
+			child := func(how string) {
+				cmd := exec.CommandContext(context.Background(), self, "-test.run", "^TestARedisServerEndsWithItsProcess$")
+				cmd.Env = append(os.Environ(), "WAVETANK_TEST_CHILD="+how, "TMPDIR="+dir)
+				out, err := cmd.CombinedOutput()
+				require.Equal(t, how != "ends", err != nil, "%s", out)
+			}
+			if child(how); how == "killed in a world" {
+				folders, err := filepath.Glob(filepath.Join(dir, "wavetank-world-*"))
+				require.NoError(t, err)
+				require.Len(t, folders, 1)
+				old := time.Now().Add(-time.Hour)
+				require.NoError(t, os.Chtimes(folders[0], old, old))
+				child("ends")
+			}
 			require.Eventually(t, func() bool {
 				left, err := os.ReadDir(dir)
 				return err == nil && len(left) == 0

@@ -37,6 +37,9 @@ type Config struct {
 	// SyncAlways is nats-server's option sync_always: what it has acknowledged is on the disk. [World.LosePowerNATS] takes
 	// nothing then. The server of the world runs without it, as nothing but that would show it, and each sync takes its time.
 	SyncAlways bool
+	// SyncInterval is nats-server's option sync_interval, by which LosePowerNATS goes: the world says that its streams are on the
+	// disk at each multiple of it. 0 is two minutes, as it is by default.
+	SyncInterval time.Duration
 
 	// RedisServer is the program of the redis-server that is the world's Redis, as for [exec.LookPath]; empty is miniredis.
 	RedisServer string

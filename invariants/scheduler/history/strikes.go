@@ -34,6 +34,7 @@ const (
 	NATSAway          invariants.StrikeKind = "nats-away"
 	NATSPowerLoss     invariants.StrikeKind = "nats-power-loss"
 	RedisFailover     invariants.StrikeKind = "redis-failover"
+	RedisDeath        invariants.StrikeKind = "redis-death"
 	ClockWrong        invariants.StrikeKind = "clock-wrong"
 )
 
@@ -63,6 +64,7 @@ var Strikes = invariants.Vocabulary{
 	{NATSAway, "NATS is down for a while"},
 	{NATSPowerLoss, "NATS loses its power, and with it the last messages"},
 	{RedisFailover, "Redis fails over to a replica that is behind"},
+	{RedisDeath, "Redis is killed or loses its power, and with it what was not on its disk"},
 	{ClockWrong, "the clock of a node is wrong"},
 }
 
@@ -114,7 +116,13 @@ func nodeStrike(verb, node string) (k invariants.StrikeKind, ok bool) {
 		return RedisFailover, true
 	case "stop":
 		return NATSAway, true
-	case string(faults.PowerLoss):
+	case string(faults.Kill), string(faults.PowerLoss):
+		switch {
+		case node == sim.Redis:
+			return RedisDeath, true
+		case verb == string(faults.Kill): // it has every message
+			return NATSAway, true
+		}
 		return NATSPowerLoss, true
 	}
 	return "", false

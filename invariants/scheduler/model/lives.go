@@ -35,8 +35,10 @@ func (f *Facts) Control(e *sim.Event) {
 		n.Cut++
 	case "heal redis", "heal nats":
 		n.Cut--
-	case "stop", "power-loss": // nats-server: nobody reaches it until some time after its start
-		clear(f.Policy.Throttled) // it forgets how long a redelivery was to wait
+	case "stop", "kill", "power-loss":
+		if e.Target == sim.NATS { // nobody reaches it until some time after its start
+			clear(f.Policy.Throttled) // it forgets how long a redelivery was to wait
+		}
 	}
 }
 
