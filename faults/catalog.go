@@ -38,8 +38,7 @@ type Link struct {
 	Nodes []string `json:"nodes"` // those that have it
 }
 
-// The servers, which any world has: links that a partition can cut, and nodes: NATS one that a restart and a
-// power-loss are of, and Redis one that a failover is of.
+// The servers, which any world has: links that a partition can cut, and nodes that can be killed and lose their power.
 const (
 	Redis = sim.Redis // cut off, every command fails at once: no connection can be made
 	NATS  = sim.NATS  // cut off, calls time out, and what nobody confirms is lost, both ways
@@ -48,16 +47,16 @@ const (
 // Kind is the one description of an effect: plans and their validation, the search, stories and help take from it
 // what they say of it and do with it.
 type Kind struct {
-	Effect  Effect  `json:"name"`
-	Says    string  `json:"says"`
-	Places  []Place `json:"places,omitempty"` // what it can strike; empty for an effect on a node
-	Server  string  `json:"server,omitempty"` // the one that it strikes; empty for any other effect
-	Keys    []Key   `json:"keys,omitempty"`   // the keys that it takes besides those that say where it strikes
-	Struck  string  `json:"-"`                // what a story says of a strike: {operation}, {node}, {from}, {for}, {by}, {after} and {loss} stand for what it hit and what it took
-	Over    string  `json:"-"`                // what a story says of its end; empty for what does not last
-	Unfit   string  `json:"-"`                // why it strikes no operation of another place
-	Rare    int     `json:"-"`                // a search draws it into one plan of so many, as hardly a promise outlives it; 0 is as often as others
-	Example string  `json:"example"`          // one entry of a plan's faults
+	Effect  Effect   `json:"name"`
+	Says    string   `json:"says"`
+	Places  []Place  `json:"places,omitempty"`  // what it can strike; empty for an effect on a node
+	Servers []string `json:"servers,omitempty"` // those that it strikes; empty for any other effect
+	Keys    []Key    `json:"keys,omitempty"`    // the keys that it takes besides those that say where it strikes
+	Struck  string   `json:"-"`                 // what a story says of a strike: {operation}, {node}, {from}, {for}, {by}, {after} and {loss} stand for what it hit and what it took
+	Over    string   `json:"-"`                 // what a story says of its end; empty for what does not last
+	Unfit   string   `json:"-"`                 // why it strikes no operation of another place
+	Rare    int      `json:"-"`                 // a search draws it into one plan of so many, as hardly a promise outlives it; 0 is as often as others
+	Example string   `json:"example"`           // one entry of a plan's faults
 }
 
 // Key is a key of a fault that not every kind takes.
@@ -66,6 +65,7 @@ type Key struct {
 	Words string          `json:"-"` // how the fault's sentence gives the value
 	Need  string          `json:"-"` // what to do where it is missing; empty where it may be
 	Draws []time.Duration `json:"-"` // what a search gives it, the plainest first
+	Names []string        `json:"-"` // instead, those that it can be
 	Heal  bool            `json:"-"` // 0 is until the heal, which a search draws, too
 }
 
@@ -76,7 +76,7 @@ func KindOf(e Effect) Kind {
 }
 
 // OfServer reports whether the effect strikes a server.
-func (e Effect) OfServer() bool { return KindOf(e).Server != "" }
+func (e Effect) OfServer() bool { return len(KindOf(e).Servers) > 0 }
 
 // OnNode reports whether the effect strikes a node rather than an operation.
 func (k Kind) OnNode() bool { return len(k.Places) == 0 }
@@ -160,21 +160,32 @@ var catalogue = []Kind{
 			{Name: "for", Words: " for %s", Draws: []time.Duration{sec, 10 * sec, mins, 11 * mins}, Heal: true}},
 		Struck: "a skew put the clock of {node} {by}{for}{after}", Over: "the clock of {node} was right again",
 		Example: "{at: 5s, do: skew, node: scheduler-2, by: 40m, for: 10m}"},
-	{Effect: Restart, Says: "the server stops, and starts again when `for` is over, with what it has on file", Server: NATS,
+	{Effect: Restart, Says: "the server stops, and starts again when `for` is over, with what it has on file", Servers: []string{NATS},
 		Keys:   []Key{{Name: "for", Words: ", away for %s", Draws: downs}},
 		Struck: "a restart took nats-server away{for}{after}", Over: "nats-server was back",
 		Example: "{at: 10s, do: restart, node: nats, for: 5s}"},
 	{Effect: Failover, Says: "a replica that is `lag` behind takes the server's place: what was written since is lost, though its writers were told otherwise; until `for` is over, nobody reaches it",
-		Server: Redis, Rare: 32,
+		Servers: []string{Redis}, Rare: 32,
 		Keys: []Key{{Name: "lag", Words: " to a replica that is %s behind", Need: "say how far the replica is behind, such as lag: 500ms", Draws: lags},
 			{Name: "for", Words: ", away for %s", Draws: downs}},
 		Struck: "a failover put a replica in the place of Redis{after}{loss}", Over: "Redis was there again",
 		Example: "{after: {job: 3, phase: running_write}, do: failover, node: redis, lag: 500ms, for: 5s}"},
-	{Effect: PowerLoss, Says: "the server starts again when `for` is over without what its streams stored in the last `lag`, which was not on its disk yet, though its publishers were told otherwise",
-		Server: NATS, Rare: 32,
+	{Effect: Kill, Says: "the server's process is killed, and starts again when `for` is over with what it had written to its files: Redis without what was not (world.redis_disk), and nats-server without the last acks of its consumers, which it writes ten times a second",
+		Servers: []string{NATS, Redis}, Rare: 32,
+		Keys:   []Key{{Name: "for", Words: ", away for %s", Draws: downs}},
+		Struck: "{node} was killed{after}{loss}", Over: "{node} was back",
+		Example: "{at: 10s, do: kill, node: redis, for: 5s}"},
+	{Effect: Refusal, Says: "until `for` is over the server answers commands that it cannot do with an error, and does nothing of them: no memory and a full disk keep it from writes, a load and a script from everything",
+		Servers: []string{Redis}, Rare: 32,
+		Keys: []Key{{Name: "with", Words: ", %s", Need: "say why, such as with: oom", Names: Refusals()},
+			{Name: "for", Words: ", for %s", Need: "say how long, such as for: 30s", Draws: stands}},
+		Struck: "Redis began to refuse commands ({with}){after}", Over: "Redis refused nothing any more",
+		Example: "{at: 10s, do: refusal, node: redis, with: oom, for: 30s}"},
+	{Effect: PowerLoss, Says: "the server starts again when `for` is over without what was not on its disk yet, though its writers were told otherwise: what was stored since the last sync (world.sync_interval, world.redis_disk), and with `lag` no more than what was stored in the last `lag`",
+		Servers: []string{NATS, Redis}, Rare: 32,
 		Keys: []Key{{Name: "for", Words: ", away for %s", Draws: downs},
-			{Name: "lag", Words: ", which takes what was stored in the last %s", Need: "say for how long nothing was synced to the disk, such as lag: 1s", Draws: lags}},
-		Struck: "a power loss took nats-server down{after}{loss}", Over: "nats-server was back",
+			{Name: "lag", Words: ", which takes what was stored in the last %s", Draws: append(slices.Clone(lags), 0)}},
+		Struck: "a power loss took {node} down{after}{loss}", Over: "{node} was back",
 		Example: "{after: {job: 3, phase: publish}, do: power-loss, node: nats, lag: 1s}"},
 }
 

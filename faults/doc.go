@@ -14,10 +14,12 @@
 //	window.go     from the first fault until nothing of one is left, and the heal
 //	injector.go   which fault strikes what, and those that strike nodes and servers
 //	partition.go  what a node is cut off from, and what then becomes of its operations
+//	refuse.go     a Redis that refuses commands
 //	fired.go      what took effect, and what did not
 //	effect.go     what becomes of an operation that is struck
 //	words.go      a fault in words
 //	family.go     operations for which a fault means the same
 //	catalog.go    the kinds of fault, and what each can strike
+//	refusal.go    which commands Redis refuses, and why
 //	fault.go      a fault
 package faults

@@ -23,7 +23,9 @@ const (
 	Skew      Effect = "skew"       // the process's clock is Fault.By ahead, or behind if that is negative, for Fault.For
 	Restart   Effect = "restart"    // a server stops, and starts again when Fault.For has passed
 	Failover  Effect = "failover"   // a replica takes a server's place that is Fault.Lag behind: the writes since are lost
-	PowerLoss Effect = "power-loss" // a server stops, and starts again when Fault.For has passed without the writes of the last Fault.Lag
+	Kill      Effect = "kill"       // a server's process is killed, and starts again when Fault.For has passed, on its files
+	Refusal   Effect = "refusal"    // a server answers what it cannot do with an error, Fault.With, for Fault.For
+	PowerLoss Effect = "power-loss" // a server is gone, and starts again when Fault.For has passed without what was not on its disk
 )
 
 // Fault is one semantic decision: what goes wrong, where. Exactly one of On, After and At says
@@ -37,9 +39,10 @@ type Fault struct {
 	Times     int           `yaml:"times,omitempty" json:"times,omitempty" min:"0" max:"1000000" doc:"with on: how many in a row, from match's occurrence on; 0 is 1"`
 	Node      string        `yaml:"node,omitempty" json:"node,omitempty" like:"scheduler-1" doc:"for what strikes a node: which one; actor is whoever ran the operation that matches"`
 	From      string        `yaml:"from,omitempty" json:"from,omitempty" like:"redis" doc:"for partition: what the node is cut off from"`
+	With      string        `yaml:"with,omitempty" json:"with,omitempty" like:"oom" doc:"for refusal: why Redis does not do what it is asked: oom (maxmemory, with the policy noeviction), full-disk (MISCONF), readonly, noreplicas (min-replicas-to-write), loading or busy (a script)"`
 	For       time.Duration `yaml:"for,omitempty" json:"for,omitempty" min:"0s" max:"720h" doc:"how long it lasts, or how late it is; 0 is, for a partition and a skew, until the heal"`
 	By        time.Duration `yaml:"by,omitempty" json:"by,omitempty" min:"-720h" max:"720h" doc:"for skew: how far ahead the clock is; -5s is behind"`
-	Lag       time.Duration `yaml:"lag,omitempty" json:"lag,omitempty" min:"1ms" max:"1h" doc:"for failover: how far the replica is behind; for power-loss: what was stored so long before is lost"`
+	Lag       time.Duration `yaml:"lag,omitempty" json:"lag,omitempty" min:"1ms" max:"1h" doc:"for failover: how far the replica is behind; for power-loss: how long before it the disk had got everything, if that is later than the last sync; 0 is the last sync"`
 	RestartIn time.Duration `yaml:"restart_in,omitempty" json:"restart_in,omitempty" min:"0s" max:"720h" doc:"for crash: until the node starts again; 0 is at the heal, and never where nothing heals"`
 }
 
@@ -54,6 +57,8 @@ func (f *Fault) Value(key string) (d *time.Duration, name string) {
 		return &f.Lag, ""
 	case "restart_in":
 		return &f.RestartIn, ""
+	case "with":
+		return nil, f.With
 	}
 	return nil, f.From
 }

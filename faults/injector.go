@@ -9,7 +9,7 @@ import (
 )
 
 // Injector makes a plan's faults happen in one world. Its Intercept and its RedisLag go into the world's
-// Config; Attach schedules what happens at a time.
+// Config, with a RedisDisk if Redis is to die; Attach schedules what happens at a time.
 type Injector struct {
 	Survey func(Operation) // is told of each operation that a fault can strike, before it is made; nil is nobody
 	Users  []string        // the nodes that have to do with Redis
@@ -17,13 +17,14 @@ type Injector struct {
 	jobID func(n int) string // names the workload's n-th job
 	links map[string]string  // the phase in which a node sends what a partition can cut, by the link's name; the servers need none
 
-	armed  []*armed
-	fired  []Fired
-	cut    map[string][]int   // nodes of which something is lost, and the faults behind it, by index into fired
-	down   map[string]*outage // nodes that a fault took down
-	wrong  map[string]int     // nodes whose clock is wrong, and the fault behind it, by index into fired
-	under  int                // pauses, late operations and restarts of a server under way, and strikes that are the next step
-	healed bool
+	armed    []*armed
+	fired    []Fired
+	cut      map[string][]int   // nodes of which something is lost, and the faults behind it, by index into fired
+	down     map[string]*outage // nodes that a fault took down
+	refusing []int              // the faults for which Redis refuses commands, by index into fired
+	wrong    map[string]int     // nodes whose clock is wrong, and the fault behind it, by index into fired
+	under    int                // pauses, late operations and restarts of a server under way, and strikes that are the next step
+	healed   bool
 
 	surveyed map[[3]string]int // operations so far, by phase, job and node; "" is any node
 }
@@ -76,10 +77,8 @@ func (in *Injector) Attach(w *sim.World) {
 			w.At(a.At, string(Pause), a.Node, func() { in.pause(w, a, a.Node, Fired{}) })
 		case Skew:
 			w.At(a.At, string(Skew), a.Node, func() { in.skew(w, a, a.Node, Fired{}) })
-		case Restart, PowerLoss:
-			w.At(a.At, stops(a), NATS, func() { in.restartServer(w, a, Fired{}) })
-		case Failover:
-			w.At(a.At, string(Failover), Redis, func() { in.failOver(w, a, Fired{}) })
+		case Restart, Kill, PowerLoss, Failover, Refusal:
+			w.At(a.At, verbOf(a), a.Node, func() { in.strikeServer(w, a, Fired{}) })
 		case Partition:
 			w.At(a.At, in.verb(string(Partition), a.From), a.Node, func() { in.partition(w, a) })
 		}
@@ -136,6 +135,13 @@ func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() erro
 		op.Fault(string(Partition))
 		return cutOff(ctx, op, from)
 	}
+	if refuses, err := in.refused(op, apply); refuses {
+		if struck != nil {
+			struck.miss = "Redis refused the operation"
+		}
+		op.Fault(string(Refusal))
+		return err
+	}
 	switch {
 	case struck == nil:
 		return apply()
@@ -167,10 +173,8 @@ func (in *Injector) after(op *sim.Op, a *armed, moment Fired, err error) error {
 		}
 	case Skew:
 		in.next(w, string(Skew), node, func() { in.skew(w, a, node, moment) })
-	case Restart, PowerLoss:
-		in.next(w, stops(a), NATS, func() { in.restartServer(w, a, moment) })
-	case Failover:
-		in.next(w, string(Failover), Redis, func() { in.failOver(w, a, moment) })
+	case Restart, Kill, PowerLoss, Failover, Refusal:
+		in.next(w, verbOf(a), a.Node, func() { in.strikeServer(w, a, moment) })
 	case Pause:
 		if in.pause(w, a, node, moment) {
 			w.Control(string(Pause), node, func() {})
@@ -242,15 +246,23 @@ func (in *Injector) next(w *sim.World, verb, target string, f func()) {
 	})
 }
 
-// stops is what the trace says when a stops nats-server.
-func stops(a *armed) string {
-	if a.Do == PowerLoss {
-		return string(PowerLoss)
+// verbOf is what the trace says when a strikes a server.
+func verbOf(a *armed) string {
+	if a.Do == Restart {
+		return "stop"
 	}
-	return "stop"
+	return string(a.Do)
 }
 
-func (in *Injector) restartServer(w *sim.World, a *armed, f Fired) {
+func (in *Injector) strikeServer(w *sim.World, a *armed, f Fired) {
+	if a.Node == Redis {
+		in.strikeRedis(w, a, f)
+	} else {
+		in.strikeNATS(w, a, f)
+	}
+}
+
+func (in *Injector) strikeNATS(w *sim.World, a *armed, f Fired) {
 	if w.NATSDown() { // it can neither stop nor lose anything
 		a.miss = "nats-server was down"
 		return
@@ -262,17 +274,30 @@ func (in *Injector) restartServer(w *sim.World, a *armed, f Fired) {
 		in.under--
 		in.fired[i].Until = w.Now()
 	}
-	if a.Do == PowerLoss {
+	switch a.Do {
+	case Kill:
+		w.KillNATS(a.For, back)
+	case PowerLoss:
 		w.LosePowerNATS(a.Lag, a.For, back)
-	} else {
+	default:
 		w.RestartNATS(a.For, back)
 	}
 }
 
-func (in *Injector) failOver(w *sim.World, a *armed, f Fired) {
+func (in *Injector) strikeRedis(w *sim.World, a *armed, f Fired) {
 	a.hits++
 	i := in.note(w, a, Redis, f)
-	w.FailOverRedis(a.Lag)
+	switch a.Do {
+	case Refusal:
+		in.refuse(w, i, a.For)
+		return
+	case Kill:
+		w.KillRedis()
+	case PowerLoss:
+		w.LosePowerRedis(a.Lag)
+	default:
+		w.FailOverRedis(a.Lag)
+	}
 	if a.For == 0 {
 		return
 	}

@@ -45,8 +45,8 @@ func (in *Injector) cutFrom(op *sim.Op) string {
 
 // cuts names what a fault cuts nodes off from.
 func (f *Fault) cuts() string {
-	if f.Do == Failover {
-		return Redis
+	if f.Do.OfServer() {
+		return f.Node
 	}
 	return f.From
 }

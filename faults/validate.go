@@ -80,8 +80,12 @@ func (f Fault) checkEffect(World) *Problem {
 		return &Problem{"do", fmt.Sprintf("%s strikes an operation", f.Do), "say which one with on, or let a node crash, pause or be partitioned"}
 	}
 	for _, key := range k.Keys {
-		if d, _ := f.Value(key.Name); key.Need != "" && *d == 0 {
+		d, name := f.Value(key.Name)
+		if missing := name == "" && (d == nil || *d == 0); key.Need != "" && missing {
 			return &Problem{"do", k.String() + " needs " + key.Name, key.Need}
+		}
+		if len(key.Names) > 0 && !slices.Contains(key.Names, name) {
+			return &Problem{key.Name, fmt.Sprintf("unknown word %q", name), key.Name + " is one of " + strings.Join(key.Names, ", ") + suggest.Hint(name, key.Names)}
 		}
 	}
 	return nil
@@ -140,9 +144,9 @@ func (f Fault) checkNode(w World) *Problem {
 		return &Problem{"node", fmt.Sprintf("%s strikes an operation, not a node", f.Do), "take node away, or write it inside on: {node: " + f.Node + "}"}
 	case !k.OnNode():
 		return nil
-	case k.Server != "" && f.Node != k.Server:
-		return &Problem{"node", k.String() + " is of " + k.Server, "use node: " + k.Server}
-	case k.Server != "":
+	case f.Do.OfServer() && !slices.Contains(k.Servers, f.Node):
+		return &Problem{"node", k.String() + " is of " + strings.Join(k.Servers, " or "), "use node: " + strings.Join(k.Servers, ", or node: ")}
+	case f.Do.OfServer():
 		return nil
 	case f.Node == "":
 		return &Problem{"do", fmt.Sprintf("%s needs a node", f.Do), "add node: with one of " + few(f.nodesAllowed(w))}
@@ -201,7 +205,7 @@ func (f Fault) checkBelongs(World) *Problem {
 		}
 	}
 	k := KindOf(f.Do)
-	for _, key := range []string{"from", "for", "by", "lag", "restart_in"} {
+	for _, key := range []string{"from", "with", "for", "by", "lag", "restart_in"} {
 		if d, name := f.Value(key); !k.Takes(key) && (name != "" || d != nil && *d != 0) {
 			return &Problem{key, key + " belongs to " + takers(key), "take it away"}
 		}

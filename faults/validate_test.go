@@ -46,6 +46,9 @@ func TestValidFaults(t *testing.T) {
 		{After: &Match{Job: 3, Phase: "publish"}, Do: Failover, Node: Redis, Lag: time.Second},
 		{At: 5 * time.Second, Do: PowerLoss, Node: NATS, Lag: time.Second, For: time.Minute},
 		{After: &Match{Job: 3, Phase: "publish"}, Do: PowerLoss, Node: NATS, Lag: time.Second},
+		{At: 5 * time.Second, Do: PowerLoss, Node: Redis},
+		{After: &Match{Job: 3, Phase: "publish"}, Do: Kill, Node: Redis, For: time.Minute},
+		{At: 5 * time.Second, Do: Kill, Node: NATS},
 	} {
 		assert.Nil(t, f.Validate(smallWorld()), "%v", f)
 	}
@@ -59,8 +62,8 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 	}{
 		{Fault{Do: FailBefore}, "do: the fault does not say where it strikes; give one of on, after, and at (later than 0s)"},
 		{Fault{On: on("publish"), At: time.Second, Do: FailBefore}, "do: the fault says more than once where it strikes; give exactly one of on, after and at"},
-		{Fault{On: on("publish")}, "do: the fault does not say what it does; do is one of fail-before, fail-after, hang, late, lose, duplicate, crash, pause, partition, skew, restart, failover, power-loss"},
-		{Fault{On: on("publish"), Do: "fail-befor"}, `do: unknown fault "fail-befor"; do is one of fail-before, fail-after, hang, late, lose, duplicate, crash, pause, partition, skew, restart, failover, power-loss (did you mean "fail-before"?)`},
+		{Fault{On: on("publish")}, "do: the fault does not say what it does; do is one of fail-before, fail-after, hang, late, lose, duplicate, crash, pause, partition, skew, restart, failover, kill, refusal, power-loss"},
+		{Fault{On: on("publish"), Do: "fail-befor"}, `do: unknown fault "fail-befor"; do is one of fail-before, fail-after, hang, late, lose, duplicate, crash, pause, partition, skew, restart, failover, kill, refusal, power-loss (did you mean "fail-before"?)`},
 		{Fault{On: on("publsh"), Do: Hang}, "on.phase: unknown phase \"publsh\"; `wavetank list faults` names the phases (did you mean \"publish\"?)"},
 		{Fault{After: on("zebra"), Do: Crash, Node: Actor}, "after.phase: unknown phase \"zebra\"; `wavetank list faults` names the phases"},
 		{Fault{On: &Match{Job: 3}, Do: Hang}, "on.phase: the phase is missing; say which operation, such as phase: publish"},
@@ -83,8 +86,8 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 		{Fault{At: time.Second, Do: Failover, Node: Redis}, "do: a failover needs lag; say how far the replica is behind, such as lag: 500ms"},
 		{Fault{On: on("publish"), Do: Failover, Node: Redis, Lag: time.Second}, "do: a failover comes after an operation, or at a time; replace on by after, or by at, such as at: 5s"},
 		{Fault{At: time.Second, Do: Restart, Node: NATS, Lag: time.Second}, "lag: lag belongs to a failover or a power-loss; take it away"},
-		{Fault{At: time.Second, Do: PowerLoss, Node: NATS}, "do: a power-loss needs lag; say for how long nothing was synced to the disk, such as lag: 1s"},
-		{Fault{At: time.Second, Do: PowerLoss, Node: Redis, Lag: time.Second}, "node: a power-loss is of nats; use node: nats"},
+		{Fault{At: time.Second, Do: PowerLoss, Node: "worker-1", Lag: time.Second}, "node: a power-loss is of nats or redis; use node: nats, or node: redis"},
+		{Fault{At: time.Second, Do: Kill, Node: Redis, Lag: time.Second}, "lag: lag belongs to a failover or a power-loss; take it away"},
 		{Fault{At: time.Second, Do: Pause, Node: "worker-1"}, "do: a pause needs for; say how long, such as for: 90s"},
 		{Fault{On: on("publish"), Do: Late}, "do: late needs for; say how long, such as for: 90s"},
 		{Fault{On: on("submit_ack"), Do: Late, For: time.Second}, "do: late makes no sense for submit_ack: its caller has no deadline; use fail-before, or fail-after, or lose, or after with crash"},
@@ -102,7 +105,7 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 		{Fault{After: on("publish"), Do: Crash, Node: Actor, Rate: 0.5}, "rate: rate belongs to faults that are given by on; take it away"},
 		{Fault{After: on("publish"), Do: Crash, Node: Actor, Times: 2}, "times: times belongs to faults that are given by on; take it away"},
 		{Fault{On: on("publish"), Do: Hang, RestartIn: time.Second}, "restart_in: restart_in belongs to a crash; take it away"},
-		{Fault{On: on("publish"), Do: Hang, For: time.Second}, "for: for belongs to late or a pause or a partition or a skew or a restart or a failover or a power-loss; take it away"},
+		{Fault{On: on("publish"), Do: Hang, For: time.Second}, "for: for belongs to late or a pause or a partition or a skew or a restart or a failover or a kill or a refusal or a power-loss; take it away"},
 		{Fault{At: time.Second, Do: Crash, Node: "worker-1", From: "heartbeats"}, "from: from belongs to a partition; take it away"},
 		{Fault{On: on("publish"), Do: Hang, Rate: 0.5, Times: 2}, "rate: rate already says how often; take occurrence and times away"},
 	} {
@@ -129,10 +132,10 @@ func TestEveryEffectIsDescribed(t *testing.T) {
 	for _, k := range Kinds() {
 		assert.NotEmpty(t, k.Says)
 		assert.Contains(t, k.Example, "do: "+string(k.Effect))
-		assert.Equal(t, slices.Contains([]Effect{Crash, Pause, Partition, Skew, Restart, Failover, PowerLoss}, k.Effect), k.OnNode())
+		assert.Equal(t, slices.Contains([]Effect{Crash, Pause, Partition, Skew, Restart, Failover, Kill, Refusal, PowerLoss}, k.Effect), k.OnNode())
 		seen[k.Effect] = true
 	}
-	for _, e := range []Effect{FailBefore, FailAfter, Hang, Late, Lose, Crash, Pause, Partition, Skew, Restart, Failover, PowerLoss} {
+	for _, e := range []Effect{FailBefore, FailAfter, Hang, Late, Lose, Crash, Pause, Partition, Skew, Restart, Failover, Kill, Refusal, PowerLoss} {
 		assert.True(t, seen[e], e)
 	}
 }

@@ -67,7 +67,7 @@ func TestAPageShowsWhatAFailoverTook(t *testing.T) {
 	page := pageFor(t, "redis-failover", func(p *plans.Plan) { p.Faults[1].Lag = 3 * time.Second })
 	jobs := text(sectionOf(t, page, "jobs"))
 	assert.Contains(t, jobs, "job-3 no record 0 1 1 8.0")
-	assert.Contains(t, jobs, "Did not settle: its record went with the failover")
+	assert.Contains(t, jobs, "Did not settle: Redis lost its record")
 	assert.Contains(t, jobs, "RUNNING 1 no record")
 	assert.Contains(t, text(sectionOf(t, page, "lanes")), "redis fails over, and loses its last writes")
 	assert.Contains(t, page, "SUCCEEDED to RUNNING: 1 time. RUNNING to no record: 1 time.")

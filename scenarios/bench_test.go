@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -92,5 +93,38 @@ func BenchmarkPublishFailure(b *testing.B) {
 		res, err := Run(context.Background(), p, RunOptions{Source: p.Name, Trace: io.Discard})
 		require.NoError(b, err)
 		require.Equal(b, Held, res.Verdict, res.Reason)
+	}
+}
+
+// BenchmarkRedisServer measures whole runs over a redis-server beside the same over miniredis, turn by turn. One that dies is a
+// process of its own, which starts twice.
+func BenchmarkRedisServer(b *testing.B) {
+	if _, err := exec.LookPath(RedisProgram()); err != nil {
+		b.Skip(err)
+	}
+	for _, name := range []string{"calm", "publish-failure", "redis-power-loss"} {
+		for _, jobs := range []int{10, 100, 1000} {
+			b.Run(fmt.Sprintf("%s/jobs=%d", name, jobs), func(b *testing.B) {
+				p, err := plans.Load(name)
+				require.NoError(b, err)
+				p.Workload.Jobs, p.Schedule.StepsMax = jobs, plans.StepsMaxDefault(jobs)
+				took := map[string]time.Duration{}
+				for i := -1; i < b.N; i++ { // the first starts the server
+					for _, redis := range []string{plans.RedisMini, plans.RedisServer} {
+						p.World.Redis = redis
+						began := time.Now()
+						res, err := Run(context.Background(), p, RunOptions{Source: p.Name, Trace: io.Discard})
+						require.NoError(b, err)
+						require.Equal(b, Held, res.Verdict, res.Reason)
+						if i >= 0 {
+							took[redis] += time.Since(began)
+						}
+					}
+				}
+				b.ReportMetric(0, "ns/op") // of both together
+				b.ReportMetric(took[plans.RedisServer].Seconds()*1e3/float64(b.N), "ms/run")
+				b.ReportMetric(took[plans.RedisServer].Seconds()/took[plans.RedisMini].Seconds(), "x-miniredis")
+			})
+		}
 	}
 }

@@ -60,7 +60,7 @@ type jobRecord struct {
 	submissions int           // stored
 	consent     consent
 	undecided   bool                // it went on without a decision of the safety kernel
-	rewound     bool                // by a failover of Redis
+	rewound     bool                // by a failover or a death of Redis
 	idle        map[string]string   // nodes that had a message of it delivered, and have done nothing for it since; what they found it processed by
 	handed      []handed            // to workers
 	numbers     map[string][]uint64 // its messages in the stream, by what they are

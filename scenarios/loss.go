@@ -9,10 +9,11 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// loss is what a server lost: Redis with a failover, nats-server with its power.
+// loss is what a server lost: Redis with a failover or as it died, nats-server with its power.
 type loss struct {
 	at         time.Duration
 	do         faults.Effect
+	of         string   // the server
 	synced     bool     // each message was on the disk before its ack
 	n          int      // messages that are gone, or keys
 	keys       []string // that hold again what they held before, or nothing
@@ -27,7 +28,7 @@ type lostMessage struct {
 
 // lossBy says whether the event is a server's losing something.
 func lossBy(e *sim.Event) bool {
-	return e.Kind == sim.KindControl && (e.Name == string(faults.Failover) || e.Name == string(faults.PowerLoss))
+	return e.Kind == sim.KindControl && (e.Name == string(faults.Failover) || e.Name == string(faults.PowerLoss) || e.Name == string(faults.Kill) && e.Target == sim.Redis)
 }
 
 // loses begins to note a loss, whose facts follow.
@@ -35,7 +36,7 @@ func (r *record) loses(e *sim.Event) {
 	if !lossBy(e) {
 		return
 	}
-	l := loss{at: e.At, do: faults.Effect(e.Name), synced: r.synced}
+	l := loss{at: e.At, do: faults.Effect(e.Name), of: e.Target, synced: r.synced}
 	last := ""
 	for i := range e.Changes {
 		if c := &e.Changes[i]; c.Stream != "" || c.Key != last {
@@ -50,7 +51,7 @@ func (r *record) loses(e *sim.Event) {
 
 // lossOf is what went with a strike.
 func (r *record) lossOf(f faults.Fired) loss {
-	i := slices.IndexFunc(r.losses, func(l loss) bool { return l.do == f.Fault.Do && l.at >= f.At })
+	i := slices.IndexFunc(r.losses, func(l loss) bool { return l.do == f.Fault.Do && l.of == f.Node && l.at >= f.At })
 	if i < 0 {
 		return loss{}
 	}
@@ -83,20 +84,27 @@ func (r *record) messageLost(f *history.Fact) {
 
 // words say what was lost.
 func (l loss) words() string {
-	of, lag, jobs, keys := "key", "written", "", ""
-	if l.do == faults.PowerLoss {
-		of, lag = "message", "published"
+	of, jobs, keys := "key", "", ""
+	nats := l.of == sim.NATS
+	if nats {
+		of = "message"
 	}
-	if l.do == faults.PowerLoss && l.synced {
+	switch {
+	case l.of == "": // a nats-server that was killed
+		return ""
+	case nats && l.synced:
 		return "; nothing was lost: each message is on the disk before its ack"
-	}
-	if l.n == 0 {
-		return "; nothing was lost: nobody had " + lag + " within the lag"
+	case l.n == 0 && l.do == faults.Failover:
+		return "; nothing was lost: nobody had written within the lag"
+	case l.n == 0 && l.do == faults.Kill:
+		return "; nothing was lost: all was in its files"
+	case l.n == 0:
+		return "; nothing was lost: all was on the disk"
 	}
 	if len(l.back) > 0 {
 		jobs += "; back in an earlier state: " + some(l.back)
 	}
-	if len(l.gone) > 0 && l.do == faults.PowerLoss {
+	if len(l.gone) > 0 && nats {
 		jobs += ", of " + some(l.gone)
 	} else if len(l.gone) > 0 {
 		jobs += "; without a record: " + some(l.gone)

@@ -50,5 +50,5 @@ func TestWhatAFailoverTakesIsTold(t *testing.T) {
 	assert.Regexp(t, `the last writes were lost, \d+ keys \(.*\); without a record: job-3\.`, told(res))
 	assert.Regexp(t, `At [0-9.]+s the record of job-3 was gone, which had said SUCCEEDED\.`, told(res))
 	require.Len(t, res.Unsettled, 1)
-	assert.Equal(t, "its record went with the failover", res.Unsettled[0].Reason)
+	assert.Equal(t, "Redis lost its record", res.Unsettled[0].Reason)
 }

@@ -163,6 +163,10 @@ func (r *run) config() sim.Config {
 		Seed: r.plan.Seed, Start: r.plan.World.Start.Time(), Strategy: r.strategy, StepsMax: r.plan.Schedule.StepsMax, Trace: r.opt.Trace,
 		Tags: scheduler.Tags, MsgTags: scheduler.MessageTags, Intercept: r.injector.Intercept, Observe: r.observe, Stall: r.opt.Stall, OnStall: r.opt.OnStall, Lag: r.lag, RedisLag: r.injector.RedisLag(), SyncAlways: r.plan.World.SyncAlways,
 	}
+	c.SyncInterval = r.plan.World.SyncInterval
+	if r.plan.RedisDies() {
+		c.RedisDisk = r.plan.World.RedisDisk
+	}
 	if r.plan.World.Redis == plans.RedisServer {
 		c.RedisServer = RedisProgram()
 	}

@@ -433,7 +433,7 @@ func (r *run) strikeWords(f faults.Fired) (begin, end string) {
 	if f.Fault.By < 0 {
 		by = strictyaml.DurationText(-f.Fault.By) + " behind"
 	}
-	words := strings.NewReplacer("{operation}", operation+" by "+who(f.Node), "{node}", who(f.Node), "{from}", who(f.Fault.From),
+	words := strings.NewReplacer("{operation}", operation+" by "+who(f.Node), "{node}", who(f.Node), "{from}", who(f.Fault.From), "{with}", f.Fault.With,
 		"{for}", lasts, "{after}", after, "{by}", by, "{loss}", r.record.lossOf(f).words())
 	k := faults.KindOf(f.Fault.Do)
 	return words.Replace(k.Struck), words.Replace(k.Over)

@@ -67,7 +67,7 @@ func (r *run) aboutDerived(about []*jobRecord, run *RunResult) {
 func (r *run) unsettled(j *jobRecord) string {
 	switch {
 	case j.State == "" && j.rewound:
-		return "its record went with the failover"
+		return "Redis lost its record"
 	case j.State == "" && j.hasLost(history.Submission):
 		return "its request went with nats-server's power"
 	case j.State == "":

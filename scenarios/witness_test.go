@@ -153,7 +153,7 @@ func kindsOf(p *plans.Plan, f faults.Fault) (list []invariants.StrikeKind) {
 		events = append(events, sim.Event{Kind: sim.KindRedis, Fault: string(f.Do), Phase: f.On.Phase})
 	case f.Do == faults.Restart:
 		control("stop", faults.NATS)
-	case f.Do == faults.PowerLoss:
+	case f.Do == faults.PowerLoss && f.Node == faults.NATS:
 		control("stop", faults.NATS)
 		control("power-loss", faults.NATS)
 	case f.Do == faults.Partition && f.From == "heartbeats":

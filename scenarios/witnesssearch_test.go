@@ -249,8 +249,8 @@ func (s *witnessSearch) fault(p *plans.Plan, k invariants.StrikeKind) *faults.Fa
 		case e.Effect == faults.Partition:
 			link := pick(s, p.FaultWorld().Links...)
 			f.At, f.From, f.Node = at, link.Name, pick(s, link.Nodes...)
-		case e.Server != "":
-			f.After, f.Node = m, e.Server
+		case e.Effect.OfServer():
+			f.After, f.Node = m, pick(s, e.Servers...)
 		case s.random.IntN(3) == 0:
 			f.At, f.Node = at, pick(s, p.Nodes()...)
 		default:
@@ -263,6 +263,8 @@ func (s *witnessSearch) fault(p *plans.Plan, k invariants.StrikeKind) *faults.Fa
 			f.For, f.By = lasts, pick(s, time.Minute, -time.Minute, time.Hour, -time.Hour)
 		case faults.Failover:
 			f.Lag = lasts / 10
+		case faults.Refusal:
+			f.For, f.With = lasts, pick(s, faults.Refusals()...)
 		case faults.PowerLoss:
 			f.Lag, f.For = lasts/10, pick(s, time.Second, lasts)
 		case faults.Crash:

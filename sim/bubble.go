@@ -40,11 +40,17 @@ func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 	running.Lock()
 	defer running.Unlock()
 	once.Do(ats.Register) // nats-server's access-time ticker would otherwise live in the first bubble
-	if cfg.RedisServer != "" {
+	takeTasks()
+	if cfg.RedisServer != "" && cfg.RedisDisk == "" {
 		if err := startRedis(cfg.RedisServer); err != nil {
 			return sum, fmt.Errorf("sim: %w", err)
 		}
 	}
+	files, err := newFolder()
+	if err != nil {
+		return sum, fmt.Errorf("sim: %w", err)
+	}
+	defer files.remove()
 	if bubbles.Add(1) > 1 {
 		// Twice empties the sync.Pools: a pooled timer must not come from another bubble.
 		runtime.GC()
@@ -57,13 +63,17 @@ func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 			err = fmt.Errorf("%w: %v", ErrNotEnded, r)
 		}
 	}()
-	synctest.Test(&testing.T{}, func(*testing.T) { sum, err = inBubble(cfg, &progress, body) })
+	synctest.Test(&testing.T{}, func(*testing.T) {
+		w := newWorld(cfg, &progress)
+		w.folder = files
+		sum, err = w.live(body)
+	})
 	return sum, err
 }
 
-func inBubble(cfg Config, progress *atomic.Int64, body func(*World) error) (sum Summary, err error) {
-	sleepUntil(cmp.Or(cfg.Start, DefaultStart)) // a bubble's clock begins in the year 2000
-	w := newWorld(cfg, progress)
+// live takes the world through its time, within the bubble.
+func (w *World) live(body func(*World) error) (sum Summary, err error) {
+	sleepUntil(cmp.Or(w.cfg.Start, DefaultStart)) // a bubble's clock begins in the year 2000
 	w.servers = []server{&redisServer{world: w}, &natsServer{world: w}}
 	for _, s := range w.servers {
 		if err := s.start(); err != nil {

@@ -28,10 +28,13 @@
 //	uses.go                              what operations have in common
 //	redis_command.go                     what a command says
 //	redis_truth.go, redis_expiry.go      what a command changed, and what time did
-//	redis_failover.go                    an older state
+//	redis_death.go, redis_failover.go    an older state
+//	redis_disk.go                        what of it is on the disk
 //	redis_mini.go, redis_real.go         the keys, in miniredis and in a redis-server
+//	redis_files.go                       what a redis-server has on its disk
 //	redis_time.go, redis_rewrite.go      a redis-server's commands on the time of the world
 //	redis_process.go, redis_store.go     a redis-server that runs, and what a world's Redis must do
+//	folder.go                            where servers keep their files
 //	nats_powerloss.go, nats_restart.go   NATS goes away, and comes back
 //	nats_core.go, nats_stream.go         messages and streams
 //	nats_jetstream.go, nats_consumer.go  publishes and pulls

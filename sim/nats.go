@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing/synctest"
@@ -38,11 +38,9 @@ type natsServer struct {
 	lost     []Change // by a power loss, in the present step
 }
 
-func (s *natsServer) start() (err error) {
+func (s *natsServer) start() error {
 	s.streams = map[string]*observer{}
-	if s.dir, err = os.MkdirTemp("", "wavetank-"); err != nil {
-		return fmt.Errorf("a store for JetStream: %w", err)
-	}
+	s.dir = filepath.Join(s.world.folder.path, "nats")
 	return s.run()
 }
 
@@ -150,5 +148,4 @@ func (s *natsServer) stop() {
 	s.admin.Close()
 	s.srv.Shutdown()
 	s.srv.WaitForShutdown()
-	_ = os.RemoveAll(s.dir)
 }

@@ -15,10 +15,28 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// KillNATS ends nats-server as a SIGKILL does, and starts it again when away has passed, as [World.RestartNATS] does: on its
+// files as they are at this instant. They have every message that it has acknowledged. But it writes what a consumer has
+// delivered, and what was acknowledged to it, no more than ten times a second: of that the last is forgotten.
+func (w *World) KillNATS(away time.Duration, back func()) {
+	s := find[*natsServer](w.servers)
+	now := filepath.Join(w.folder.path, "nats-killed")
+	if !s.down.Load() {
+		if err := os.CopyFS(now, os.DirFS(s.dir)); err != nil {
+			panic(fmt.Sprintf("sim: nats-server's files: %v", err))
+		}
+	}
+	s.restart(away, back, func(time.Duration) error {
+		return errors.Join(os.RemoveAll(s.dir), os.Rename(now, s.dir))
+	})
+}
+
 // LosePowerNATS stops nats-server and starts it again when away has passed, as [World.RestartNATS] does, but
-// without what its streams on file storage have stored within the last lag. nats-server acknowledges what it has
-// written, and has it on the disk up to sync_interval later (two minutes by default). So those who published the
-// messages were told that they are stored. With [Config.SyncAlways] nothing is lost. The event of the step names the messages that are gone.
+// without what its streams on file storage have stored since they were last synced, and of that what they have stored within
+// the last lag. Without a lag it is all of it. nats-server acknowledges what it has written, and has it on the disk up to
+// [Config.SyncInterval] later. So those who published the messages were told that they are stored (Jepsen, "NATS 2.12.1").
+// With [Config.SyncAlways] nothing is lost. The event of the step names the messages that are gone. Of the first of them a
+// part is left in the file, which nats-server finds.
 //
 // Streams and consumers themselves stay. nats-server takes back what a consumer's state says of messages that are
 // gone, and gives their sequences anew. It does not take back what a consumer had if all of it is gone (2.15.2,
@@ -31,15 +49,22 @@ func (w *World) LosePowerNATS(lag, away time.Duration, back func()) {
 		return
 	}
 	whole := s.fileStreams()
-	s.restart(away, back, func(at time.Duration) error {
+	synced := w.Now().Truncate(cmp.Or(w.cfg.SyncInterval, syncInterval))
+	if lag > 0 {
+		synced = max(synced, w.Now()-lag)
+	}
+	s.restart(away, back, func(time.Duration) error {
 		for _, name := range sortedKeys(whole) {
-			if err := s.cutTail(name, whole[name], s.world.start.Add(at-lag)); err != nil {
+			if err := s.cutTail(name, whole[name], s.world.start.Add(synced)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 }
+
+// syncInterval is nats-server's own sync_interval.
+const syncInterval = 2 * time.Minute
 
 // fileStreams counts the messages of each stream on file storage.
 func (s *natsServer) fileStreams() map[string]uint64 {
@@ -67,7 +92,7 @@ func (s *natsServer) fileStreams() map[string]uint64 {
 // cutTail has a stream of a stopped nats-server lose what it has stored after an instant.
 func (s *natsServer) cutTail(name string, messages uint64, after time.Time) error {
 	stream := filepath.Join(s.dir, "jetstream", "$G", "streams", name)
-	kept, lost, err := truncateStream(filepath.Join(stream, "msgs"), after)
+	kept, lost, err := truncateStream(filepath.Join(stream, "msgs"), after, s.world.Draw("torn", NATS, name))
 	switch {
 	case err != nil:
 		return err
@@ -85,8 +110,8 @@ func (s *natsServer) cutTail(name string, messages uint64, after time.Time) erro
 }
 
 // truncateStream takes from a stopped nats-server's files what a stream has stored after an instant. It counts the
-// messages that it kept, and returns those that it did not.
-func truncateStream(dir string, after time.Time) (kept uint64, lost []Change, err error) {
+// messages that it kept, and returns those that it did not. The block ends in the middle of the first of these, where chance says.
+func truncateStream(dir string, after time.Time, chance uint64) (kept uint64, lost []Change, err error) {
 	blocks, err := filepath.Glob(filepath.Join(dir, "*.blk"))
 	if err != nil {
 		return 0, nil, err
@@ -97,7 +122,7 @@ func truncateStream(dir string, after time.Time) (kept uint64, lost []Change, er
 		if err != nil {
 			return 0, nil, err
 		}
-		cut, before := 0, len(lost)
+		cut, torn, before := 0, 0, len(lost)
 		for at := 0; at < len(block); {
 			length, stored, message, err := readRecord(block[at:])
 			if err != nil {
@@ -105,7 +130,9 @@ func truncateStream(dir string, after time.Time) (kept uint64, lost []Change, er
 			}
 			at += length
 			if stored.After(after) {
-				lost = append(lost, message)
+				if lost = append(lost, message); torn == 0 {
+					torn = int(chance % uint64(length))
+				}
 			} else {
 				kept, cut = kept+1, at
 			}
@@ -114,7 +141,7 @@ func truncateStream(dir string, after time.Time) (kept uint64, lost []Change, er
 		case before > 0:
 			err = os.Remove(path)
 		case len(lost) > 0:
-			err = os.Truncate(path, int64(cut))
+			err = os.Truncate(path, int64(cut+torn))
 		}
 		if err != nil {
 			return 0, nil, err

@@ -146,23 +146,83 @@ func TestALostMessagesConsumerHandsOutAnothersMessage(t *testing.T) {
 	}, ops)
 }
 
-func TestSameSeedSameTraceOverAPowerLoss(t *testing.T) {
-	var first bytes.Buffer
-	for i := range 4 {
-		var trace bytes.Buffer
-		_, err := sim.Run(sim.Config{Seed: 3, Trace: &trace}, func(w *sim.World) error {
-			w.At(8*time.Second, "power-loss", sim.NATS, func() { w.LosePowerNATS(2*time.Second, time.Second, nil) })
-			_, err := shop(w, 5*time.Second, 3*time.Second)
-			return err
+func TestSameSeedSameTraceOverADeathOfNATS(t *testing.T) {
+	for name, die := range map[string]func(*sim.World){
+		"power-loss": func(w *sim.World) { w.LosePowerNATS(2*time.Second, time.Second, nil) },
+		"kill":       func(w *sim.World) { w.KillNATS(time.Second, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var first bytes.Buffer
+			for i := range 4 {
+				var trace bytes.Buffer
+				_, err := sim.Run(sim.Config{Seed: 3, Trace: &trace}, func(w *sim.World) error {
+					w.At(8*time.Second, name, sim.NATS, func() { die(w) })
+					_, err := shop(w, 5*time.Second, 3*time.Second)
+					return err
+				})
+				require.NoError(t, err)
+				if i == 0 {
+					first = trace
+					continue
+				}
+				line, a, b, err := sim.FirstDifference(bytes.NewReader(first.Bytes()), &trace)
+				require.NoError(t, err)
+				require.Zero(t, line, "run %d:\n%s\n%s", i, a, b)
+			}
 		})
-		require.NoError(t, err)
-		if i == 0 {
-			first = trace
-			continue
+	}
+}
+
+// A nats-server that is killed has all messages, and has forgotten what was acknowledged in the last tenth of a second. One
+// that is stopped has not.
+func TestAKilledServerForgetsTheLastAcks(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		for _, age := range []time.Duration{20 * time.Millisecond, 200 * time.Millisecond} {
+			t.Run(fmt.Sprint(killed, age), func(t *testing.T) {
+				var delivered []string
+				_, err := sim.Run(sim.Config{}, func(w *sim.World) error {
+					ctx := context.Background()
+					_, err := w.JetStream().CreateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Storage: jetstream.FileStorage})
+					require.NoError(t, err)
+					_, err = w.JetStream().CreateConsumer(ctx, "S", jetstream.ConsumerConfig{Durable: "c", AckPolicy: jetstream.AckExplicitPolicy, AckWait: 2 * time.Second})
+					require.NoError(t, err)
+					w.Node("consumer", func(p *sim.Process) {
+						for p.Context().Err() == nil {
+							c, err := p.JetStream().Consumer(p.Context(), "S", "c")
+							if err == nil {
+								var m jetstream.Msg
+								if m, err = c.Next(jetstream.FetchMaxWait(time.Minute)); err == nil {
+									delivered = append(delivered, string(m.Data()))
+									_ = m.Ack()
+								}
+							}
+							if err != nil {
+								p.Clock().Sleep(100 * time.Millisecond)
+							}
+						}
+					}).Start()
+					w.At(time.Second, "publish", "s", func() { _, _ = w.JetStream().Publish(ctx, "s", []byte("1")) })
+					w.At(time.Second+age, "die", sim.NATS, func() {
+						if killed {
+							w.KillNATS(time.Second, nil)
+						} else {
+							w.RestartNATS(time.Second, nil)
+						}
+					})
+					w.Step(time.Minute, nil)
+					s, err := w.JetStream().Stream(ctx, "S")
+					require.NoError(t, err)
+					assert.EqualValues(t, 1, s.CachedInfo().State.Msgs)
+					return nil
+				})
+				require.NoError(t, err)
+				want := []string{"1"}
+				if killed && age < 100*time.Millisecond {
+					want = append(want, "1")
+				}
+				assert.Equal(t, want, delivered)
+			})
 		}
-		line, a, b, err := sim.FirstDifference(bytes.NewReader(first.Bytes()), &trace)
-		require.NoError(t, err)
-		require.Zero(t, line, "run %d:\n%s\n%s", i, a, b)
 	}
 }
 

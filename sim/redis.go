@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -21,19 +22,26 @@ type redisServer struct {
 	shadow    map[string]value // what the steps were seen to write
 	deadlines deadlines
 	unlagged  []before // what it held before its last writes, the oldest first
-	rewound   []Change // by a failover, in the present step
+	rewound   []Change // by a failover or a death, in the present step
 	failovers int
-	seen      []sight // where the present step may have changed something
+	deaths    int
+	disk      disk
+
+	replicated time.Duration // all that was written until then is at the replica
+	seen       []sight       // where the present step may have changed something
 }
 
 func (s *redisServer) start() (err error) {
 	s.shadow = map[string]value{}
 	if s.world.cfg.RedisServer == "" {
 		s.store = newMini(s.world.Draw("redis"), s.world.Now)
-		return nil
+	} else if s.store, err = newReal(s.world); err != nil {
+		return err
 	}
-	s.store, err = newReal(s.world)
-	return err
+	if s.world.cfg.RedisDisk != "" {
+		s.store.sync(0)
+	}
+	return nil
 }
 
 func (s *redisServer) dial(p *Process) (client, error) {
@@ -42,7 +50,7 @@ func (s *redisServer) dial(p *Process) (client, error) {
 		Addr: "127.0.0.1:6379", // never dialled; a host name would be looked up
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
 			conn, err := s.store.dial()
-			return &wire{Conn: &rewriter{Conn: conn, server: s}, client: c}, err
+			return &wire{Conn: &rewriter{Conn: conn, server: s, aborts: &c.aborts}, client: c, born: s.deaths}, err
 		},
 		MaxRetries:               -1,
 		Protocol:                 2,
@@ -58,6 +66,7 @@ func (s *redisServer) dial(p *Process) (client, error) {
 func (s *redisServer) adopt() {} // the harness writes nothing to Redis
 
 func (s *redisServer) before(op *Op) {
+	s.savePoint()
 	s.expire()
 	c, ok := op.call.(*redisCall)
 	if ok && slices.ContainsFunc(c.ttls, func(key string) bool { return s.shadow[key].expires > 0 }) {
@@ -67,9 +76,11 @@ func (s *redisServer) before(op *Op) {
 
 func (s *redisServer) changed(op *Op, changes []Change) []Change {
 	if c, ok := op.call.(*redisCall); ok && c.applied {
+		before := len(changes)
 		changes = s.readTouched(changes, c)
+		s.wrote(len(changes) - before)
 		if c.waits && c.answer == nil {
-			s.unlagged = nil
+			s.replicated = s.world.Now()
 		}
 	}
 	changes = append(changes, s.rewound...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync/atomic"
 
@@ -21,6 +22,7 @@ type redisClient struct {
 	server  *redisServer
 	redis   *redis.Client
 	holding atomic.Pointer[held] // the next write of its command is held back
+	aborts  atomic.Bool          // no command of a transaction is queued
 }
 
 func (c *redisClient) close() { _ = c.redis.Close() }
@@ -41,16 +43,16 @@ func (c *redisClient) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.
 		if len(cmds) == 0 || setUp[cmds[0].Name()] {
 			return next(ctx, cmds)
 		}
-		name := nameMulti
-		if cmds[0].Name() != nameMulti {
-			name = namePipeline
+		name := NameMulti
+		if cmds[0].Name() != NameMulti {
+			name = NamePipeline
 		}
 		return c.do(ctx, name, cmds, func() error { return next(ctx, cmds) })
 	}
 }
 
 // What operations of several commands are called.
-const namePipeline, nameMulti = "pipeline", "multi"
+const NamePipeline, NameMulti = "pipeline", "multi"
 
 // setUp lists the commands that go-redis sends inside the first command of a connection, and those whose effect ends
 // with the connection: they are no operations of the actor.
@@ -68,7 +70,7 @@ func (c *redisClient) do(ctx context.Context, name string, cmds []redis.Cmder, s
 	}{}
 	op, call := &made.op, &made.call
 	for i, cmd := range cmds {
-		if unknown[cmd.Name()] || cmd.Name() == nameWait && (i == 0 || name != namePipeline) || c.server.world.cfg.RedisServer != "" && byChance[cmd.Name()] {
+		if unknown[cmd.Name()] || c.server.world.cfg.RedisServer == "" && notMini[cmd.Name()] || cmd.Name() == nameWait && (i == 0 || name != NamePipeline) || c.server.world.cfg.RedisServer != "" && byChance[cmd.Name()] {
 			err = fmt.Errorf("%w: %s", ErrUnknownCommand, cmd.Name())
 		}
 		call.add(cmd.Args())
@@ -92,10 +94,13 @@ func (c *redisClient) do(ctx context.Context, name string, cmds []redis.Cmder, s
 // refused says whether the server has changed nothing by the operation. Commands of a pipeline, or of an EXEC that is
 // carried out, fail one by one.
 func refused(name string, err error) bool {
+	if errors.Is(err, io.EOF) { // Redis had died
+		return true
+	}
 	switch name {
-	case namePipeline:
+	case NamePipeline:
 		return false
-	case nameMulti:
+	case NameMulti:
 		return errors.Is(err, redis.TxFailedErr) || err != nil && strings.HasPrefix(err.Error(), "EXECABORT")
 	}
 	var answer redis.Error // nil, or an error

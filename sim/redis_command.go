@@ -34,12 +34,14 @@ var unknown = map[string]bool{
 	"blpop": true, "brpop": true, "blmove": true, "brpoplpush": true, "blmpop": true, "bzpopmin": true, "bzpopmax": true, "bzmpop": true,
 	"subscribe": true, "psubscribe": true, "ssubscribe": true, "publish": true, "spublish": true, "monitor": true, "waitaof": true, "select": true,
 	"xadd": true, "xread": true, "xreadgroup": true, "xack": true, "xdel": true, "xtrim": true, "xgroup": true, "xclaim": true, "xautoclaim": true,
-	"rename": true, "renamenx": true, "copy": true, "move": true, "migrate": true, "restore": true, "msetnx": true, "swapdb": true,
-	"lmove": true, "rpoplpush": true, "smove": true, "lmpop": true, "zmpop": true, "flushall": true, "flushdb": true,
-	"sunionstore": true, "sinterstore": true, "sdiffstore": true, "zunionstore": true, "zinterstore": true, "zdiffstore": true, "zrangestore": true, "sort": true,
+	"copy": true, "move": true, "migrate": true, "restore": true, "swapdb": true, "lmpop": true, "zmpop": true, "flushall": true, "flushdb": true, "sort": true,
 	"hexpire": true, "hpexpire": true, "hexpireat": true, "hpexpireat": true, "hsetex": true, "hgetex": true, "pfmerge": true, "bitop": true, "function": true, "fcall": true, "fcall_ro": true, "eval_ro": true, "evalsha_ro": true,
 	"msetex": true, "georadius": true, "georadiusbymember": true,
 }
+
+// notMini lists the commands that run over a redis-server alone: miniredis leaves an empty key behind, takes them for a write
+// that change nothing, or does not know them.
+var notMini = map[string]bool{"sunionstore": true, "sinterstore": true, "sdiffstore": true, "zunionstore": true, "zinterstore": true, "zdiffstore": true, "zrangestore": true}
 
 // redisCall is what one operation asks of Redis: a command, a pipeline or a transaction.
 type redisCall struct {
@@ -76,6 +78,9 @@ func (c *redisCall) add(args []any) {
 		return
 	}
 	name, keys := strings.ToLower(text(args[0])), args[1:2]
+	if keysAt[name] != nil {
+		keys = keysOf(name, args)
+	}
 	if name == nameWait {
 		c.waits = true
 		return
@@ -97,6 +102,25 @@ func (c *redisCall) add(args []any) {
 	}
 }
 
+// Commands names the commands of a Redis operation, in lower case.
+func (op *Op) Commands() (names []string) {
+	c, ok := op.call.(*redisCall)
+	if !ok {
+		return nil
+	}
+	first := 0
+	for _, end := range append(slices.Clone(c.ends), len(c.args)) {
+		if first < end {
+			names = append(names, strings.ToLower(text(c.args[first])))
+		}
+		first = end
+	}
+	return names
+}
+
+// Reads says whether a Redis command changes nothing.
+func Reads(command string) bool { return reads[command] }
+
 // touch notes the places that a command may change.
 func (c *redisCall) touch(name string, args, keys []any) {
 	key := text(args[1])
@@ -113,10 +137,12 @@ func (c *redisCall) touch(name string, args, keys []any) {
 		c.touchEach(touch{key: key}, args[min(i+1, len(args)):], 2)
 	case "del", "unlink":
 		c.touchEach(touch{whole: true}, args[1:], 1)
-	case "mset":
+	case "mset", "msetnx":
 		c.touchEach(touch{whole: true}, args[1:], 2)
-	case "eval", "evalsha":
+	case "eval", "evalsha", "rename", "renamenx":
 		c.touchEach(touch{whole: true, givesTTL: true}, keys, 1)
+	case "rpoplpush", "lmove", "smove":
+		c.touchEach(touch{whole: true}, keys, 1)
 	default: // set, expire, incr, lpush, ...: look at the whole of the key
 		ifNew := name == "set" && hasOption(args, "nx") && !c.touches(key)
 		c.touchWhole(touch{key: key, whole: true, givesTTL: givesTTL(name, args), ifNew: ifNew})
@@ -158,7 +184,7 @@ func (c *redisCall) touchEach(t touch, args []any, step int) {
 // option.
 func usesTTL(name string, args []any) bool {
 	switch name {
-	case "ttl", "pttl", "expiretime", "pexpiretime", "getex", "eval", "evalsha":
+	case "ttl", "pttl", "expiretime", "pexpiretime", "getex", "eval", "evalsha", "rename", "renamenx":
 		return true
 	case "expire", "pexpire", "expireat", "pexpireat":
 		return len(args) > 3

@@ -17,10 +17,13 @@ type before struct {
 
 // remember keeps what a write is about to replace, for as long as a failover may want it back.
 func (s *redisServer) remember(t touch, known value, had bool) {
-	if s.world.cfg.RedisLag == 0 {
+	if s.world.cfg.RedisLag == 0 && s.world.cfg.RedisDisk == "" {
 		return
 	}
 	oldest := s.world.Now() - s.world.cfg.RedisLag
+	if s.world.cfg.RedisDisk != "" {
+		oldest = min(oldest, s.syncedUntil())
+	}
 	for len(s.unlagged) > 0 && s.unlagged[0].at <= oldest {
 		s.unlagged = s.unlagged[1:]
 	}
@@ -48,8 +51,18 @@ func (w *World) FailOverRedis(lag time.Duration) {
 	}
 	s := find[*redisServer](w.servers)
 	s.failovers++
-	held := map[string]value{} // by the replica, where Redis holds something else
-	for i := len(s.unlagged) - 1; i >= 0 && s.unlagged[i].at > w.Now()-lag; i-- {
+	held := s.heldAt(max(w.Now()-lag, s.replicated))
+	for _, key := range sortedKeys(held) {
+		s.rewind(key, held[key], false)
+	}
+	s.unlagged = nil
+	s.sync()
+}
+
+// heldAt is what Redis held at an instant, where it holds something else now.
+func (s *redisServer) heldAt(at time.Duration) map[string]value {
+	held := map[string]value{}
+	for i := len(s.unlagged) - 1; i >= 0 && s.unlagged[i].at > at; i-- {
 		b := &s.unlagged[i]
 		v, known := held[b.touch.key]
 		if !known {
@@ -58,10 +71,7 @@ func (w *World) FailOverRedis(lag time.Duration) {
 		}
 		held[b.touch.key] = b.undo(v)
 	}
-	s.unlagged = nil
-	for _, key := range sortedKeys(held) {
-		s.rewind(key, held[key])
-	}
+	return held
 }
 
 // undo returns what the key held before the write after which it held v.
@@ -80,19 +90,24 @@ func (b *before) undo(v value) value {
 	return v
 }
 
-// rewind makes Redis hold v under key, or nothing if v has expired.
-func (s *redisServer) rewind(key string, v value) {
+// rewind makes Redis hold v under key, or nothing if v has expired; holds says that Redis holds v already.
+func (s *redisServer) rewind(key string, v value, holds bool) {
 	was := s.shadow[key]
-	s.store.remove(key)
 	delete(s.shadow, key)
-	if len(v.fields) == 0 || v.expires > 0 && v.expires <= s.world.Now() {
+	gone := len(v.fields) == 0 || v.expires > 0 && v.expires <= s.world.Now()
+	if gone || !holds {
+		s.store.remove(key)
+	}
+	if gone {
 		if len(was.fields) > 0 {
 			s.rewound = append(s.rewound, Change{Key: key, Gone: true})
 		}
 		return
 	}
-	if err := s.store.write(key, v); err != nil {
-		panic(fmt.Sprintf("sim: Redis cannot hold %s as before: %v", key, err))
+	if !holds {
+		if err := s.store.write(key, v); err != nil {
+			panic(fmt.Sprintf("sim: Redis cannot hold %s as before: %v", key, err))
+		}
 	}
 	if v.expires > 0 {
 		heap.Push(&s.deadlines, deadline{v.expires, key})

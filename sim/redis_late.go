@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/proto"
@@ -36,15 +38,27 @@ func (c *redisCall) hold(op *Op, apply func() error) func() string {
 	}
 	return func() string {
 		answer := h.arrive()
-		c.applied, c.refused = true, answer != OutcomeOK && op.Name != namePipeline // whose last answer is not all
+		c.applied, c.refused = true, answer != OutcomeOK && op.Name != NamePipeline // whose last answer is not all
 		return answer
 	}
+}
+
+// Abort has Redis refuse to queue the commands of a transaction, and so the transaction; apply is its effect. An [Intercept]
+// calls it.
+func (op *Op) Abort(apply func() error) error {
+	client := find[*redisClient](op.process.clients)
+	client.aborts.Store(true)
+	defer client.aborts.Store(false)
+	return apply()
 }
 
 // arrive hands Redis what was held back, and returns what it answers to the last command.
 func (h *held) arrive() string {
 	conn := h.wire.Conn
 	defer func() { _ = conn.Close() }()
+	if h.wire.dead() {
+		return io.EOF.Error()
+	}
 	_ = conn.SetDeadline(time.Time{}) // the sender's has passed
 	go func() { _, _ = conn.Write(h.bytes) }()
 	answers := bufio.NewReader(conn)
@@ -66,17 +80,37 @@ func (h *held) arrive() string {
 
 // wire is a process's connection to Redis. What is held back on it reaches Redis later, or never; the
 // process hears nothing more from it.
+//
+// Nor does it from one that was made before Redis died.
 type wire struct {
 	net.Conn
 	client *redisClient
+	born   int // after so many deaths
 	held   atomic.Pointer[held]
 }
+
+func (c *wire) dead() bool { return c.born < c.client.server.deaths }
+
+// SyscallConn is how go-redis asks, before it takes a connection from its pool, whether the server has closed it.
+func (c *wire) SyscallConn() (syscall.RawConn, error) {
+	if c.dead() {
+		return nil, io.EOF
+	}
+	return asked{}, nil
+}
+
+// asked is a connection on which nothing has come unasked.
+type asked struct{}
+
+func (asked) Control(func(uintptr)) error    { return nil }
+func (asked) Read(func(uintptr) bool) error  { return nil }
+func (asked) Write(func(uintptr) bool) error { return nil }
 
 func (c *wire) Write(b []byte) (int, error) {
 	if subscribes(b) {
 		return 0, c.client.refuse(firstCommand(b))
 	}
-	if c.holds(b) {
+	if c.dead() || c.holds(b) {
 		return len(b), nil
 	}
 	return c.Conn.Write(b)
@@ -122,8 +156,11 @@ func firstCommand(b []byte) string {
 }
 
 func (c *wire) Read(b []byte) (int, error) {
-	if c.held.Load() != nil {
+	switch {
+	case c.held.Load() != nil:
 		return 0, os.ErrDeadlineExceeded
+	case c.dead():
+		return 0, io.EOF
 	}
 	return c.Conn.Read(b)
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/proto"
 )
 
 // mini is a miniredis.
@@ -36,6 +38,22 @@ func (m *mini) keys() []string { return m.Keys() }
 func (m *mini) remove(key string) { m.Del(key) }
 
 func (m *mini) close() { m.Close() }
+
+func (m *mini) wrote(time.Duration) {}
+
+func (m *mini) sync(time.Duration) {}
+
+// die has the scripts forgotten. What is lost, is the world's to say.
+func (m *mini) die(time.Duration, bool) (map[string]value, error) {
+	conn, err := m.Dial()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }()
+	go func() { _, _ = conn.Write(appendCommand(nil, []string{"SCRIPT", "FLUSH"})) }()
+	_, err = proto.Read(bufio.NewReader(conn))
+	return nil, err
+}
 
 func (m *mini) look(at []touch, seen []sight) []sight {
 	for _, t := range at {

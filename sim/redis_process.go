@@ -18,14 +18,22 @@ import (
 
 // redisProcess is a redis-server that runs.
 type redisProcess struct {
+	program string // its path
 	socket  string
-	version string // as in "redis-server 7.0.15"
+	version string   // as in "redis-server 7.0.15"
+	files   string   // its folder
+	keeps   []string // the options that say what it keeps there
+	kill    func()   // returns when it has ended
 }
 
 var (
 	redisProcesses   = map[string]*redisProcess{} // by their programs
 	redisProcessesMu sync.Mutex
+	redisSockets     int // so far
 )
+
+// keepsNothing are the options of a server that keeps nothing on the disk.
+var keepsNothing = []string{"--appendonly", "no"}
 
 // ErrNoRedisServer is the error of a world whose redis-server cannot be had.
 var ErrNoRedisServer = errors.New("no redis-server")
@@ -48,60 +56,78 @@ func startRedis(program string) error {
 	if redisProcesses[program] != nil {
 		return nil
 	}
-	path, err := exec.LookPath(program)
+	p, err := newRedisProcess(program, socketDir(), keepsNothing)
 	if err != nil {
-		return fmt.Errorf("%w: %s is no program: install Redis, or name one with --redis-server=PATH", ErrNoRedisServer, program)
-	}
-	dir := socketDir()
-	removeStaleSockets(dir)
-	p := &redisProcess{socket: filepath.Join(dir, fmt.Sprintf("%s%d-%d.sock", socketPrefix, os.Getpid(), len(redisProcesses)))}
-	if err := p.start(path); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrNoRedisServer, path, err)
+		return err
 	}
 	redisProcesses[program] = p
 	return nil
 }
 
+// newRedisProcess starts a redis-server that has its files in a folder.
+func newRedisProcess(program, files string, keeps []string) (*redisProcess, error) {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s is no program: install Redis, or name one with --redis-server=PATH", ErrNoRedisServer, program)
+	}
+	dir := socketDir()
+	if redisSockets == 0 {
+		removeStaleSockets(dir)
+	}
+	p := &redisProcess{program: path, files: files, keeps: keeps, socket: filepath.Join(dir, fmt.Sprintf("%s%d-%d.sock", socketPrefix, os.Getpid(), redisSockets))}
+	redisSockets++
+	if err := p.start(); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrNoRedisServer, path, err)
+	}
+	return p, nil
+}
+
 // start starts the server, and waits until it answers.
-func (p *redisProcess) start(path string) error {
-	cmd := exec.Command(path, "--port", "0", "--unixsocket", p.socket, "--unixsocketperm", "700", "--dir", filepath.Dir(p.socket),
-		"--save", "", "--appendonly", "no", "--hash-max-listpack-entries", "100000", "--hash-max-listpack-value", "1048576")
+func (p *redisProcess) start() error {
+	cmd := exec.Command(p.program, append([]string{"--port", "0", "--unixsocket", p.socket, "--unixsocketperm", "700", "--dir", p.files, "--save", "",
+		"--hash-max-listpack-entries", "100000", "--hash-max-listpack-value", "1048576"}, p.keeps...)...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	endWithUs(cmd.SysProcAttr)
-	started, ended := make(chan error, 1), make(chan error, 1)
+	started, ended := make(chan error, 1), make(chan struct{})
+	var how error
 	go func() {
 		runtime.LockOSThread() // the kernel sends Pdeathsig when the thread ends that has started the child
 		err := cmd.Start()
 		if started <- err; err == nil {
-			ended <- cmd.Wait()
+			how = cmd.Wait()
+			close(ended)
 		}
 	}()
 	if err := <-started; err != nil {
 		return err
 	}
+	p.kill = func() {
+		_ = cmd.Process.Kill()
+		<-ended
+	}
 	deadline := time.After(10 * time.Second)
 	for {
-		info, err := p.ask("INFO server")
-		if err == nil {
+		info, err := p.ask("INFO")
+		if err == nil && strings.Contains(info, "\nloading:0") {
 			p.version = versionIn(info)
 			return nil
 		}
 		select {
-		case err := <-ended:
-			return fmt.Errorf("it ended (%v): %s", err, lastLine(said.String()))
+		case <-ended:
+			return fmt.Errorf("it ended (%v): %s", how, lastLine(said.String()))
 		case <-deadline:
-			_ = cmd.Process.Kill()
+			p.kill()
 			return fmt.Errorf("it does not answer: %w", err)
-		case <-time.After(5 * time.Millisecond):
+		case <-time.After(time.Millisecond):
 		}
 	}
 }
 
 const (
 	socketPrefix = "wavetank-redis-"
-	socketDirMax = 107 - len(socketPrefix) - len("/1234567-1.sock") // bytes: sun_path holds 108, with a zero at the end (unix(7))
+	socketDirMax = 107 - len(socketPrefix) - len("/1234567-1234567.sock") // bytes: sun_path holds 108, with a zero at the end (unix(7))
 )
 
 // socketDir is the folder for temporary files, or /tmp where the path of a socket in it would be too long.
@@ -117,6 +143,23 @@ func endWithUs(attr *syscall.SysProcAttr) {
 	if f := reflect.ValueOf(attr).Elem().FieldByName("Pdeathsig"); f.IsValid() {
 		f.Set(reflect.ValueOf(syscall.SIGTERM).Convert(f.Type())) // at which redis-server removes its socket
 	}
+}
+
+// again kills the server, and starts it anew on what spoil leaves of its files. It may be called in a bubble.
+func (p *redisProcess) again(spoil func() error) (err error) {
+	outside(func() {
+		p.kill()
+		if err = spoil(); err == nil {
+			err = p.start()
+		}
+	})
+	return err
+}
+
+// end ends the server for good.
+func (p *redisProcess) end() {
+	outside(p.kill)
+	_ = os.Remove(p.socket)
 }
 
 // ask sends one command, and returns what has come of the answer.
@@ -161,6 +204,30 @@ func removeStaleSockets(dir string) {
 			_ = os.Remove(path)
 		}
 	}
+}
+
+var (
+	tasks     = make(chan func())
+	done      = make(chan struct{})
+	taskTaker sync.Once
+)
+
+// takeTasks readies outside.
+func takeTasks() {
+	taskTaker.Do(func() {
+		go func() {
+			for task := range tasks {
+				task()
+				done <- struct{}{}
+			}
+		}()
+	})
+}
+
+// outside runs f where real time passes, while that of the bubble stands still: goroutines that f starts are none of the bubble's.
+func outside(f func()) {
+	tasks <- f
+	<-done
 }
 
 func lastLine(s string) string {

@@ -3,9 +3,9 @@ package sim
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -14,11 +14,12 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// realRedis is a redis-server, which all worlds of a process use one after the other.
+// realRedis is a redis-server, which all worlds of a process use one after the other; but if it can die, it is the world's own.
 type realRedis struct {
 	world   *World
 	now     func() time.Time // on the clock of the world
 	process *redisProcess
+	files   *redisFiles       // of a server that can die
 	client  *redis.Client     // the world's own
 	wrapped map[string]string // the hash of a script that a process runs, and that of the one that is run in its place
 	due     map[string]time.Duration
@@ -32,19 +33,34 @@ var lookText string
 var lookScript = redis.NewScript(lookText)
 
 func newReal(w *World) (*realRedis, error) {
-	process, err := startedRedis(w.cfg.RedisServer)
+	r := &realRedis{world: w, now: func() time.Time { return w.start.Add(w.Now()) }, wrapped: map[string]string{}, due: map[string]time.Duration{}}
+	var err error
+	if w.cfg.RedisDisk == "" {
+		r.process, err = startedRedis(w.cfg.RedisServer)
+	} else {
+		r.files = &redisFiles{dir: filepath.Join(w.folder.path, "redis"), snapshots: w.cfg.RedisDisk == DiskRDB}
+		r.process, err = r.files.start(w.cfg.RedisServer)
+	}
 	if err != nil {
 		return nil, err
 	}
-	r := &realRedis{world: w, now: func() time.Time { return w.start.Add(w.Now()) }, process: process, wrapped: map[string]string{}, due: map[string]time.Duration{}}
+	r.connect()
+	return r, r.empty()
+}
+
+// connect connects the world.
+func (r *realRedis) connect() {
 	r.client = redis.NewClient(&redis.Options{
-		Addr:   process.socket,
+		Addr:   r.process.socket,
 		Dialer: func(context.Context, string, string) (net.Conn, error) { return r.dialRaw() },
 		// Its caller is the stepper, for which no time passes.
 		ReadTimeout: -1, WriteTimeout: -1, PoolSize: 1, MaxRetries: -1,
 		Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
-	_, err = r.client.Pipelined(bg, func(p redis.Pipeliner) error {
+}
+
+func (r *realRedis) empty() error {
+	_, err := r.client.Pipelined(bg, func(p redis.Pipeliner) error {
 		p.ClientKillByFilter(bg, "TYPE", "normal", "SKIPME", "yes") // of a world that did not end
 		p.FlushAll(bg)
 		p.ScriptFlush(bg)
@@ -52,9 +68,9 @@ func newReal(w *World) (*realRedis, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("empty %s: %w", process.version, err)
+		return fmt.Errorf("empty %s: %w", r.process.version, err)
 	}
-	return r, nil
+	return nil
 }
 
 func (r *realRedis) version() string { return r.process.version }
@@ -67,14 +83,6 @@ func (r *realRedis) dial() (net.Conn, error) {
 		return nil, err
 	}
 	return &worldTimed{Conn: conn, now: r.now}, nil
-}
-
-// must ends the run: without its Redis the world is none.
-func must[T any](answer T, err error) T {
-	if err != nil && !errors.Is(err, redis.Nil) {
-		panic(fmt.Sprintf("sim: redis-server: %v", err))
-	}
-	return answer
 }
 
 func (r *realRedis) keys() []string { return must(r.client.Keys(bg, "*").Result()) }
@@ -175,7 +183,41 @@ func (r *realRedis) write(key string, v value) error {
 	return err
 }
 
+func (r *realRedis) wrote(at time.Duration) { r.files.wrote(at) }
+
+func (r *realRedis) sync(at time.Duration) {
+	if r.files.snapshots {
+		must(r.client.Save(bg).Result())
+	} else {
+		r.files.sizes = nil
+		r.files.wrote(at)
+	}
+}
+
+func (r *realRedis) die(at time.Duration, torn bool) (map[string]value, error) {
+	_ = r.client.Close()
+	chance := r.world.Draw("torn", at.String())
+	if err := r.process.again(func() error { return r.files.cut(at, torn, chance) }); err != nil {
+		return nil, err
+	}
+	r.connect()
+	var all []touch
+	for _, key := range r.keys() {
+		all = append(all, touch{key: key, whole: true})
+	}
+	loaded := map[string]value{}
+	for i, seen := range r.look(all, nil) {
+		v := seen.value
+		v.expires = r.due[all[i].key]
+		loaded[all[i].key] = v
+	}
+	return loaded, nil
+}
+
 func (r *realRedis) close() {
 	_ = r.client.ClientKillByFilter(bg, "TYPE", "normal", "SKIPME", "yes").Err()
 	_ = r.client.Close()
+	if r.files != nil {
+		r.process.end()
+	}
 }

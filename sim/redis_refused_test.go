@@ -42,7 +42,7 @@ func TestCommandsThatAWorldCannotRun(t *testing.T) {
 		w.Node("n", func(p *sim.Process) {
 			for _, cmd := range [][]any{
 				{"blpop", "l", 0}, {"blmpop", 0, 1, "l", "left"}, {"bzpopmin", "z", 0}, {"xread", "block", 0, "streams", "s", "$"}, {"wait", 1, 0}, {"waitaof", 1, 0, 0},
-				{"monitor"}, {"subscribe", "news"}, {"publish", "news", "x"}, {"select", 1}, {"eval_ro", "return 1", 0}, {"function", "list"},
+				{"monitor"}, {"subscribe", "news"}, {"publish", "news", "x"}, {"select", 1}, {"eval_ro", "return 1", 0}, {"function", "list"}, {"sunionstore", "d", "a"}, {"zrangestore", "d", "z", 0, 1},
 			} {
 				err := p.Redis().Do(p.Context(), cmd...).Err()
 				assert.ErrorIs(t, err, sim.ErrUnknownCommand, "%v", cmd)

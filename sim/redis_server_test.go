@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -43,13 +44,44 @@ func TestARedisServerIsMiniredis(t *testing.T) {
 	program := redisServer(t)
 	rapid.Check(t, func(t *rapid.T) {
 		calls := rapid.SliceOfN(anyCall, 1, 25).Draw(t, "calls")
-		mini, miniTrace := askAll(t, "", calls)
-		server, serverTrace := askAll(t, program, calls)
+		mini, miniTrace := askAll(t, "", calls, nil)
+		server, serverTrace := askAll(t, program, calls, nil)
 		require.Equal(t, strings.Join(mini, "\n"), strings.Join(server, "\n"))
 		line, a, b, err := sim.FirstDifference(strings.NewReader(miniTrace), strings.NewReader(serverTrace))
 		require.NoError(t, err)
 		require.Zero(t, line, "miniredis: %s\nredis-server: %s", a, b)
 	})
+}
+
+// And whenever it dies, it loads from its files what the model of miniredis says.
+func TestARedisServerComesBackAsMiniredisDoes(t *testing.T) {
+	program := redisServer(t)
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue { // each starts a server, some twice
+		require.NoError(t, checks.Value.Set("30"))
+		t.Cleanup(func() { _ = checks.Value.Set(checks.DefValue) })
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		calls := rapid.SliceOfN(anyCall, 1, 25).Draw(t, "calls")
+		deaths := &redisDeaths{disk: rapid.SampledFrom([]string{sim.DiskAlways, sim.DiskEverySec, sim.DiskNo, sim.DiskRDB}).Draw(t, "disk")}
+		for range rapid.IntRange(1, 3).Draw(t, "deaths") {
+			deaths.at = append(deaths.at, time.Duration(rapid.IntRange(1, 60_000).Draw(t, "at"))*time.Millisecond)
+		}
+		deaths.die = rapid.SampledFrom([]func(*sim.World){(*sim.World).KillRedis, func(w *sim.World) { w.LosePowerRedis(0) },
+			func(w *sim.World) { w.LosePowerRedis(3 * time.Second) }, func(w *sim.World) { w.FailOverRedis(10 * time.Second); w.LosePowerRedis(0) }}).Draw(t, "die")
+		mini, miniTrace := askAll(t, "", calls, deaths)
+		server, serverTrace := askAll(t, program, calls, deaths)
+		require.Equal(t, strings.Join(mini, "\n"), strings.Join(server, "\n"))
+		line, a, b, err := sim.FirstDifference(strings.NewReader(miniTrace), strings.NewReader(serverTrace))
+		require.NoError(t, err)
+		require.Zero(t, line, "miniredis: %s\nredis-server: %s", a, b)
+	})
+}
+
+// redisDeaths say how often Redis dies, and how.
+type redisDeaths struct {
+	disk string
+	at   []time.Duration
+	die  func(*sim.World)
 }
 
 // redisCall is one or several commands, and how long the process waits before.
@@ -80,6 +112,7 @@ var (
 			{"zadd", key, 1.5, field}, {"zadd", key, "nx", 2, field}, {"zadd", key, "gt", 3, field}, {"zincrby", key, 1, field}, {"zrem", key, field}, {"zscore", key, field}, {"zcard", key}, {"zrange", key, 0, -1, "withscores"}, {"zrangebyscore", key, "-inf", 2}, {"zremrangebyscore", key, 0, 2}, {"zpopmin", key},
 			{"lpush", key, field}, {"rpush", key, field, "x"}, {"lpop", key}, {"rpop", key}, {"lrange", key, 0, -1}, {"ltrim", key, 0, 1}, {"lrem", key, 0, field}, {"llen", key},
 			{"sadd", key, field, "x"}, {"srem", key, field}, {"smembers", key}, {"sismember", key, field}, {"scard", key},
+			{"rename", key, "s1"}, {"renamenx", key, "h1"}, {"msetnx", key, field, "s2", "y"}, {"rpoplpush", key, "l1"}, {"lmove", "l1", key, "left", "right"}, {"smove", key, "set1", field},
 			{"del", key}, {"unlink", key, "s1"}, {"exists", key, "h1"}, {"type", key}, {"keys", "s*"}, {"scan", 0, "match", "*1"}, {"dbsize"},
 			{"eval", "return redis.call('pexpire', KEYS[1], ARGV[1])", 1, key, 700}, {"eval", "redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2]) return redis.call('pttl', KEYS[1])", 1, key, field, 900},
 			{"eval", "return {#ARGV, ARGV[1], KEYS[1]}", 1, key, field},
@@ -100,7 +133,7 @@ var (
 )
 
 // askAll makes the calls one after the other in a world, and returns what was answered, and the trace.
-func askAll(t *rapid.T, program string, calls []redisCall) (answers []string, trace string) {
+func askAll(t *rapid.T, program string, calls []redisCall, deaths *redisDeaths) (answers []string, trace string) {
 	var out strings.Builder
 	say := func(cmds []redis.Cmder, err error) {
 		for _, cmd := range cmds {
@@ -114,7 +147,16 @@ func askAll(t *rapid.T, program string, calls []redisCall) (answers []string, tr
 			answers = append(answers, err.Error())
 		}
 	}
-	_, err := sim.Run(sim.Config{Seed: 1, RedisServer: program, Trace: &out}, func(w *sim.World) error {
+	cfg := sim.Config{Seed: 1, RedisServer: program, Trace: &out}
+	if deaths != nil {
+		cfg.RedisDisk, cfg.RedisLag = deaths.disk, 10*time.Second
+	}
+	_, err := sim.Run(cfg, func(w *sim.World) error {
+		if deaths != nil {
+			for _, at := range deaths.at {
+				w.At(at, "die", sim.Redis, func() { deaths.die(w) })
+			}
+		}
 		w.Node("n", func(p *sim.Process) {
 			ctx, c := p.Context(), p.Redis()
 			for _, call := range calls {
@@ -155,6 +197,30 @@ func kindOfError(err error) string {
 	return "an error"
 }
 
+// What miniredis cannot do as it should runs over a redis-server, and the world sees what it changes.
+func TestCommandsOfARedisServerAlone(t *testing.T) {
+	_, err := sim.Run(sim.Config{Seed: 1, RedisServer: redisServer(t)}, func(w *sim.World) error {
+		w.Node("n", func(p *sim.Process) {
+			ctx, c := p.Context(), p.Redis()
+			c.SAdd(ctx, "s", "a", "b")
+			c.ZAdd(ctx, "z", redis.Z{Score: 1, Member: "a"}, redis.Z{Score: 2, Member: "b"})
+			for _, args := range [][]any{
+				{"sunionstore", "union", "s", "s"}, {"sinterstore", "inter", "s", "s"}, {"sdiffstore", "diff", "s", "none"}, {"sunionstore", "union", "none"},
+				{"zunionstore", "zunion", 2, "z", "s"}, {"zinterstore", "zinter", 2, "z", "s"}, {"zdiffstore", "zdiff", 2, "z", "none"}, {"zrangestore", "zrange", "z", 1, 1},
+			} {
+				assert.NoError(t, c.Do(ctx, args...).Err())
+			}
+		}).Start()
+		w.Step(time.Minute, nil)
+		assert.Equal(t, map[string]map[string]string{
+			"s": {"a": "", "b": ""}, "inter": {"a": "", "b": ""}, "diff": {"a": "", "b": ""}, "z": {"a": "1", "b": "2"},
+			"zunion": {"a": "2", "b": "3"}, "zinter": {"a": "2", "b": "3"}, "zdiff": {"a": "1", "b": "2"}, "zrange": {"b": "2"},
+		}, w.Redis())
+		return w.CheckTruth()
+	})
+	require.NoError(t, err)
+}
+
 // What Redis says of the time is what the world's clock says.
 func TestARedisServerGoesByTheWorldsClock(t *testing.T) {
 	_, err := sim.Run(sim.Config{Seed: 1, RedisServer: redisServer(t)}, func(w *sim.World) error {
@@ -192,18 +258,27 @@ func TestNoRedisServer(t *testing.T) {
 	}
 }
 
-// However a process ends, its redis-server ends with it, and leaves nothing behind.
+// However a process ends, its redis-server ends with it, and leaves nothing behind. What a world has on its disk when its process
+// is killed, the next process removes.
 func TestARedisServerEndsWithItsProcess(t *testing.T) {
 	program := redisServer(t)
-	if os.Getenv("WAVETANK_TEST_CHILD") != "" {
+	if how := os.Getenv("WAVETANK_TEST_CHILD"); how != "" {
 		_, err := sim.Run(sim.Config{RedisServer: program}, func(*sim.World) error { return nil })
 		require.NoError(t, err)
-		if os.Getenv("WAVETANK_TEST_CHILD") == "killed" {
+		_, err = sim.Run(sim.Config{RedisServer: program, RedisDisk: sim.DiskAlways}, func(w *sim.World) error {
+			w.KillRedis()
+			if how == "killed in a world" {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
+			return nil
+		})
+		require.NoError(t, err)
+		if how == "killed" {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
 		return
 	}
-	for _, how := range []string{"ends", "killed"} {
+	for _, how := range []string{"ends", "killed", "killed in a world"} {
 		t.Run(how, func(t *testing.T) {
 			dir, err := os.MkdirTemp("", "wt") // a short path
 			require.NoError(t, err)
@@ -212,10 +287,20 @@ func TestARedisServerEndsWithItsProcess(t *testing.T) {
 			makeStaleSocket(t, stale)
 			self, err := os.Executable()
 			require.NoError(t, err)
-			cmd := exec.CommandContext(context.Background(), self, "-test.run", "^TestARedisServerEndsWithItsProcess$")
-			cmd.Env = append(os.Environ(), "WAVETANK_TEST_CHILD="+how, "TMPDIR="+dir)
-			out, err := cmd.CombinedOutput()
-			require.Equal(t, how == "killed", err != nil, "%s", out)
+			child := func(how string) {
+				cmd := exec.CommandContext(context.Background(), self, "-test.run", "^TestARedisServerEndsWithItsProcess$")
+				cmd.Env = append(os.Environ(), "WAVETANK_TEST_CHILD="+how, "TMPDIR="+dir)
+				out, err := cmd.CombinedOutput()
+				require.Equal(t, how != "ends", err != nil, "%s", out)
+			}
+			if child(how); how == "killed in a world" {
+				folders, err := filepath.Glob(filepath.Join(dir, "wavetank-world-*"))
+				require.NoError(t, err)
+				require.Len(t, folders, 1)
+				old := time.Now().Add(-time.Hour)
+				require.NoError(t, os.Chtimes(folders[0], old, old))
+				child("ends")
+			}
 			require.Eventually(t, func() bool {
 				left, err := os.ReadDir(dir)
 				return err == nil && len(left) == 0

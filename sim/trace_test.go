@@ -164,7 +164,7 @@ func TestCommandsThatAWorldCannotRun(t *testing.T) {
 		w.Node("n", func(p *Process) {
 			ctx, r := p.Context(), p.Redis()
 			assert.ErrorIs(t, r.BLPop(ctx, time.Second, "l").Err(), ErrUnknownCommand)
-			assert.ErrorIs(t, r.Rename(ctx, "a", "b").Err(), ErrUnknownCommand)
+			assert.ErrorIs(t, r.Copy(ctx, "a", "b", 0, false).Err(), ErrUnknownCommand)
 			_, err := r.TxPipelined(ctx, func(tx redis.Pipeliner) error {
 				tx.XAdd(ctx, &redis.XAddArgs{Stream: "x", Values: []any{"k", "v"}})
 				return nil

@@ -37,9 +37,16 @@ type Config struct {
 	// SyncAlways is nats-server's option sync_always: what it has acknowledged is on the disk. [World.LosePowerNATS] takes
 	// nothing then. The server of the world runs without it, as nothing but that would show it, and each sync takes its time.
 	SyncAlways bool
+	// SyncInterval is nats-server's option sync_interval, by which LosePowerNATS goes: the world says that its streams are on the
+	// disk at each multiple of it. 0 is two minutes, as it is by default.
+	SyncInterval time.Duration
 
 	// RedisServer is the program of the redis-server that is the world's Redis, as for [exec.LookPath]; empty is miniredis.
 	RedisServer string
+
+	// RedisDisk is what Redis keeps on its disk: [DiskAlways], [DiskEverySec], [DiskNo] or [DiskRDB]. Empty is nothing, and
+	// Redis cannot die ([World.KillRedis]). A redis-server that can is one of the world's own.
+	RedisDisk string
 
 	RedisLag time.Duration // how far [World.FailOverRedis] may go back; 0 is not at all
 
@@ -56,6 +63,7 @@ var DefaultStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 type World struct {
 	cfg         Config
 	start       time.Time
+	folder      *folder // of its servers' files
 	servers     []server
 	serversBack time.Duration // no process starts before: until then a server is stopped
 	nodes       []*Node

@@ -48,8 +48,8 @@ func newExhaust() *cobra.Command {
 		Long: `Exhaust runs a plan as it is and lists the operations that it makes. Then it
 runs the plan once for each of them and each fault that can strike it: every
 effect on the operation, and right after it a crash with and without a restart,
-a pause and a partition of the node that made it, a failover of Redis, and a
-restart and a power loss of nats-server.
+a pause and a partition of the node that made it, a failover of Redis, a restart
+of nats-server, a kill and a power loss of either, and a Redis without memory.
 
 It leaves a certificate, which says what was tried and what came of each try,
 and a page of it: the fault map. What is broken outside of its promise is there

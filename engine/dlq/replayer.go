@@ -114,6 +114,9 @@ func (r *Replayer) visit(ctx context.Context, jobID string) error {
 	case PendingReview, Quarantined, AwaitingApproval:
 		return r.triage(ctx, was)
 	case Scheduled:
+		if was.NextReplayAt > r.Clock.Now().UnixMilli() { // another replica has scheduled it since it was listed as due
+			return ErrChanged
+		}
 		if was.Action == "" { // a person has decided while no scheduler triaged
 			was.Action = r.Decide(&was.Entry).Action
 		}

@@ -69,16 +69,20 @@ func FaultKinds() []string {
 			case k.Strikes(p):
 				list = append(list, string(k.Effect)+" "+p.Name)
 			case p.Place == faults.PlaceNone || !k.OnNode() || k.Takes("from"):
-			case k.Server != "":
-				list = append(list, ofServer(k.Effect, k.Server)+" after "+p.Name)
+			case k.Effect.OfServer():
+				for _, server := range k.Servers {
+					list = append(list, ofServer(k.Effect, server)+" after "+p.Name)
+				}
 			default:
 				list = append(list, after(k.Effect, p.Name))
 			}
 		}
 		switch {
 		case !k.OnNode():
-		case k.Server != "":
-			list = append(list, ofServer(k.Effect, k.Server))
+		case k.Effect.OfServer():
+			for _, server := range k.Servers {
+				list = append(list, ofServer(k.Effect, server))
+			}
 		case k.Takes("from"):
 			list = append(list, partitionOf("heartbeats"), partitionOf(faults.Redis), partitionOf(faults.NATS), partitionOf(actors.KernelName))
 		default:

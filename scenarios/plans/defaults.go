@@ -19,7 +19,7 @@ func Defaults() *Plan {
 		Then:     Then{Heal: true, SettleWithin: 45 * time.Minute}, // running_timeout, three polls, and a budget of retries
 		Seed:     1,
 	}
-	p.World.Start, p.World.Redis = Instant(sim.DefaultStart.Format(time.RFC3339)), RedisMini
+	p.World = Conditions{Start: Instant(sim.DefaultStart.Format(time.RFC3339)), Redis: RedisMini, RedisDisk: sim.DiskEverySec, SyncInterval: 2 * time.Minute}
 	p.Schedule = Schedule{Strategy: Latency, ChangePoints: 2, StepsMax: StepsMaxDefault(p.Workload.Jobs)}
 	return p
 }

@@ -45,6 +45,8 @@ var (
 	hasOperator = &need{met: func(p *Plan) bool {
 		return hasReplays.met(p) && p.Workload.HasOperator()
 	}, without: "nobody decides on a replay"}
+	losesPower = &need{met: (*Plan).natsLosesPower, without: "nats-server does not lose its power"}
+	redisDies  = &need{met: (*Plan).RedisDies, without: "Redis is neither killed, nor does it lose its power"}
 	hasPCT     = &need{met: func(p *Plan) bool { return p.Schedule.Strategy == PCT }, without: "schedule.strategy is not pct", Drawn: "schedule.strategy=pct"}
 	hasBounded = &need{met: func(p *Plan) bool { return p.Schedule.Strategy == Bounded }, without: "schedule.strategy is not bounded"}
 	hasTenants = &need{met: func(p *Plan) bool { return p.Workload.Tenants > 1 }, without: "workload.tenants is 1", Drawn: "workload.tenants=2"}
@@ -83,6 +85,8 @@ var knobs = []Knob{
 	{Name: "topology.deduplicate", Draws: "true"},
 	{Name: "world.heartbeat_lag", Draws: "1s 5s 15s 35s fixed:15s lognormal:median=2s:p99=40s"},
 	{Name: "world.sync_always", Draws: "true"},
+	{Name: "world.sync_interval", Draws: "10s 10m", Needs: losesPower, scenario: "nats-power-loss"},
+	{Name: "world.redis_disk", Draws: "always no rdb", Needs: redisDies, scenario: "redis-power-loss"},
 	{Name: "world.dying", Draws: "0.5 1"},
 	{Name: "then.heal", Draws: "false"},
 	{Name: "workload.tries", Draws: "1 3"},

@@ -63,11 +63,13 @@ type Topology struct {
 
 // Conditions are what the world is like besides its faults.
 type Conditions struct {
-	HeartbeatLag Lag     `yaml:"heartbeat_lag" json:"heartbeat_lag" like:"5s, fixed:5s, uniform:2s:8s, normal:mean=5s:sd=2s, lognormal:median=5s:p99=30s or samples:1s:2s:9s" doc:"how long a heartbeat is under way: each takes a time drawn from this distribution, so that they may overtake each other; a duration alone is evenly between nothing and this, p99 is above all but 1 %"`
-	SyncAlways   bool    `yaml:"sync_always" json:"sync_always" doc:"nats-server has each message on the disk before it acknowledges it (its sync_always, or sync_interval: always): a power loss takes none"`
-	Start        Instant `yaml:"start" json:"start" like:"2026-01-01 or 2026-01-01T00:00:00Z" doc:"when the world begins, by its own calendar; records hold it"`
-	Redis        string  `yaml:"redis" json:"redis" oneof:"mini,server" doc:"what the world's Redis is: miniredis, or a redis-server, which must be installed; the program is redis-server, or what WAVETANK_REDIS_SERVER names"`
-	Dying        float64 `yaml:"dying" json:"dying" min:"0" max:"1" doc:"the share of the workers, rounded, that die, each at an instant drawn over the time of submissions; then.heal brings them back"`
+	HeartbeatLag Lag           `yaml:"heartbeat_lag" json:"heartbeat_lag" like:"5s, fixed:5s, uniform:2s:8s, normal:mean=5s:sd=2s, lognormal:median=5s:p99=30s or samples:1s:2s:9s" doc:"how long a heartbeat is under way: each takes a time drawn from this distribution, so that they may overtake each other; a duration alone is evenly between nothing and this, p99 is above all but 1 %"`
+	SyncAlways   bool          `yaml:"sync_always" json:"sync_always" doc:"nats-server has each message on the disk before it acknowledges it (its sync_always, or sync_interval: always): a power loss takes none"`
+	SyncInterval time.Duration `yaml:"sync_interval" json:"sync_interval" min:"1ms" max:"24h" doc:"nats-server has its streams on the disk every so often (its sync_interval): a power loss takes what it has stored since"`
+	RedisDisk    string        `yaml:"redis_disk" json:"redis_disk" oneof:"always,everysec,no,rdb" doc:"what Redis has on its disk when it dies: its append-only file, synced before each answer (always), at each full second (everysec) or at each half minute by the kernel (no: appendfsync); or rdb: no such file, and snapshots by the save points that Redis has by default; a kill takes what no file has, a power loss what is not synced either"`
+	Start        Instant       `yaml:"start" json:"start" like:"2026-01-01 or 2026-01-01T00:00:00Z" doc:"when the world begins, by its own calendar; records hold it"`
+	Redis        string        `yaml:"redis" json:"redis" oneof:"mini,server" doc:"what the world's Redis is: miniredis, or a redis-server, which must be installed; the program is redis-server, or what WAVETANK_REDIS_SERVER names"`
+	Dying        float64       `yaml:"dying" json:"dying" min:"0" max:"1" doc:"the share of the workers, rounded, that die, each at an instant drawn over the time of submissions; then.heal brings them back"`
 }
 
 // Workload says what is submitted. Jobs are job-1...

@@ -23,10 +23,22 @@ func (p *Plan) HealsFaults() bool {
 // streams keeps every stream of a world in memory, since no run outlives its process; but not if the
 // server is to restart.
 func (p *Plan) Streams() bus.StreamOptions {
-	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return faults.KindOf(f.Do).Server == faults.NATS }) {
+	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Do.OfServer() && f.Node == faults.NATS }) {
 		return bus.StreamOptions{Storage: jetstream.FileStorage}
 	}
 	return bus.StreamOptions{Storage: jetstream.MemoryStorage}
+}
+
+// RedisDies says whether one of the plan's faults ends Redis.
+func (p *Plan) RedisDies() bool {
+	return slices.ContainsFunc(p.Faults, func(f faults.Fault) bool {
+		return f.Node == faults.Redis && (f.Do == faults.Kill || f.Do == faults.PowerLoss)
+	})
+}
+
+// natsLosesPower says whether one of the plan's faults takes nats-server's power.
+func (p *Plan) natsLosesPower() bool {
+	return slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Node == faults.NATS && f.Do == faults.PowerLoss })
 }
 
 // LastTimed is the last instant at which the plan has a fault of a fixed time.

@@ -108,7 +108,9 @@ var controls = map[string]string{
 	"skew": "has its clock go wrong", "set clock": "has its clock set right",
 	actors.PolicyChange: "goes over to another policy",
 	"failover":          "fails over, and loses its last writes",
-	"power-loss":        "stops, and loses what was not on its disk",
+	"kill":              "is killed",
+	"refusal":           "refuses commands", "accept": "refuses nothing any more",
+	"power-loss": "stops, and loses what was not on its disk",
 }
 
 // messages are the kinds of message that deliver, ack, nak and term phases begin with.

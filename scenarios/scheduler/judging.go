@@ -7,6 +7,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // JudgeConfig is what judging needs to know of a plan.
@@ -16,7 +17,7 @@ func JudgeConfig(p *plans.Plan) config.Config {
 		panic(err) // a test makes one
 	}
 	c.Outages, c.Deduplicate, c.Ledger, c.FanOut = p.Outages(), p.Topology.Deduplicate, p.Topology.Ledger, p.Topology.FanOut
-	c.SyncAlways = p.World.SyncAlways
+	c.SyncAlways, c.RedisSynced = p.World.SyncAlways, p.World.RedisDisk == sim.DiskAlways
 	c.Routing = routingConfig(p.Routing())
 	c.Approvals.Kernel, c.Policy.Kernel = p.Kernel.On(), p.Kernel.On()
 	judgeReplays(p, &c.Replay)

@@ -46,7 +46,11 @@ func (d *drawer) rare() {
 
 // strike draws one fault of a kind: where it strikes, and a value for each of its keys.
 func (d *drawer) strike(k faults.Kind) {
-	f := faults.Fault{Do: k.Effect, Node: k.Server}
+	f := faults.Fault{Do: k.Effect}
+	server := k.Effect.OfServer()
+	if server {
+		f.Node = from(d, "server", k.Servers...)
+	}
 	switch {
 	case k.Takes("from"):
 		link := from(d, "link", d.p.FaultWorld().Links...)
@@ -57,12 +61,12 @@ func (d *drawer) strike(k faults.Kind) {
 		d.often(&f, ph)
 	case d.oneIn(3, "at"):
 		f.At = d.instant()
-		if k.Server == "" {
+		if !server {
 			f.Node = from(d, "node", d.p.Nodes()...)
 		}
 	default:
 		f.After = d.match(d.phase(func(faults.Phase) bool { return true }))
-		if k.Server == "" {
+		if !server {
 			f.Node = faults.Actor
 			if d.oneIn(4, "another") {
 				f.Node = from(d, "node", d.p.Nodes()...)
@@ -70,8 +74,11 @@ func (d *drawer) strike(k faults.Kind) {
 		}
 	}
 	for _, key := range k.Keys {
-		if v, _ := f.Value(key.Name); v != nil {
+		switch v, _ := f.Value(key.Name); {
+		case v != nil:
 			*v = d.length(key)
+		case len(key.Names) > 0:
+			f.With = from(d, key.Name, key.Names...)
 		}
 	}
 	d.add(f)

@@ -37,6 +37,7 @@ type Config struct {
 	AckWait              time.Duration // before JetStream delivers again what is not acknowledged (Scheduler internals)
 	FanOut               bool          `setting:"-"` // dispatches go to topics, whose subjects name no epoch
 	Deduplicate          bool          `setting:"-"` // workers, and the sink of their effects, refuse an idempotency key that is done (Dead letters)
+	RedisSynced          bool          `setting:"-"` // Redis answers once it has a write on the disk (its option appendfsync always)
 	SyncAlways           bool          `setting:"-"` // nats-server acknowledges what it has on the disk (its option sync_always)
 	Ledger               bool          `setting:"-"` // the schedulers can ask the outside system which idempotency keys are done (Dead letters)
 	Outages              time.Duration `setting:"-"` // for how long the plan's faults may keep a message from being handled, taken together

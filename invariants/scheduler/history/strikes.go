@@ -22,7 +22,6 @@ const (
 	GuardFails        invariants.StrikeKind = "guard-fails"
 	TickFails         invariants.StrikeKind = "tick-fails"
 	SubmissionFails   invariants.StrikeKind = "submission-fails"
-	ResultLost        invariants.StrikeKind = "result-lost"
 	AckLost           invariants.StrikeKind = "ack-lost"
 	DeliveryLost      invariants.StrikeKind = "delivery-lost"
 	HeartbeatLost     invariants.StrikeKind = "heartbeat-lost"
@@ -34,6 +33,7 @@ const (
 	NATSAway          invariants.StrikeKind = "nats-away"
 	NATSPowerLoss     invariants.StrikeKind = "nats-power-loss"
 	RedisFailover     invariants.StrikeKind = "redis-failover"
+	RedisDeath        invariants.StrikeKind = "redis-death"
 	ClockWrong        invariants.StrikeKind = "clock-wrong"
 )
 
@@ -50,8 +50,7 @@ var Strikes = invariants.Vocabulary{
 	{DLQFails, "a write of a dead letter fails, or its answer is lost"},
 	{GuardFails, "an operation of the idempotency guard fails"},
 	{TickFails, "an operation fails that one replica does for all: of a reconciler, a replayer, a poller, the snapshot's writer, or the breaker's shared counter; or the replica that does it is struck itself"},
-	{SubmissionFails, "publishing a request, an approval, a cancellation or a notice fails"},
-	{ResultLost, "publishing a result fails"},
+	{SubmissionFails, "publishing a request, an approval, a cancellation, a notice or a result fails"},
 	{AckLost, "an ack, a nak or a sign of progress is lost"},
 	{DeliveryLost, "a delivery is lost, and comes again, or it comes twice"},
 	{HeartbeatLost, "heartbeats of a worker are lost, or a replica that starts cannot read the snapshot of them"},
@@ -63,6 +62,7 @@ var Strikes = invariants.Vocabulary{
 	{NATSAway, "NATS is down for a while"},
 	{NATSPowerLoss, "NATS loses its power, and with it the last messages"},
 	{RedisFailover, "Redis fails over to a replica that is behind"},
+	{RedisDeath, "Redis is killed or loses its power, and with it what was not on its disk"},
 	{ClockWrong, "the clock of a node is wrong"},
 }
 
@@ -114,7 +114,13 @@ func nodeStrike(verb, node string) (k invariants.StrikeKind, ok bool) {
 		return RedisFailover, true
 	case "stop":
 		return NATSAway, true
-	case string(faults.PowerLoss):
+	case string(faults.Kill), string(faults.PowerLoss):
+		switch {
+		case node == sim.Redis:
+			return RedisDeath, true
+		case verb == string(faults.Kill): // it has every message
+			return NATSAway, true
+		}
 		return NATSPowerLoss, true
 	}
 	return "", false
@@ -148,7 +154,7 @@ func OperationStrike(do faults.Effect, f faults.Family) invariants.StrikeKind {
 
 // familyKinds is the kind of whatever strikes a family of which effects are not told apart.
 var familyKinds = map[faults.Family]invariants.StrikeKind{
-	faults.FamilySubmit: SubmissionFails, faults.FamilyResult: ResultLost, faults.FamilyRead: ReadFails, faults.FamilyLock: LockFails,
+	faults.FamilySubmit: SubmissionFails, faults.FamilyResult: SubmissionFails, faults.FamilyRead: ReadFails, faults.FamilyLock: LockFails,
 	faults.FamilyDLQ: DLQFails, faults.FamilyGuard: GuardFails, faults.FamilyAck: AckLost, faults.FamilyDeliver: DeliveryLost,
 	faults.FamilyHeartbeat: HeartbeatLost, faults.FamilyTick: TickFails, faults.FamilyKernel: KernelFails,
 }

@@ -18,7 +18,7 @@ type Facts struct {
 	Listens   map[string]Listening // how each process has heard of workers, by its name
 	Ticks     ticks                // of the reconciler, the replayer and the snapshot's writer
 	swept     []swept              // what crashes took with them
-	failovers int                  // of Redis
+	failovers int                  // of Redis, and its deaths, after which it has another replication ID
 	Sagas     Sagas
 	Outputs   outputs
 	Workflow  Workflows         // runs of steps, and their delays

@@ -37,8 +37,13 @@ func (f *Facts) Control(e *sim.Event) {
 		n.Cut--
 	case "failover":
 		f.failovers++
-	case "stop", "power-loss": // nats-server: nobody reaches it until some time after its start
-		clear(f.Policy.Throttled) // it forgets how long a redelivery was to wait
+	case "stop", "kill", "power-loss":
+		switch e.Target {
+		case sim.NATS: // nobody reaches it until some time after its start
+			clear(f.Policy.Throttled) // it forgets how long a redelivery was to wait
+		case sim.Redis: // it starts with another replication ID
+			f.failovers++
+		}
 	}
 }
 

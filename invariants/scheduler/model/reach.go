@@ -55,8 +55,12 @@ func (f *Facts) Struck(e *sim.Event) {
 	default:
 		f.struckOperation(s)
 	}
-	if s.Kind == history.RedisFailover {
-		f.takenBack(e)
+	switch {
+	case s.Kind == history.RedisFailover, s.Kind == history.RedisDeath:
+		f.takenBack(e, history.StrikesOf(s.Kind))
+	case e.Name == "kill": // nats-server has forgotten the last acks, too
+		f.Strikes.ever |= history.StrikesOf(history.AckLost)
+		f.struckNode(history.AckLost, s.Node, e.Name)
 	}
 }
 
@@ -103,6 +107,9 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 		}
 	}
 	w := window{kind: k, node: node, ends: endOf[verb], strikes: 1, since: f.At, reach: dealt}
+	if node == sim.Redis {
+		w.ends = "" // each node is cut off from it by itself
+	}
 	replica := strings.HasPrefix(node, history.SchedulerNodes)
 	if isServer(node) || replica && f.lastOf(node) {
 		w.reach = everything
@@ -273,10 +280,9 @@ func (f *Facts) reachKey(key string, kind invariants.Kinds) bool {
 	return false
 }
 
-// takenBack takes in whose keys, or whose members of a key, a failover of Redis has changed back. It reaches them
+// takenBack takes in whose keys, or whose members of a key, a failover or a death of Redis has changed back. It reaches them
 // although they were finished.
-func (f *Facts) takenBack(e *sim.Event) {
-	kind := history.StrikesOf(history.RedisFailover)
+func (f *Facts) takenBack(e *sim.Event, kind invariants.Kinds) {
 	for i := range e.Changes {
 		c := &e.Changes[i]
 		f.reachKey(c.Key, kind)

@@ -67,7 +67,7 @@ func (w *window) open(at time.Duration) bool { return w.until == 0 || at < w.unt
 
 // endOf is the event that ends what the harness did to a node or a server.
 var endOf = map[string]string{
-	"crash": "restart", "pause": "resume", "skew": "set clock", "stop": "start", "power-loss": "start",
+	"crash": "restart", "pause": "resume", "skew": "set clock", "stop": "start", "kill": "start", "power-loss": "start",
 	"partition redis": "heal redis", "partition nats": "heal nats", "partition kernel": "heal kernel",
 }
 

@@ -24,6 +24,7 @@ var (
 	withAddresses      = setting{Name: "topology.fan_out=false", On: func(c *config.Config) bool { return !c.FanOut }}
 	withDeduplication  = setting{Name: "topology.deduplicate", On: func(c *config.Config) bool { return c.Deduplicate }}
 	withSync           = setting{Name: "world.sync_always", On: func(c *config.Config) bool { return c.SyncAlways }}
+	withRedisSync      = setting{Name: "world.redis_disk=always", On: func(c *config.Config) bool { return c.RedisSynced }}
 	withLedger         = setting{Name: "topology.ledger", On: func(c *config.Config) bool { return c.Ledger }}
 	withCommitCheck    = provided("replay.check_committed", func(c *config.Config) bool { return c.Replay.CheckCommitted })
 	withKeptKey        = provided("replay.keep_key", func(c *config.Config) bool { return c.Replay.KeepKey })
