@@ -14,5 +14,5 @@ func TestTheGateRunsEveryTest(t *testing.T) {
 	require.NoError(t, err)
 	assert.Regexp(t, `(?m)^go test -race .*-skip "\$plain" .*\$\(light \./\.\.\.\)$`, string(gate))
 	assert.Regexp(t, `(?m)^go test .*-run "\$plain" .*\./\.\.\.$`, string(gate))
-	assert.Regexp(t, `(?m)^go test -vet=off \./engine/alerts \./scenarios/alerts \./cmd/wavetank-alerts$`, string(gate))
+	assert.Regexp(t, `(?m)^go test -vet=off \./engine/alerts \./scenarios/alerts \./cmd/wavetank-alerts \./cmd/wavetank/deploy$`, string(gate))
 }
