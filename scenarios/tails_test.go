@@ -48,7 +48,7 @@ func TestWhatAPowerLossTakesIsTold(t *testing.T) {
 	}
 	res, err := Run(context.Background(), p, RunOptions{Source: p.Name})
 	require.NoError(t, err)
-	assert.Contains(t, res.Telling, "At 1s a power loss took nats-server down; nothing was lost: nobody had published within the lag.")
+	assert.Contains(t, res.Telling, "At 1s a power loss took nats-server down; nothing was lost: all was on the disk.")
 	assert.Regexp(t, `a power loss took nats-server down, right after the submit_publish of job-1; the last writes were lost, 1 message, of job-1\.\nAt [0-9.]+s the request of job-1 was lost\.`, told(res))
 	p.World.SyncAlways = true
 	synced, err := Run(context.Background(), p, RunOptions{Source: p.Name})
