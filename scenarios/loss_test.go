@@ -39,7 +39,7 @@ func TestTheStreamOutlivesAFailoverOfRedis(t *testing.T) {
 func TestWhatAFailoverTakesIsTold(t *testing.T) {
 	p := plans.Defaults()
 	p.Name, p.Topology.Schedulers, p.Topology.Workers, p.Workload.Jobs = "failover", 1, 1, 3
-	p.Workload.Every = time.Second
+	p.Workload.Every, p.Engine.WaitReplica = time.Second, false
 	p.Faults = []faults.Fault{
 		{At: time.Second, Do: faults.Failover, Node: faults.Redis, Lag: time.Millisecond},
 		{After: &faults.Match{Job: 3, Phase: "result_write"}, Do: faults.Failover, Node: faults.Redis, Lag: 500 * time.Millisecond},

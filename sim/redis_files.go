@@ -60,8 +60,10 @@ func (f *redisFiles) wrote(at time.Duration) {
 	f.sizes = append(f.sizes, sizeAt{at, info.Size()})
 }
 
-// cut takes from the append-only file what was written after an instant. It may leave a part of the first command of that, or
-// of the first transaction; chance says where it ends.
+// cut takes from the append-only file what was written after an instant. It may leave a part of the first command of that, which
+// of a transaction is MULTI; chance says where it ends. A file that ends in a later command of a transaction is more than the model
+// can follow: redis-server (7.0.15, aof.c: uxeof) leaves the complete commands before in it, and writes on behind them, so that the
+// next time it starts it carries out a part of the transaction.
 func (f *redisFiles) cut(after time.Duration, torn bool, chance uint64) error {
 	if f.snapshots {
 		return nil
@@ -77,32 +79,11 @@ func (f *redisFiles) cut(after time.Duration, torn bool, chance uint64) error {
 		if err != nil {
 			return err
 		}
-		if n := lengthOfFirst(file[min(size, int64(len(file))):]); n > 0 {
+		if _, n := readCommand(file[min(size, int64(len(file))):], nil); n > 0 {
 			size += int64(chance % uint64(n))
 		}
 	}
 	return os.Truncate(f.path, size)
-}
-
-// lengthOfFirst is how long the first command of an append-only file is, or its first transaction.
-func lengthOfFirst(file []byte) (length int) {
-	for transaction := false; ; {
-		args, n := readCommand(file[length:], nil)
-		if n == 0 {
-			return length
-		}
-		length += n
-		switch string(args[0]) {
-		case "MULTI":
-			transaction = true
-		case "EXEC":
-			return length
-		default:
-			if !transaction {
-				return length
-			}
-		}
-	}
 }
 
 // must ends the run: without its Redis the world is none.

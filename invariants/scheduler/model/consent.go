@@ -90,10 +90,21 @@ func (c *consent) Granted(hash string) *grant {
 // bears it: who gave it was told of an error else, and gives it again.
 func (j *Job) Approval() *grant {
 	g := j.Consent.Granted(j.Consent.Waits)
-	if g == nil || g.lost && !slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consents == g.Hash }) {
+	if g == nil || g.lost && !j.bears(g) {
 		return nil
 	}
 	return g
+}
+
+// bears says whether a request of the job bears the approval.
+func (j *Job) bears(g *grant) bool {
+	return slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consents == g.Hash })
+}
+
+// approvedUnsent says whether who approved what waits has yet to submit it again.
+func (j *Job) approvedUnsent() bool {
+	g := j.Consent.Granted(j.Consent.Waits)
+	return g != nil && !j.bears(g)
 }
 
 // Approves says whether what a dispatch asks for was approved.

@@ -316,9 +316,10 @@ func (f *Facts) reachJob(j *Job, kind invariants.Kinds) {
 }
 
 // inHandOf says whether a process of the node has the job in hand: it handles the job, holds its lock, has a message of
-// it, or one may be on its way there. A client has what it has yet to submit, and so has who made the record of a replay.
+// it, or one may be on its way there. A client has what it has yet to submit, an approved job among them, and so has who
+// made the record of a replay.
 func (f *Facts) inHandOf(node string, j *Job) bool {
-	return j.Lock.Node == node && j.Lock.Live(f.At) || f.awaits(j, node, false) || (isClient(node) || j.MadeBy == node) && len(j.Messages) == 0 && !j.State.Terminal() ||
+	return j.Lock.Node == node && j.Lock.Live(f.At) || f.awaits(j, node, false) || (isClient(node) || j.MadeBy == node) && (len(j.Messages) == 0 || j.approvedUnsent()) && !j.State.Terminal() ||
 		slices.ContainsFunc(j.Handlings, func(h Handling) bool { return h.Node == node }) ||
 		slices.ContainsFunc(j.Messages, func(m Message) bool {
 			name, _, _ := strings.Cut(m.Holder, " ")

@@ -217,10 +217,7 @@ var Matrix = withDeaths(map[string]row{
 		usedUp,
 		{By: StrikesOf(RedisFailover), But: []mechanism{both(replicated, patientDLQ)}},
 	}},
-	"cancellation-takes-effect": {Takes: []mechanism{having(withKeptCancellations)}, Except: []exception{
-		{By: StrikesOf(PublishRefused, PublishLate), But: []mechanism{patient}},
-		lost,
-	}},
+	"cancellation-takes-effect": {Takes: []mechanism{having(withKeptCancellations, withDeliveries)}, Except: []exception{lost}},
 	"compensation-recorded-once": {Saga: true, Except: []exception{
 		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash, SchedulerAway), But: []mechanism{having(withAtomicRecord, withFence)}},
 		lost,
