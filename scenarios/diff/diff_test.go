@@ -57,11 +57,11 @@ func TestAPresetPartsTwoRuns(t *testing.T) {
 	assert.Equal(t, p.Step-1, p.Common[commonShown-1].Step)
 	assert.Equal(t, "scheduler-2", p.A.Node)
 	assert.Equal(t, "job-1", p.A.Job)
-	assert.Equal(t, "scheduled_write", p.A.Phase)
-	assert.Contains(t, p.A.Says, "redis multi (scheduled_write) of job-1")
-	assert.Contains(t, p.B.Says, "redis watch (scheduled_write) of job-1")
-	assert.Contains(t, p.Differ, Value{Key: "name", A: "multi", B: "watch"})
-	assert.Equal(t, "The traces part at step 50, 2.217s. The verdicts: A violated, B inconclusive.", d.Says())
+	assert.Equal(t, "lock_acquire", p.A.Phase)
+	assert.Contains(t, p.A.Says, "redis set (lock_acquire) of job-1")
+	assert.Contains(t, p.B.Says, "redis info (replica_read) of job-1")
+	assert.Contains(t, p.Differ, Value{Key: "name", A: "set", B: "info"})
+	assert.Equal(t, "The traces part at step 48, 2.217s. The verdicts: A violated, B inconclusive.", d.Says())
 	var of []string
 	for i := range d.Story {
 		of = append(of, d.Story[i].Of())

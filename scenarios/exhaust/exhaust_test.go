@@ -54,8 +54,8 @@ func TestEachOperationIsASite(t *testing.T) {
 		"publish 1 of job 1 on scheduler-1 by fail-after", "publish 1 of job 1 on scheduler-1 by crash", "publish 1 of job 1 on scheduler-1 by crash until the heal",
 		"publish 1 of job 1 on scheduler-1 by pause", "publish 1 of job 1 on scheduler-1 by partition from nats", "effect 1 of job 1 on worker-1 by crash",
 		"state_read 1 of job 1 on scheduler-1 by hang", "dispatched_write 1 of job 1 on scheduler-1 by late", "submit_ack 1 of job 1 on scheduler-1 by lose",
-		"submit_deliver 1 of job 1 on scheduler-1 by duplicate", "heartbeat 1 on worker-1 by lose", "publish 1 of job 1 on scheduler-1 by failover",
-		"publish 1 of job 1 on scheduler-1 by restart", "publish 1 of job 1 on scheduler-1 by power-loss",
+		"submit_deliver 1 of job 1 on scheduler-1 by duplicate", "heartbeat 1 on worker-1 by lose", "publish 1 of job 1 on scheduler-1 by failover of redis", "publish 1 of job 1 on scheduler-1 by failover of redis with an outage",
+		"publish 1 of job 1 on scheduler-1 by restart of nats", "publish 1 of job 1 on scheduler-1 by power-loss of redis",
 	} {
 		assert.True(t, seen[key], key)
 	}

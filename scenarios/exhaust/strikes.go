@@ -16,6 +16,8 @@ func Kinds() (list []string) {
 		case faults.Skew: // the clock of a node, which no operation has a part in
 		case faults.Crash:
 			list = append(list, string(k.Effect), kill)
+		case faults.Failover:
+			list = append(list, string(k.Effect)+" of "+faults.Redis, outage)
 		case faults.Partition:
 			for _, from := range []string{faults.Redis, faults.NATS, actors.KernelName} {
 				list = append(list, string(k.Effect)+" from "+from)
@@ -42,13 +44,18 @@ func (d *Definition) kinds() []string {
 	return slices.DeleteFunc(all, func(kind string) bool { return !slices.Contains(d.Kinds, kind) })
 }
 
-const kill = "crash until the heal"
+const (
+	kill   = "crash until the heal"
+	outage = "failover of redis with an outage"
+)
 
 // kindOf is the column of a fault.
 func kindOf(f *faults.Fault) string {
 	switch {
 	case f.Do == faults.Crash && f.RestartIn == 0:
 		return kill
+	case f.Do == faults.Failover && f.For > 0:
+		return outage
 	case f.Do == faults.Partition:
 		return string(f.Do) + " from " + f.From
 	case f.Do.OfServer():
