@@ -17,7 +17,7 @@ import (
 // strikeWord is a fault's own word, as a story has it.
 var strikeWord = map[string]string{
 	"crash": " crashed", "pause": " was paused", "partition": "a partition cut ", "skew": "a skew put ", "restart": "a restart took ",
-	"failover": "a failover put ", "power-loss": "a power loss took ",
+	"failover": "a failover put ", "power-loss": "a power loss took ", "kill": " was killed", "refusal": "Redis began to refuse ",
 	"fail-before": "(fail-before)", "fail-after": "(fail-after)", "hang": "(hang)", "lose": "(lose)", "late": "(late)", "duplicate": "(duplicate)",
 }
 

@@ -181,6 +181,7 @@ func (f *Facts) Unfiled(s *Step) {
 // ReplicaAsked takes in that a process asks which server is Redis's master, or waits for a replica of it. A wait in which it
 // meets another master than before confirms nothing, not even the DLQ entry of the message in hand.
 func (f *Facts) ReplicaAsked(s *Step) {
+	f.Resuming(s)
 	n, me := f.Node(s.Node), invariants.Process(s.Node, s.Incarnation)
 	confirmed := !s.Failed && n.Master == f.failovers
 	if !s.Failed {

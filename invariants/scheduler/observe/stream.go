@@ -126,9 +126,10 @@ func (o *Observer) publishAnswered(s *model.Step, stored bool) {
 	if s.Kind == sim.KindPublish {
 		if h != nil {
 			h.Published = true
-			if h.Refused, h.Resumed = refused, 0; f.Resumes(s) {
-				h.Resumed = s.About.Epoch
+			if h.Refused = refused; h.Intended {
+				h.Resumed = 0
 			}
+			f.Resuming(s)
 		}
 		for _, check := range o.sent {
 			check(s)
