@@ -19,6 +19,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 var (
@@ -36,8 +37,8 @@ func TestEverySingleFault(t *testing.T) {
 		jobs             int // of the workload; 0: as in the scenario; about: struck are the jobs alone that it is about
 		plans, outside   int // at most so many are outside of a promise; no plans: only varied strikes are tried
 	}{
-		{"calm", plans.PresetHardened, 2, 672, 67},
-		{"calm", plans.PresetDocumented, 2, 672, 135},
+		{"calm", plans.PresetHardened, 2, 1111, 93},
+		{"calm", plans.PresetDocumented, 2, 977, 320},
 		{"saga-rollback", plans.PresetHardened, 0, 1444, 198},
 		{"illegal-result", plans.PresetHardened, about, 298, 51},
 		{"cancel-before-record", plans.PresetHardened, about, 1260, 60},
@@ -58,6 +59,9 @@ func TestEverySingleFault(t *testing.T) {
 			}
 			certified := w.scenario == "calm" && w.preset == plans.PresetHardened // as by make exhaust
 			p.Topology.Deduplicate = certified
+			if certified {
+				p.World.RedisDisk, p.World.SyncAlways = sim.DiskAlways, true
+			}
 			d, err := Define(t.Context(), p, Options{})
 			require.NoError(t, err)
 			struck := func(s *Site) bool { return w.jobs != about || slices.Contains(p.About, s.Job) }
@@ -71,11 +75,18 @@ func TestEverySingleFault(t *testing.T) {
 						list = append(list, try.Fault)
 					}
 				}
+				assert.GreaterOrEqual(t, len(list), w.plans)
+				if !*everyWorld { // every other one; the night tries all
+					half := list[:0:0]
+					for n := 0; n < len(list); n += 2 {
+						half = append(half, list[n])
+					}
+					list = half
+				}
 				outside, cells := strike(t, p, list)
 				for _, cell := range cells {
 					assert.True(t, !certified || cell.Status == string(invariants.Impossible), "%s: %s", cell.Strike, cell.Status)
 				}
-				assert.GreaterOrEqual(t, len(list), w.plans)
 				assert.LessOrEqual(t, outside, w.outside)
 			})
 			t.Run("varied", func(t *testing.T) {
