@@ -97,19 +97,6 @@ func (j *Job) Holds(epoch int64) bool {
 	return false
 }
 
-// Resumes says whether the step's handling publishes what another has intended.
-func (f *Facts) Resumes(s *Step) bool {
-	return f.Config.ResumeIntents && f.Config.DispatchOrder != "outbox" && s.Handling != nil && s.About.Intent.Step != 0 && !s.Handling.Intended
-}
-
-// Resuming notes which epoch the step's handling is about to publish again: as it waits for a replica, or as it publishes.
-// Its job may have moved on by then.
-func (f *Facts) Resuming(s *Step) {
-	if f.Resumes(s) {
-		s.Handling.Resumed = s.About.Epoch
-	}
-}
-
 // ReadBack takes in that a replica has looked up what the stream holds in the place of its dispatch.
 func (f *Facts) ReadBack(s *Step) {
 	if h := s.Handling; h != nil && h.Refused && !s.Failed {

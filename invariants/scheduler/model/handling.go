@@ -88,3 +88,16 @@ func (f *Facts) Overstay(s *Step) {
 		f.Come(s.About, LockOverstayed)
 	}
 }
+
+// Resumes says whether the step's handling publishes what another has intended.
+func (f *Facts) Resumes(s *Step) bool {
+	return f.Config.ResumeIntents && f.Config.DispatchOrder != "outbox" && s.Handling != nil && s.About.Intent.Step != 0 && !s.Handling.Intended
+}
+
+// Resuming notes which epoch the step's handling is about to publish again: as it waits for a replica, or as it publishes.
+// Its job may have moved on by then.
+func (f *Facts) Resuming(s *Step) {
+	if f.Resumes(s) {
+		s.Handling.Resumed = s.About.Epoch
+	}
+}
