@@ -130,9 +130,10 @@ func truncateStream(dir string, after time.Time, chance uint64) (kept uint64, lo
 			}
 			at += length
 			if stored.After(after) {
-				if lost = append(lost, message); torn == 0 {
+				if len(lost) == before {
 					torn = int(chance % uint64(length))
 				}
+				lost = append(lost, message)
 			} else {
 				kept, cut = kept+1, at
 			}

@@ -187,7 +187,7 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	if outputs != nil {
 		config.Output = outputs.keep
-		if n, err := store.Online(ctx, outputs.redis); err == nil && n > 0 {
+		if servers.HasReplica(ctx, outputs.redis) {
 			config.Replica = &store.Replica{Redis: outputs.redis, Timeout: settings.Hardened().StoreOpTimeout}
 		}
 	}

@@ -6,7 +6,7 @@
 //	main.go                         the commands
 //	merge.go                        a campaign of the folders of its shards
 //	triage.go                       how a night's findings stand
-//	bisect.go                       the commit from which on a plan breaks its promise
+//	bisect.go, bisectrun.go         the commit from which on a plan breaks its promise, and a run in a commit
 //	why.go                          what a violation hangs on
 //	run.go, debug.go, print.go      one run, and a debugger in it
 //	exhaust.go                      every single fault, and every pair

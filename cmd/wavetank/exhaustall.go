@@ -42,7 +42,10 @@ func (f *exhaustFlags) exhaustAll(cmd *cobra.Command, names []string, stdout, st
 	}
 	dir := f.out
 	if dir == "" {
-		dir = filepath.Join(runsDir, "exhaust-"+folderName(names, subjects)+subjects[0].variant+strings.ReplaceAll(strings.Join(append([]string{""}, f.kinds...), "-"), " ", "-"))
+		dir = filepath.Join(runsDir, "exhaust-"+folderName(names, subjects)+subjects[0].variant)
+		for _, kind := range f.kinds {
+			dir += "-" + strings.ReplaceAll(kind, " ", "-")
+		}
 	}
 	of := []string{reports.IndexFile}
 	for _, s := range subjects {

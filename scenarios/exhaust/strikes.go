@@ -35,13 +35,13 @@ func Kinds() (list []string) {
 	return list
 }
 
-// kinds are those that are asked for, in the order of [Kinds].
-func (d *Definition) kinds() []string {
+// columns are the kinds that are asked for, in the order of [Kinds].
+func (o *Options) columns() []string {
 	all := Kinds()
-	if len(d.Kinds) == 0 {
+	if len(o.Kinds) == 0 {
 		return all
 	}
-	return slices.DeleteFunc(all, func(kind string) bool { return !slices.Contains(d.Kinds, kind) })
+	return slices.DeleteFunc(all, func(kind string) bool { return !slices.Contains(o.Kinds, kind) })
 }
 
 const (
@@ -111,6 +111,8 @@ func (d *Definition) strikesAt(p *plans.Plan, phase faults.Phase, s *Site) (list
 	})
 	each(standstill, func(d time.Duration) { node(faults.Fault{Do: faults.Refusal, Node: faults.Redis, With: "oom", For: d}) })
 	node(faults.Fault{Do: faults.Failover, Node: faults.Redis, Lag: replicaLag})
-	kinds := d.kinds()
-	return slices.DeleteFunc(list, func(f faults.Fault) bool { return !slices.Contains(kinds, kindOf(&f)) })
+	if len(d.Kinds) > 0 {
+		list = slices.DeleteFunc(list, func(f faults.Fault) bool { return !slices.Contains(d.Kinds, kindOf(&f)) })
+	}
+	return list
 }

@@ -149,7 +149,7 @@ var knobs = []Knob{
 	{Name: "engine.cancel_notice", Draws: "true false", scenario: "cancel-running", off: "false", breaks: "cancelled-job-is-told",
 		says: "The worker of a cancelled job works on to its end."},
 	{Name: "engine.wait_replica", Draws: "true false", scenario: "failover-after-running", off: "false", breaks: "acked-only-when-durable",
-		says: "A request is acknowledged whose job a failover of Redis then forgets, and nobody sends it again."},
+		says: "A request is acknowledged whose job Redis then forgets, and nobody sends it again."},
 	{Name: "engine.keep_cancellations", scenario: "cancel-before-record", off: "false", breaks: "cancellation-takes-effect",
 		says: "A job is cancelled before it has a record, and runs."},
 	{Name: "engine.sweep_scheduled", Draws: "true false", scenario: "scheduled-orphan", off: "false", breaks: "every-job-settles",

@@ -51,7 +51,7 @@ func (f *Facts) Consented(s *Step, j *Job, c *sim.Change) {
 			g.Since = s.At
 		}
 	case "approval_hash":
-		if s.Kind == sim.KindControl { // a failover of Redis has taken it back
+		if s.Rewinds() {
 			for i := range g.Grants {
 				g.Grants[i].lost = g.Grants[i].lost || g.Grants[i].Hash != c.Value
 			}

@@ -79,7 +79,7 @@ func (j *Job) Picked(s *Step) Pick {
 		}
 	}
 	switch {
-	case s.Kind == sim.KindControl: // a failover has put an older record back
+	case s.Rewinds():
 		return j.Intent.Pick
 	case s.Handling != nil && s.Handling.Scheduled:
 		return s.Handling.Pick

@@ -120,7 +120,7 @@ func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
 		counter.Window++
 		counter.Probes, counter.Successes = nil, 0
 	}
-	if counter.value > was && s.Kind != sim.KindControl && f.Policy.Counting != nil { // a failover of Redis counts nothing
+	if counter.value > was && !s.Rewinds() && f.Policy.Counting != nil {
 		key := Caller{s.Node, s.Incarnation, s.Job, history.CircuitOf(c.Key)}
 		f.Policy.Counting(s, key.Circuit, counter.value-was, f.Policy.owed[key])
 		f.Policy.owed[key], f.Policy.counted = max(0, f.Policy.owed[key]-1), s.Step

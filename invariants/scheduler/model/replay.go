@@ -130,14 +130,14 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	if j := f.Jobs[id]; j != nil {
 		l.Fatal, l.Step = e.Fatal && j.Saga.Fatal, IsStep(j)
 	}
-	same := (l.triaged || e.Mismatch != "") && s.Kind != sim.KindControl // a failover of Redis may take back what was decided
+	same := (l.triaged || e.Mismatch != "") && !s.Rewinds()
 	l.decided(e, &was, same)
 	l.Payload, l.Policy, l.Mismatch = e.Payload, e.Snapshot, strings.HasPrefix(e.ReplayReason, "policy_snapshot_mismatch")
 	l.Status, l.ReasonCode, l.ReplayStatus, l.LastCause = e.Status, e.ReasonCode, e.ReplayStatus, e.LastCause
 	if e.ReplayStatus == "scheduled" {
 		l.Due, l.Read = f.Workflow.Since(e.NextReplayAt), r.read[letterOf{invariants.Process(s.Node, s.Incarnation), id}]
 	}
-	if s.Kind == sim.KindControl { // a failover of Redis is nobody's doing
+	if s.Rewinds() {
 		return
 	}
 	if r.Rewritten != nil {

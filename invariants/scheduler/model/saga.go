@@ -198,7 +198,7 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 		k.late++
 	}
 	again, c.lost = again && !c.lost, false
-	if s.Kind == sim.KindControl { // a failover of Redis has put it back
+	if s.Rewinds() {
 		return
 	}
 	for _, check := range k.Recording {

@@ -14,6 +14,9 @@ type Step struct {
 	Failed   bool      // the caller was told of an error
 }
 
+// Rewinds says whether the step is a failover or a death of Redis, which changes back what was written: nobody's doing.
+func (s *Step) Rewinds() bool { return s.Kind == sim.KindControl }
+
 // Write is a change of a job's record; the job's own fields hold what it is now.
 type Write struct {
 	From     State

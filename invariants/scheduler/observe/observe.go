@@ -195,7 +195,7 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 		stateful = record.Take(c) || stateful
 		switch {
 		case c.Field != "updated_at":
-		case s.Kind == sim.KindControl: // put back by a failover
+		case s.Rewinds(): // it says itself when it was written
 			record.Touched = o.Facts.Workflow.Since(record.Updated)
 		default:
 			record.Touched = s.At

@@ -14,7 +14,6 @@ import (
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/settings"
-	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // Clients are connections to servers that run.
@@ -67,8 +66,7 @@ func (f *Flags) Connect(ctx context.Context, name string, to access) (*Clients, 
 	}
 	if err == nil {
 		s := settings.Hardened()
-		replicas, asked := store.Online(ctx, c.Redis)
-		s.WaitReplica = asked == nil && replicas > 0
+		s.WaitReplica = HasReplica(ctx, c.Redis)
 		c.Client, err = engine.NewClient(engine.ClientConfig{Redis: c.Redis, JetStream: c.JS, Settings: s})
 	}
 	if err != nil {

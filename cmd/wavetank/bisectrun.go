@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+)
+
+// standing is what a plan does in a commit.
+type standing string
+
+const (
+	holds   standing = "good"
+	breaks  standing = "bad"
+	unknown standing = "skipped"
+)
+
+// tree is the working tree that commits are checked out into.
+func (b *bisection) tree() string { return filepath.Join(b.temp, "tree") }
+
+// judge builds a commit and runs the plan.
+func (b *bisection) judge(commit string) (standing, string, error) {
+	if _, err := command(b.ctx, b.tree(), "git", "checkout", "--quiet", "--detach", "--force", commit); err != nil {
+		return "", "", fmt.Errorf("%s cannot be checked out: %w", commit, err)
+	}
+	program := filepath.Join(b.temp, "wavetank")
+	if _, err := command(b.ctx, b.tree(), "go", "build", "-buildvcs=false", "-o", program, "./cmd/wavetank"); err != nil {
+		if errors.Is(err, exec.ErrNotFound) {
+			return "", "", cli.Fail(cli.ExitUsage, "bisect needs Go, which is not installed")
+		}
+		return unknown, "it does not build: " + err.Error(), nil
+	}
+	for i := range b.flags.seeds {
+		is, why := b.run(program, b.plan.Seed+uint64(i))
+		if is != holds {
+			return is, why, nil
+		}
+	}
+	return holds, "", nil
+}
+
+// run runs the plan once. What is none of its outcomes is not known.
+func (b *bisection) run(program string, seed uint64) (standing, string) {
+	dir := filepath.Join(b.temp, "run")
+	if err := os.RemoveAll(dir); err != nil {
+		return unknown, err.Error()
+	}
+	args := []string{"run", "plan.yaml", "--out", dir}
+	if seed != b.plan.Seed {
+		args = append(args, "--seed", fmt.Sprint(seed))
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, b.flags.timeout)
+	defer cancel()
+	_, err := command(ctx, b.temp, program, args...)
+	failed := new(failure)
+	_ = errors.As(err, &failed)
+	if b.ctx.Err() == nil && ctx.Err() != nil {
+		return b.outOfBounds(campaign.Hung, fmt.Sprintf("the run took longer than %s", b.flags.timeout))
+	}
+	if at := panicked.FindString(failed.said); at != "" {
+		return b.outOfBounds(campaign.Panicked, strings.TrimSpace(at))
+	}
+	data, readErr := os.ReadFile(filepath.Join(dir, reports.ResultFile))
+	var res struct { // what every version of a result has
+		Violations []struct {
+			Invariant string `json:"invariant"`
+			Promised  bool   `json:"promised"`
+		} `json:"violations"`
+		OutOfSteps bool `json:"out_of_steps"`
+	}
+	switch {
+	case readErr != nil && err == nil:
+		return unknown, strictyaml.FileReason(readErr).Error()
+	case readErr != nil:
+		return unknown, "it does not run the plan: " + strings.TrimPrefix(firstOf(failed.said, err.Error()), "wavetank: ")
+	}
+	if err := json.Unmarshal(data, &res); err != nil {
+		return unknown, "its result cannot be read: " + err.Error()
+	}
+	for _, v := range res.Violations {
+		if v.Promised && (b.invariant == "" || v.Invariant == b.invariant) {
+			return breaks, ""
+		}
+	}
+	if res.OutOfSteps && b.invariant == string(campaign.Endless) {
+		return breaks, ""
+	}
+	return holds, ""
+}
+
+// panicked is how a program's last words begin.
+var panicked = regexp.MustCompile(`(?m)^(panic|fatal error): .*$`)
+
+// outOfBounds is what a run comes to that did not end by itself: bad if that is looked for.
+func (b *bisection) outOfBounds(what campaign.Containment, says string) (standing, string) {
+	if b.invariant == "" || b.invariant == string(what) {
+		return breaks, says
+	}
+	return unknown, says
+}
+
+// failure is how a program ended that failed.
+type failure struct {
+	code int    // -1: a signal ended it
+	said string // on standard error
+}
+
+func (f *failure) Error() string { return firstOf(f.said, fmt.Sprintf("exit status %d", f.code)) }
+
+// firstOf is the first line that says anything, or other.
+func firstOf(said, other string) string {
+	for line := range strings.Lines(said) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "# ") {
+			return cli.Visible(line, false)
+		}
+	}
+	return other
+}
+
+// command runs a program in dir. It ends when the context does.
+func command(ctx context.Context, dir, program string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "NO_COLOR=1", "GITHUB_ACTIONS=")
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that it cleans up
+	cmd.WaitDelay = 10 * time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		err = &failure{exit.ExitCode(), stderr.String()}
+	}
+	return stdout.String(), err
+}
