@@ -81,7 +81,7 @@ func (c *Client) Approve(ctx context.Context, jobID, hash, by string) error {
 		return fmt.Errorf("approve %s: %w", jobID, err)
 	}
 	if err := safe(ctx); err != nil {
-		return fmt.Errorf("approve %s: its approval may be lost: %w", jobID, err)
+		return fmt.Errorf("approve %s: its approval may be lost, give it again: %w", jobID, err)
 	}
 	err = bus.Publish(phase.With(ctx, jobID, phase.ApprovePublish), c.js,
 		bus.Message{Subject: bus.SubjectSubmit, JobID: jobID, Body: packet}, c.settings.PublishTimeout)

@@ -144,7 +144,7 @@ func TestRedisBehindSentinels(t *testing.T) {
 	at := []string{"--redis", "redis://" + freeAddr(t) + "/0?master_name=mymaster&addr=" + sentinel, "--nats", startNATS(t, freeAddr(t), t.TempDir()).ClientURL()}
 	s := start(t, quickly(at...)...)
 	s.is(200, `"redis":"ok"`)
-	s.says(`(?m)^  What is acknowledged is on the replicas of Redis first;`)
+	s.says(`(?m)^  Nothing is acknowledged before the replicas of Redis have it,`)
 	start(t, "worker", "--id", "worker-1", "--heartbeat", "200ms", at[2], at[3])
 	client(t, cli.ExitHeld, at, "submit", "--id", "job-1", "--wait").says(`(?m)^1 SUCCEEDED$`)
 

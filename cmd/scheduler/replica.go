@@ -36,7 +36,7 @@ func (f *schedulerFlags) replicated(ctx context.Context, client redis.UniversalC
 	}
 	switch {
 	case n > 0:
-		return []string{"What is acknowledged is on the replicas of Redis first; while there is none, nothing is (" + waitReplica + ")"}, nil
+		return []string{"Nothing is acknowledged before the replicas of Redis have it, and nothing at all while there is none (" + waitReplica + ")"}, nil
 	case asked:
 		return nil, cli.Fail(cli.ExitInconclusive, "%s=true, but Redis at %s %s; give it one, or leave the setting out", waitReplica, servers.Public(f.RedisURL), why)
 	}

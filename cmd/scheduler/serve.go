@@ -66,10 +66,11 @@ connection comes back; what could not be done meanwhile is done later. Redis beh
 redis://HOST:26379/0?master_name=NAME&addr=HOST2:26379, with the user and password
 of Redis, if any, as &username=USER&password=PASSWORD.
 
-Where Redis has a replica at the start, nothing is acknowledged or published that
-is not on a replica (engine.wait_replica), so that a failover loses nothing. While
-no replica is connected, nothing is acknowledged: two replicas ride out the loss of
-one server. Where Redis has none, the setting is off.
+Where Redis has a replica at the start, a message is acknowledged and a dispatch
+published only once the replicas that are online have what was written for it
+(engine.wait_replica), so that a failover loses no job. While none is online,
+nothing is acknowledged: with two replicas, one server may be lost. Where Redis has
+none at the start, the setting is off.
 
 It answers /metrics, for Prometheus; /healthz, for readiness, which is 200 only
 while the engine runs and both servers can be worked with (what it says of a

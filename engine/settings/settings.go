@@ -159,7 +159,7 @@ type Settings struct {
 	RetryUnpublished   bool `yaml:"retry_unpublished" json:"retry_unpublished" doc:"with resume_intents, void_intents, recheck_timeouts and sweep_scheduled, a job whose dispatch was not published by its dispatch timeout goes back to SCHEDULED, which counts an attempt, and not to TIMEOUT"`
 	CancelNotice       bool `yaml:"cancel_notice" json:"cancel_notice" doc:"the worker of a cancelled job is told"`
 	KeepCancellations  bool `yaml:"keep_cancellations" json:"keep_cancellations" doc:"a cancellation that comes before its job's record is kept where the record will be, and the job is cancelled before it is scheduled; one that no scheduler answers comes again after job_lock_ttl, and not after ack_wait"`
-	WaitReplica        bool `yaml:"wait_replica" json:"wait_replica" doc:"a dispatch is published, and a message acknowledged, only once a replica of Redis has what was written for it (WAIT), so that a failover loses nothing that nobody will send again; takes a replica"`
+	WaitReplica        bool `yaml:"wait_replica" json:"wait_replica" doc:"a dispatch is published, and a message acknowledged, only once the replicas of Redis have what was written for it (WAIT), so that a failover loses nothing that nobody will send again; takes a replica"`
 	SweepScheduled     bool `yaml:"sweep_scheduled" json:"sweep_scheduled" doc:"the replayer takes up jobs that stay SCHEDULED, too"`
 	RecheckTimeouts    bool `yaml:"recheck_timeouts" json:"recheck_timeouts" doc:"the reconciler reads a job again, under its lock, before it times it out"`
 	WatchWorkers       bool `yaml:"watch_workers" json:"watch_workers" doc:"a job that is RUNNING on a worker which has not been heard of for the dispatch timeout times out, though the running timeout leaves it more"`
