@@ -14,5 +14,6 @@ func TestTheGateRunsEveryTest(t *testing.T) {
 	require.NoError(t, err)
 	assert.Regexp(t, `(?m)^go test -race .*-skip "\$plain" .*\$\(light \./\.\.\.\)$`, string(gate))
 	assert.Regexp(t, `(?m)^go test .*-run "\$plain" .*\./\.\.\.$`, string(gate))
-	assert.Regexp(t, `(?m)^go test -vet=off \./engine/alerts \./scenarios/alerts \./cmd/wavetank-alerts \./cmd/wavetank/deploy$`, string(gate))
+	assert.Regexp(t, `(?m)^go test -vet=off \./engine/alerts \./scenarios/alerts \./cmd/wavetank-alerts \./cmd/wavetank/deploy &\nothers=\$!$`, string(gate))
+	assert.Regexp(t, `(?m)^wait "\$others"$`, string(gate))
 }

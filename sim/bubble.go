@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server/ats"
+
+	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
 // Summary is what a run leaves: its fingerprint and its size.
@@ -46,11 +48,11 @@ func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 			return sum, fmt.Errorf("sim: %w", err)
 		}
 	}
-	files, err := newFolder()
+	folder, remove, err := tempdir.New(tempdir.Memory(), "wavetank-world-")
 	if err != nil {
-		return sum, fmt.Errorf("sim: %w", err)
+		return sum, fmt.Errorf("sim: a folder for the files of servers: %w", err)
 	}
-	defer files.remove()
+	defer remove()
 	if bubbles.Add(1) > 1 {
 		// Twice empties the sync.Pools: a pooled timer must not come from another bubble.
 		runtime.GC()
@@ -65,7 +67,7 @@ func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 	}()
 	synctest.Test(&testing.T{}, func(*testing.T) {
 		w := newWorld(cfg, &progress)
-		w.folder = files
+		w.folder = folder
 		sum, err = w.live(body)
 	})
 	return sum, err

@@ -34,7 +34,6 @@
 //	redis_files.go                       what a redis-server has on its disk
 //	redis_time.go, redis_rewrite.go      a redis-server's commands on the time of the world
 //	redis_process.go, redis_store.go     a redis-server that runs, and what a world's Redis must do
-//	folder.go                            where servers keep their files
 //	nats_powerloss.go, nats_restart.go   NATS goes away, and comes back
 //	nats_core.go, nats_stream.go         messages and streams
 //	nats_jetstream.go, nats_consumer.go  publishes and pulls

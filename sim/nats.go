@@ -40,7 +40,7 @@ type natsServer struct {
 
 func (s *natsServer) start() error {
 	s.streams = map[string]*observer{}
-	s.dir = filepath.Join(s.world.folder.path, "nats")
+	s.dir = filepath.Join(s.world.folder, "nats")
 	return s.run()
 }
 

@@ -20,7 +20,7 @@ import (
 // delivered, and what was acknowledged to it, no more than ten times a second: of that the last is forgotten.
 func (w *World) KillNATS(away time.Duration, back func()) {
 	s := find[*natsServer](w.servers)
-	now := filepath.Join(w.folder.path, "nats-killed")
+	now := filepath.Join(w.folder, "nats-killed")
 	if !s.down.Load() {
 		if err := os.CopyFS(now, os.DirFS(s.dir)); err != nil {
 			panic(fmt.Sprintf("sim: nats-server's files: %v", err))

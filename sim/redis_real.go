@@ -38,7 +38,7 @@ func newReal(w *World) (*realRedis, error) {
 	if w.cfg.RedisDisk == "" {
 		r.process, err = startedRedis(w.cfg.RedisServer)
 	} else {
-		r.files = &redisFiles{dir: filepath.Join(w.folder.path, "redis"), snapshots: w.cfg.RedisDisk == DiskRDB}
+		r.files = &redisFiles{dir: filepath.Join(w.folder, "redis"), snapshots: w.cfg.RedisDisk == DiskRDB}
 		r.process, err = r.files.start(w.cfg.RedisServer)
 	}
 	if err != nil {

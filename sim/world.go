@@ -63,7 +63,7 @@ var DefaultStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 type World struct {
 	cfg         Config
 	start       time.Time
-	folder      *folder // of its servers' files
+	folder      string // of its servers' files
 	servers     []server
 	serversBack time.Duration // no process starts before: until then a server is stopped
 	nodes       []*Node

@@ -77,7 +77,7 @@ func (f *bisectFlags) bisect(ctx context.Context, file, good, bad string, stdout
 	if err != nil {
 		return err
 	}
-	removeTemp, err := ownTemp()
+	removeTemp, err := ownTemp("")
 	if err != nil {
 		return err
 	}

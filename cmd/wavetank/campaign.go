@@ -18,6 +18,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
 // campaignFlags are those of every command that runs many plans.
@@ -138,7 +139,7 @@ func (f *campaignFlags) by(ctx context.Context, record func(*campaign.Record), s
 	if err != nil {
 		return nil, err
 	}
-	removeTemp, err := ownTemp()
+	removeTemp, err := ownTemp(tempdir.Memory())
 	if err != nil {
 		return nil, err
 	}

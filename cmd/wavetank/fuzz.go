@@ -16,6 +16,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
 type fuzzFlags struct {
@@ -321,7 +322,7 @@ func findingPlan(dir string, f *campaign.Finding) error {
 
 // finishFuzz writes the pages: the campaign's, and one for each finding.
 func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
-	removeTemp, err := ownTemp()
+	removeTemp, err := ownTemp(tempdir.Memory())
 	if err != nil {
 		return err
 	}

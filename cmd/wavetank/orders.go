@@ -17,6 +17,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/orders"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
 type ordersFlags struct {
@@ -124,7 +125,7 @@ func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.W
 
 // search goes through the orders in worker processes. After a Ctrl-C it returns what there is, with [cli.ErrInterrupted].
 func (f *ordersFlags) search(ctx context.Context, d *orders.Definition, stderr io.Writer) (*orders.Result, error) {
-	removeTemp, err := ownTemp()
+	removeTemp, err := ownTemp(tempdir.Memory())
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 	"github.com/wavetank-sim/wavetank/scenarios/whatif"
+	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
 // runPage is a run to have a page: its files are called after File, from the folder that they are in.
@@ -23,7 +24,7 @@ type runPage struct{ File, Plan string }
 
 // runPages makes the pages of runs of what, and writes their plans beside them. After a Ctrl-C its error is cli.ErrInterrupted.
 func runPages(ctx context.Context, dir, what string, list []runPage, quiet bool, stderr io.Writer) error {
-	removeTemp, err := ownTemp()
+	removeTemp, err := ownTemp(tempdir.Memory())
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/whatif"
+	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
 type runFlags struct {
@@ -96,7 +97,7 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	if err := fitJUnit(f.junit, reports.RunFiles, dir.names()...); err != nil {
 		return err
 	}
-	removeTemp, err := ownTemp()
+	removeTemp, err := ownTemp(tempdir.Memory())
 	if err != nil {
 		return err
 	}

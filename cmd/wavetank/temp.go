@@ -4,12 +4,21 @@ import (
 	"os"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
-// ownTemp lets all temporary files of this process go to a folder of its own, so that none outlives
+// newTemp makes a temporary folder in parent; an empty one is that of the machine.
+func newTemp(parent string) (dir string, remove func(), err error) {
+	if dir, remove, err = tempdir.New(parent, "wavetank-command-"); err != nil {
+		return "", nil, cli.NoTemp(err)
+	}
+	return dir, remove, nil
+}
+
+// ownTemp lets all temporary files of this process go to a folder of its own in parent, so that none outlives
 // a run that is cut short.
-func ownTemp() (remove func(), err error) {
-	dir, removeDir, err := cli.NewTemp()
+func ownTemp(parent string) (remove func(), err error) {
+	dir, removeDir, err := newTemp(parent)
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func (f *verifyFlags) verify(ctx context.Context, arg string, stdout, stderr io.
 		}
 		plans = append(plans, s)
 	}
-	traces, cleanUp, err := cli.NewTemp()
+	traces, cleanUp, err := newTemp("")
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/whatif"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
+	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
 type whyFlags struct {
@@ -67,7 +68,7 @@ func (f *whyFlags) why(ctx context.Context, arg string, stdout, stderr io.Writer
 	if err != nil {
 		return err
 	}
-	removeTemp, err := ownTemp()
+	removeTemp, err := ownTemp(tempdir.Memory())
 	if err != nil {
 		return err
 	}

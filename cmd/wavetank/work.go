@@ -9,6 +9,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign/queue"
+	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
 type workFlags struct {
@@ -63,7 +64,7 @@ func (f *workFlags) work(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	removeTemp, err := ownTemp()
+	removeTemp, err := ownTemp(tempdir.Memory())
 	if err != nil {
 		return err
 	}

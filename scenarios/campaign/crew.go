@@ -8,6 +8,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
 // crew is the workers of this machine, and what they are still to do. Its state belongs to one goroutine; workers, and
@@ -50,7 +51,7 @@ func newCrew(ctx context.Context, spec *Spec, opt Options) crew {
 
 // equip makes the folder of the workers' temporary files.
 func (s *crew) equip() (err error) {
-	if s.temp, err = os.MkdirTemp("", "wavetank-campaign-"); err != nil {
+	if s.temp, err = os.MkdirTemp(tempdir.Memory(), "wavetank-campaign-"); err != nil {
 		return fmt.Errorf("no temporary folder: %w; set TMPDIR to one that can be written", strictyaml.FileReason(err))
 	}
 	s.launch = processes(s.opt.Command, s.temp)

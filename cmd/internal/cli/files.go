@@ -115,21 +115,7 @@ func WriteFile(name string, write func(io.Writer) error) (err error) {
 	return nil
 }
 
-// NewTemp makes a temporary folder, and the function that removes it.
-func NewTemp() (dir string, remove func(), err error) { return NewTempNamed("wavetank-") }
-
-// NewTempNamed is newTemp with what begins the folder's name.
-func NewTempNamed(prefix string) (dir string, remove func(), err error) {
-	dir, err = os.MkdirTemp("", prefix)
-	if err != nil {
-		return "", nil, Fail(ExitUsage, "no temporary folder: %v; set TMPDIR to one that can be written", strictyaml.FileReason(err))
-	}
-	return dir, func() {
-		const attempts = 100 // a world that still runs may write into it meanwhile
-		for range attempts {
-			if os.RemoveAll(dir) == nil {
-				return
-			}
-		}
-	}, nil
+// NoTemp is the error of a temporary folder that could not be made.
+func NoTemp(err error) error {
+	return Fail(ExitUsage, "no temporary folder: %v; set TMPDIR to one that can be written", strictyaml.FileReason(err))
 }

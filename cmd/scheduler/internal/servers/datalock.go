@@ -85,10 +85,11 @@ const streamsTemp = "wavetank-scheduler-"
 func newStreamsTemp() (dir string, remove func(), err error) {
 	sweepStreamsTemps()
 	for {
-		dir, removeDir, err := cli.NewTempNamed(streamsTemp)
+		dir, err := os.MkdirTemp("", streamsTemp)
 		if err != nil {
-			return "", nil, err
+			return "", nil, cli.NoTemp(err)
 		}
+		removeDir := func() { _ = os.RemoveAll(dir) }
 		f, err := lockFolder(dir)
 		switch {
 		case errors.Is(err, errInUse): // another process swept it before it was locked
@@ -96,7 +97,7 @@ func newStreamsTemp() (dir string, remove func(), err error) {
 			continue
 		case err != nil:
 			removeDir()
-			return "", nil, cli.Fail(cli.ExitUsage, "no temporary folder: %v; set TMPDIR to one that can be written", strictyaml.FileReason(err))
+			return "", nil, cli.NoTemp(err)
 		}
 		return dir, func() {
 			_ = f.Close() // before: an open file cannot be removed everywhere
