@@ -47,16 +47,17 @@ const (
 // Kind is the one description of an effect: plans and their validation, the search, stories and help take from it
 // what they say of it and do with it.
 type Kind struct {
-	Effect  Effect   `json:"name"`
-	Says    string   `json:"says"`
-	Places  []Place  `json:"places,omitempty"`  // what it can strike; empty for an effect on a node
-	Servers []string `json:"servers,omitempty"` // those that it strikes; empty for any other effect
-	Keys    []Key    `json:"keys,omitempty"`    // the keys that it takes besides those that say where it strikes
-	Struck  string   `json:"-"`                 // what a story says of a strike: {operation}, {node}, {from}, {for}, {by}, {after} and {loss} stand for what it hit and what it took
-	Over    string   `json:"-"`                 // what a story says of its end; empty for what does not last
-	Unfit   string   `json:"-"`                 // why it strikes no operation of another place
-	Rare    int      `json:"-"`                 // a search draws it into one plan of so many, as hardly a promise outlives it; 0 is as often as others
-	Example string   `json:"example"`           // one entry of a plan's faults
+	Effect  Effect            `json:"name"`
+	Says    string            `json:"says"`
+	Places  []Place           `json:"places,omitempty"`  // what it can strike; empty for an effect on a node
+	Servers []string          `json:"servers,omitempty"` // those that it strikes; empty for any other effect
+	Lost    map[string]string `json:"-"`                 // what each server loses by it
+	Keys    []Key             `json:"keys,omitempty"`    // the keys that it takes besides those that say where it strikes
+	Struck  string            `json:"-"`                 // what a story says of a strike: {operation}, {node}, {from}, {for}, {by}, {after} and {loss} stand for what it hit and what it took
+	Over    string            `json:"-"`                 // what a story says of its end; empty for what does not last
+	Unfit   string            `json:"-"`                 // why it strikes no operation of another place
+	Rare    int               `json:"-"`                 // a search draws it into one plan of so many, as hardly a promise outlives it; 0 is as often as others
+	Example string            `json:"example"`           // one entry of a plan's faults
 }
 
 // Key is a key of a fault that not every kind takes.
@@ -115,6 +116,7 @@ var (
 
 const (
 	noError, noDeadline = "its caller sees no error", "its caller has no deadline"
+	unsynced            = "it comes back without what it had not synced to its disk, though it had acknowledged it"
 	sec, mins           = time.Second, time.Minute
 )
 
@@ -165,13 +167,14 @@ var catalogue = []Kind{
 		Struck: "a restart took nats-server away{for}{after}", Over: "nats-server was back",
 		Example: "{at: 10s, do: restart, node: nats, for: 5s}"},
 	{Effect: Failover, Says: "a replica that is `lag` behind takes the server's place: what was written since is lost, though its writers were told otherwise; until `for` is over, nobody reaches it",
-		Servers: []string{Redis}, Rare: 32,
+		Servers: []string{Redis}, Rare: 32, Lost: map[string]string{Redis: "what the replica does not have yet is lost, though its writers were told otherwise"},
 		Keys: []Key{{Name: "lag", Words: " to a replica that is %s behind", Need: "say how far the replica is behind, such as lag: 500ms", Draws: lags},
 			{Name: "for", Words: ", away for %s", Draws: downs}},
 		Struck: "a failover put a replica in the place of Redis{after}{loss}", Over: "Redis was there again",
 		Example: "{after: {job: 3, phase: running_write}, do: failover, node: redis, lag: 500ms, for: 5s}"},
 	{Effect: Kill, Says: "the server's process is killed, and starts again when `for` is over with what it had written to its files: Redis without what was not (world.redis_disk), and nats-server without the last acks of its consumers, which it writes ten times a second",
 		Servers: []string{NATS, Redis}, Rare: 32,
+		Lost:   map[string]string{NATS: "it comes back without the last acks of its consumers"},
 		Keys:   []Key{{Name: "for", Words: ", away for %s", Draws: downs}},
 		Struck: "{node} was killed{after}{loss}", Over: "{node} was back",
 		Example: "{at: 10s, do: kill, node: redis, for: 5s}"},
@@ -183,6 +186,7 @@ var catalogue = []Kind{
 		Example: "{at: 10s, do: refusal, node: redis, with: oom, for: 30s}"},
 	{Effect: PowerLoss, Says: "the server starts again when `for` is over without what was not on its disk yet, though its writers were told otherwise: what was stored since the last sync (world.sync_interval, world.redis_disk), and with `lag` no more than what was stored in the last `lag`",
 		Servers: []string{NATS, Redis}, Rare: 32,
+		Lost: map[string]string{NATS: unsynced, Redis: unsynced},
 		Keys: []Key{{Name: "for", Words: ", away for %s", Draws: downs},
 			{Name: "lag", Words: ", which takes what was stored in the last %s", Draws: append(slices.Clone(lags), 0)}},
 		Struck: "a power loss took {node} down{after}{loss}", Over: "{node} was back",

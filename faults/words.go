@@ -34,11 +34,11 @@ func (f Fault) String() string {
 	return b.String()
 }
 
-// Means says what an effect on an operation does to it and to its caller, in the catalogue's words. It is empty for what
-// strikes a node, whose name says it.
+// Means says what an effect on an operation does to it and to its caller, and what a server's death takes, in the catalogue's
+// words. It is empty for what else strikes a node, whose name says it.
 func (f Fault) Means() string {
 	if f.On == nil {
-		return ""
+		return KindOf(f.Do).Lost[f.Node]
 	}
 	return strings.ReplaceAll(KindOf(f.Do).Says, "when `for` is over", "after "+f.For.String())
 }

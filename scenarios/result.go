@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios/samples"
@@ -186,7 +187,8 @@ type Unsettled struct {
 
 // Leading are the sentences of the story that lead to a violation, at most so many, and how many more there are. What the
 // violation depends on stays longest, then what the faults did and what went wrong. Of the others, those before the first
-// fault go first, with those of the violation's own step, and then those in the middle.
+// fault go first, with those of the violation's own step, and then those in the middle. What is of other jobs alone goes before
+// its like.
 func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
 	struck, first := map[int]bool{}, 0
 	for _, f := range res.Fired {
@@ -202,24 +204,52 @@ func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
 		}
 	}
 	left = max(0, len(list)-most)
+	jobs := res.allJobs()
 	weight := func(i int) int {
+		w := 0
 		switch at := res.TellingAt[i]; {
 		case at.Step == v.Step && v.Step > 0:
-			return 0
 		case slices.Contains(v.Steps, at.Step):
-			return 3
+			return 6
 		case at.Wrong || struck[at.Step]:
-			return 2
+			w = 4
 		case i >= first:
-			return 1
-		default:
-			return 0
+			w = 2
 		}
+		if w > 0 && v.Job != "" && ofOthers(res.Telling[i], v.Job, jobs) {
+			w--
+		}
+		return w
 	}
-	for w := range 4 {
+	for w := range 7 {
 		list = withoutTheMiddle(list, len(list)-most, func(i int) bool { return weight(i) == w })
 	}
 	return list, left
+}
+
+// ofOthers says whether a sentence names any of these jobs, but neither that job nor what comes of it.
+func ofOthers(sentence, job string, jobs map[string]bool) bool {
+	named := false
+	for word := range strings.FieldsSeq(sentence) {
+		word = strings.Trim(word, ".,:;()")
+		if word == job || strings.HasPrefix(word, job+"-") {
+			return false
+		}
+		named = named || jobs[word]
+	}
+	return named
+}
+
+// allJobs are those that clients have submitted, and those that the schedulers have.
+func (res *Result) allJobs() map[string]bool {
+	jobs := map[string]bool{}
+	for _, j := range res.Jobs {
+		jobs[j.ID] = true
+	}
+	for _, j := range res.Derived {
+		jobs[j.ID] = true
+	}
+	return jobs
 }
 
 // withoutTheMiddle leaves out n of those that may go, or all of them.

@@ -106,7 +106,7 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 	cli.Section(p, "Circumstances that it does not come without, either", c.Circumstances(), changed)
 	cli.Section(p, "Not necessary", c.Unneeded(), func(t why.Tried) string { return t.Says })
 	if len(c.Together) > 0 {
-		p.Line("\nNone is necessary alone. Without all of these together it does not come:\n  %s", strings.Join(c.Together, "\n  "))
+		p.Line("\nOne of these is necessary: it does not come if all of them are left out\n  %s", strings.Join(c.Together, "\n  "))
 	}
 	cli.Section(p, "Would have held it, each alone", c.Needed(why.Remedy), func(t why.Tried) string { return "--set " + t.Instead })
 	if n := c.Nearest; n != nil {

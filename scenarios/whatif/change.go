@@ -17,8 +17,8 @@ type change struct {
 	instead string // key=value as it is tried
 }
 
-// changes lists what can be changed of a plan that breaks an invariant: its strikes and the settings that it gives, and the parts of the engine that
-// it does without. How many nodes and jobs it has, and in which order they go, is the world in which all of this happens.
+// changes lists what can be changed of a plan that breaks an invariant: its strikes, the settings that it gives and what its
+// servers do to have on their disks what they acknowledge, and the parts of the engine that it does without. How many nodes and jobs it has, and in which order they go, is the world in which all of this happens.
 func changes(plan *plans.Plan, invariant string) (list, without []change) {
 	for i, f := range plan.Faults {
 		list = append(list, change{what: why.Strike, strike: i, says: f.String(), means: f.Means()})
@@ -34,6 +34,11 @@ func changes(plan *plans.Plan, invariant string) (list, without []change) {
 			}
 			list = append(list, change{what: why.Setting, name: name, says: says, instead: instead})
 		}
+	}
+	for _, instead := range plan.Synced() {
+		name := plans.NameOf(instead)
+		now, _ := plan.Setting(name)
+		list = append(list, change{what: why.Remedy, name: name, says: name + "=" + now.Text(), instead: instead})
 	}
 	parts := map[string]plans.Toggle{} // of the engine
 	for _, t := range plans.Toggles() {

@@ -246,11 +246,12 @@ func toBlame(c *why.Cause) string {
 	for _, t := range c.Needed(why.Strike, why.Setting) {
 		says = append(says, t.Says)
 	}
+	if len(c.Together) > 0 {
+		says = append(says, "one of: "+strings.Join(c.Together, "; "))
+	}
 	switch {
 	case len(says) > 0:
 		return strings.Join(says, "; ")
-	case len(c.Together) > 0:
-		return "one of: " + strings.Join(c.Together, "; ")
 	case len(c.Needed(why.Remedy)) > 0:
 		return "only parts of the engine"
 	}

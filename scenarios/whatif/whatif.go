@@ -89,11 +89,8 @@ func (b *bench) blame(c *why.Cause, quick bool) (err error) {
 	if err := b.tryEach(c, given); err != nil {
 		return err
 	}
-	if len(c.Needed(why.Strike, why.Setting)) == 0 && !c.Cut {
-		b.say("changes at once")
-		if c.Together, err = b.together(given); err != nil {
-			return err
-		}
+	if c.Together, err = b.together(c, given); err != nil {
+		return err
 	}
 	if c.Hardened, err = b.hardened(); err != nil {
 		return err
@@ -170,9 +167,30 @@ func (b *bench) try(one change) (t why.Tried, known bool, err error) {
 	return t, known, err
 }
 
-// together finds strikes and settings without all of which the violation does not come, and no fewer of them.
-func (b *bench) together(list []change) ([]string, error) {
-	left := slices.Clone(list)
+// together finds strikes without all of which the violation does not come, and no fewer of them, where none of these is necessary
+// alone; and the like of strikes and settings, where nothing is.
+func (b *bench) together(c *why.Cause, given []change) ([]string, error) {
+	if c.Cut {
+		return nil, nil
+	}
+	b.say("changes at once")
+	spare := func(kinds ...why.What) []change {
+		return slices.DeleteFunc(slices.Clone(given), func(one change) bool {
+			return !slices.Contains(kinds, one.what) || slices.ContainsFunc(c.Tried, func(t why.Tried) bool { return t.Needed && t.Says == one.says })
+		})
+	}
+	said, err := b.fewest(spare(why.Strike))
+	if err == nil && said == nil && len(c.Needed(why.Strike, why.Setting)) == 0 {
+		said, err = b.fewest(spare(why.Strike, why.Setting))
+	}
+	return said, err
+}
+
+// fewest finds changes without all of which the violation does not come, and no fewer of them: nil if it comes without the whole list.
+func (b *bench) fewest(left []change) ([]string, error) {
+	if len(left) < 2 {
+		return nil, nil
+	}
 	held := func(made []change) (bool, error) {
 		p, ok := apply(b.plan, made...)
 		if !ok {
@@ -181,7 +199,7 @@ func (b *bench) together(list []change) ([]string, error) {
 		_, comes, known, err := b.play(p, nil, nil)
 		return known && !comes, err
 	}
-	if ok, err := held(left); err != nil || !ok || len(left) < 2 {
+	if ok, err := held(left); err != nil || !ok {
 		return nil, err
 	}
 	for i := 0; i < len(left); {

@@ -33,7 +33,7 @@ func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
 	assert.Equal(t, "workload.slow.3=10s", c.Unneeded()[0].Says)
 	require.Len(t, c.Needed(why.Remedy), 1)
 	assert.Equal(t, "engine.epochs=true", c.Needed(why.Remedy)[0].Instead)
-	assert.Contains(t, c.String(), "The stream has stored a dispatch whose ack was lost, and stores its repetition too. It takes fail-after on publish of job 3 (it was applied")
+	assert.Contains(t, c.String(), "The stream stores a dispatch twice, as nothing tells a repetition from a new dispatch. It takes fail-after on publish of job 3 (it was applied")
 	assert.Contains(t, c.Nearest.Own.Says, "struck by fail-after")
 	assert.Contains(t, c.Nearest.Other.Says, "publish")
 	assert.Equal(t, c.Nearest.Own.Step, c.Nearest.Other.Step)
@@ -57,6 +57,27 @@ func TestStrikesEachOfWhichIsEnough(t *testing.T) {
 	assert.Equal(t, []string{"fail-after on publish of job 3", "fail-after on publish of job 4"}, c.Together)
 	assert.Equal(t, why.Holds, c.Hardened)
 	assert.True(t, c.Found())
+}
+
+// A strike that is necessary, or a setting, does not hide two others of which one is enough.
+func TestStrikesBesideWhatIsNecessary(t *testing.T) {
+	c, err := Explain(context.Background(), load(t, "output-outage"), Options{Quick: true})
+	require.NoError(t, err)
+	require.Len(t, c.Blamed(), 1)
+	assert.Equal(t, "engine.output.enabled=true", c.Blamed()[0].Says)
+	require.Len(t, c.Together, 2)
+	assert.Empty(t, c.Unneeded())
+	assert.Contains(t, c.String(), "It takes one of these: partition of scheduler-1 at 5s from kernel for 2m0s; partition of scheduler-2 at 5s from kernel for 2m0s. Only without all of them, every-output-is-scanned holds. It takes engine.output.enabled=true and workload.work=10s, too.")
+}
+
+// What a server loses is said, and so is the setting with which it loses nothing.
+func TestAPowerLossTakesWhatWasNotSynced(t *testing.T) {
+	c, err := Explain(context.Background(), load(t, "nats-power-cut"), Options{Quick: true})
+	require.NoError(t, err)
+	assert.Equal(t, why.Breaks, c.Hardened)
+	assert.Contains(t, c.String(), "power-loss of nats at 7s, away for 5s (it comes back without what it had not synced to its disk, though it had acknowledged it), with workload.work=1m. Without any one of these, every-intent-is-published holds. With world.sync_always=true it holds, too.")
+	assert.Equal(t, "job-6", c.Job)
+	assert.Contains(t, c.Path[2].Says, "the dispatch of job-6 was lost", "of the same step, what is of the violation's job")
 }
 
 func TestALongRunIsNotMadeAgainAndAgain(t *testing.T) {

@@ -17,7 +17,7 @@ type Cause struct {
 	Message   string        `json:"message"`
 
 	Tried    []Tried   `json:"tried"`               // each change to the plan, alone
-	Together []string  `json:"together,omitempty"`  // where no strike and no setting is necessary: some that are, if all are changed at once
+	Together []string  `json:"together,omitempty"`  // strikes, or strikes and settings, none of which is necessary, but all at once
 	Hardened Standing  `json:"hardened,omitempty"`  // what the same plan does under the preset hardened; "" if it is that already
 	Nearest  *Nearest  `json:"nearest,omitempty"`   // nil: it comes whatever is changed
 	NoReturn *NoReturn `json:"no_return,omitempty"` // nil: it was not looked for to the end
@@ -109,10 +109,10 @@ func (c *Cause) Circumstances() []Tried {
 	return slices.DeleteFunc(c.Needed(Setting), func(t Tried) bool { return !t.Circumstance() })
 }
 
-// Unneeded are the strikes and settings without any one of which the violation comes all the same.
+// Unneeded are the strikes and settings without any one of which the violation comes all the same, but those of Together.
 func (c *Cause) Unneeded() (list []Tried) {
 	for _, t := range c.Tried {
-		if !t.Needed && t.What != Remedy {
+		if !t.Needed && t.What != Remedy && !slices.Contains(c.Together, t.Says) {
 			list = append(list, t)
 		}
 	}
@@ -135,13 +135,16 @@ func (c *Cause) String() string {
 	var says string
 	blamed, circumstances, remedies := saying(c.Blamed()), saying(c.Circumstances()), c.Needed(Remedy)
 	switch {
+	case len(c.Together) > 0:
+		says = fmt.Sprintf("It takes one of these: %s. Only without all of them, %s holds.", strings.Join(c.Together, "; "), c.Invariant)
+		if needed := append(blamed, circumstances...); len(needed) > 0 {
+			says += fmt.Sprintf(" It takes %s, too.", list(needed))
+		}
 	case len(blamed) > 0:
 		if len(circumstances) > 0 {
 			says = ", with " + list(circumstances)
 		}
 		says = fmt.Sprintf("It takes %s%s. %s", list(blamed), says, without(len(blamed)+len(circumstances), c.Invariant))
-	case len(c.Together) > 0:
-		says = fmt.Sprintf("It takes one of these: %s. Only without all of them, %s holds.", strings.Join(c.Together, "; "), c.Invariant)
 	case len(circumstances) > 0:
 		says = fmt.Sprintf("It takes %s, but no strike and no setting of the engine. %s", list(circumstances), without(len(circumstances), c.Invariant))
 	case len(remedies) > 0:

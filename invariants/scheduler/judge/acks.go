@@ -33,8 +33,8 @@ var ackedOnlyWhenDurable = rule.New(invariants.Invariant{
 			what = "cancellation"
 		}
 		if !durable {
-			t.Violation(s.About, "%s acknowledged the %s (seq %d, delivery %d) at step %d while the record said %s",
-				invariants.Who(s.Event), what, s.Seq, s.Delivered, invariants.StepNo(s.Step), state)
+			t.Violation(s.About, "%s acknowledged the %s (seq %d, delivery %d) at step %d while %s",
+				invariants.Who(s.Event), what, s.Seq, s.Delivered, invariants.StepNo(s.Step), state.Record())
 		}
 	}}
 })

@@ -59,8 +59,8 @@ var intentBeforeDispatch = rule.New(invariants.Invariant{
 		j := s.About
 		switch {
 		case j.Intent.Step == 0:
-			t.Violation(j, "dispatch stored, %s seq %d on %s at step %d, while the record said %s (since step %d)",
-				history.StreamJobs, d.Seq, d.Subject, invariants.StepNo(d.Step), j.State, invariants.StepNo(j.StateAt))
+			t.Violation(j, "dispatch stored, %s seq %d on %s at step %d, while %s (since step %d)",
+				history.StreamJobs, d.Seq, d.Subject, invariants.StepNo(d.Step), j.State.Record(), invariants.StepNo(j.StateAt))
 		case d.Worker != "" && d.Worker != j.Intent.Worker:
 			t.Violation(j, "dispatch to %s stored, %s seq %d at step %d, but the DISPATCHED write at step %d named %q",
 				d.Worker, history.StreamJobs, d.Seq, invariants.StepNo(d.Step), invariants.StepNo(j.Intent.Step), j.Intent.Worker)

@@ -26,6 +26,14 @@ var StateNames = [...]string{
 
 func (s State) String() string { return StateNames[s] }
 
+// Record says in words what the job's record had.
+func (s State) Record() string {
+	if s == Absent {
+		return "there was no record"
+	}
+	return "the record said " + s.String()
+}
+
 func ParseState(word string) State {
 	for s := Pending; s < Unknown; s++ {
 		if StateNames[s] == word {
