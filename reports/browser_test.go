@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -203,22 +202,6 @@ func TestThePageOfManyIsSearchedAndSorted(t *testing.T) {
 	assert.Regexp(t, `^\./old/report\.html dispatch order, .* fuzz-7 fuzz-20261121 publish-ack-lost publish-failure stale-worker`, shown(), "numbers by their size")
 	assert.Equal(t, "ascending", says[string](b, `document.querySelector(".entries th").getAttribute("aria-sort")`))
 	assert.Empty(t, b.complaints)
-}
-
-func TestThePageFitsScreensAndPaper(t *testing.T) {
-	b := opened(t, explained(t, "breaker-storm"), picture)
-	for _, scheme := range []string{"light", "dark"} {
-		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-		for _, width := range []int64{400, 768, 1280, 1920} {
-			b.do(chromedp.EmulateViewport(width, 900))
-			assert.LessOrEqual(t, says[int64](b, "document.scrollingElement.scrollWidth"), width, "%s, %d pixels", scheme, width)
-		}
-	}
-	for _, paper := range []chromedp.PaperSize{chromedp.PaperA4, chromedp.PaperLetter} {
-		pdf, err := chromedp.Run(b.ctx, chromedp.PrintToPDF(chromedp.PDFPaper(paper)))
-		require.NoError(t, err)
-		assert.True(t, bytes.HasPrefix(pdf, []byte("%PDF-")))
-	}
 }
 
 // BenchmarkThePageOpens measures how long a browser takes from the file to a page that has drawn its axis.

@@ -41,7 +41,7 @@ type sideView struct {
 	VirtualTime   string
 	Href          string // to its report; empty if there is none
 	report        []byte
-	Violations    []violationRow
+	Violations    []violationCard
 	ViolationsOut int
 }
 
@@ -93,7 +93,7 @@ func sideViewOf(letter string, s *diff.Side, dir string) sideView {
 	if page, err := os.ReadFile(filepath.Join(s.Dir, PageFile)); err == nil {
 		v.Href, v.report = LinkTo(realPath(dir), realPath(s.Dir)), page
 	}
-	v.Violations, v.ViolationsOut = violationRows(&scenarios.Result{Violations: s.Alone}, nil)
+	v.Violations, v.ViolationsOut = violationCards(&scenarios.Result{Violations: s.Alone}, nil)
 	return v
 }
 

@@ -56,7 +56,7 @@ func (s *Stored) Entry(index string) Entry {
 		e.Kind, e.Name, e.Preset, e.Seed = "run", s.Run.Scenario, s.Run.Preset, fmt.Sprint(s.Run.Seed)
 		e.Outcome, e.Tone, e.Reason, e.Replay = b.Word, b.Tone, s.Run.Reason+".", s.Run.Replay
 		if s.Run.Cause != nil {
-			e.Reason += " " + s.Run.Cause.String()
+			e.Reason += " " + s.Run.Cause.Brief()
 		}
 	case s.Campaign != nil:
 		c := s.Campaign

@@ -33,8 +33,7 @@ type view struct {
 	Why            *whyView
 	TellingRows    []toldRow
 	TellingLeft    int
-	Violating      []violationRow
-	ViolatingMore  []violationRow // folded
+	Violating      []violationCard
 	ViolatingLeft  int
 	Exercised      []invariantRow
 	NotExercised   []invariantRow
@@ -136,10 +135,7 @@ func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view
 		v.TellingRows = append(v.TellingRows, row)
 	}
 	v.TellingRows = withAlerts(v.TellingRows, res)
-	v.Violating, v.ViolatingLeft = violationRows(res, shown)
-	if len(v.Violating) > unfoldedMax {
-		v.Violating, v.ViolatingMore = v.Violating[:unfoldedMax], v.Violating[unfoldedMax:]
-	}
+	v.Violating, v.ViolatingLeft = violationCards(res, shown)
 	v.Exercised, v.NotExercised, v.Situations, v.Unreached = invariantRows(plan, res)
 	v.RunRows, v.RunsLeft = runRows(res)
 	v.Faults, v.FaultsLeft = faultRows(res, shown)

@@ -11,18 +11,22 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/power"
 )
 
-func TestThePageOfPowerSaysWhatIsFoundAndWhatIsNot(t *testing.T) {
+// twoMistakes are one that is found, and one that is not.
+func twoMistakes() *power.Result {
 	row := func(line int, old string, kills ...power.Kill) power.Row {
 		return power.Row{Mutation: power.Mutation{Operator: power.Negated, File: "engine/fail.go", Line: line, Old: old, New: "!(" + old + ")"}, Compiles: true, Kills: kills}
 	}
 	missed := func(search string) power.Kill { return power.Kill{Search: search, Runs: 900, Took: time.Minute} }
-	res := &power.Result{Build: "devel", Seed: 1, Budget: time.Minute, Rows: []power.Row{
+	return &power.Result{Build: "devel", Seed: 1, Budget: time.Minute, Rows: []power.Row{
 		row(1, "err == <nil>", power.Kill{Search: "single faults", By: []string{"every-job-settles"}, Runs: 3, Took: 200 * time.Millisecond}, missed("scenarios")),
 		row(2, "a < b", missed("single faults"), missed("scenarios")),
 		{Mutation: power.Mutation{File: "does-not-compile.go"}},
 	}}
+}
+
+func TestThePageOfPowerSaysWhatIsFoundAndWhatIsNot(t *testing.T) {
 	var page bytes.Buffer
-	require.NoError(t, PowerPage(&page, res))
+	require.NoError(t, PowerPage(&page, twoMistakes()))
 	html := page.String()
 	assert.Contains(t, html, "2 mistakes in the engine, planted one at a time. The searches together find 1.")
 	assert.Contains(t, html, "<code>every-job-settles</code>")

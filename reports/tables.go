@@ -17,7 +17,6 @@ const (
 	jobsMax       = 100 // rows of the table of jobs
 	pathMax       = 40  // state writes told of one job
 	violationsMax = 100
-	unfoldedMax   = 12 // violations that are in sight
 	faultsMax     = 100
 	tellingMax    = 200
 )
@@ -56,8 +55,14 @@ type stepRef struct {
 
 type violationRow struct {
 	scenarios.Violation
-	Ref  stepRef
-	Says string // what the invariant says; only at its first violation
+	Ref stepRef
+}
+
+// violationCard is how an invariant was violated, within its promise or outside of it.
+type violationCard struct {
+	violationRow
+	Says string         // what the invariant says
+	More []violationRow // in the order of time
 }
 
 type runRow struct {
@@ -111,7 +116,8 @@ func ref(step int, at time.Duration, shown map[int]bool) stepRef {
 	return stepRef{step, words.Instant(at), shown[step]}
 }
 
-func violationRows(res *scenarios.Result, shown map[int]bool) (rows []violationRow, left int) {
+// violationCards has those within their promise first, and leaves out how many are too much for a page.
+func violationCards(res *scenarios.Result, shown map[int]bool) (cards []violationCard, left int) {
 	sorted := slices.Clone(res.Violations)
 	slices.SortStableFunc(sorted, func(a, b scenarios.Violation) int {
 		if a.Promised != b.Promised {
@@ -123,16 +129,23 @@ func violationRows(res *scenarios.Result, shown map[int]bool) (rows []violationR
 		return cmp.Compare(a.Step, b.Step)
 	})
 	sorted, left = words.Capped(sorted, violationsMax)
-	says := map[string]string{}
-	for _, i := range res.Invariants {
-		says[i.Name] = i.Says
-	}
 	for _, v := range sorted {
 		v.Message = clip(v.Message)
-		rows = append(rows, violationRow{v, ref(v.Step, v.At, shown), says[v.Invariant]})
-		delete(says, v.Invariant)
+		row := violationRow{v, ref(v.Step, v.At, shown)}
+		i := slices.IndexFunc(cards, func(c violationCard) bool { return c.Invariant == v.Invariant && c.Promised == v.Promised })
+		if i >= 0 {
+			cards[i].More = append(cards[i].More, row)
+			continue
+		}
+		card := violationCard{violationRow: row}
+		for _, inv := range res.Invariants {
+			if inv.Name == v.Invariant {
+				card.Says = inv.Says
+			}
+		}
+		cards = append(cards, card)
 	}
-	return rows, left
+	return cards, left
 }
 
 func runRows(res *scenarios.Result) (rows []runRow, left int) {

@@ -67,7 +67,7 @@ func TestStrikesBesideWhatIsNecessary(t *testing.T) {
 	assert.Equal(t, "engine.output.enabled=true", c.Blamed()[0].Says)
 	require.Len(t, c.Together, 2)
 	assert.Empty(t, c.Unneeded())
-	assert.Contains(t, c.String(), "It takes one of these: partition of scheduler-1 at 5s from kernel for 2m0s; partition of scheduler-2 at 5s from kernel for 2m0s. Only without all of them, every-output-is-scanned holds. It takes engine.output.enabled=true and workload.work=10s, too.")
+	assert.Contains(t, c.String(), "It takes one of these: partition of scheduler-1 at 5s from kernel for 2m0s; partition of scheduler-2 at 5s from kernel for 2m0s. It takes engine.output.enabled=true and workload.work=10s, too. Without all of the first, or any one of the others, every-output-is-scanned holds.")
 }
 
 // What a server loses is said, and so is the setting with which it loses nothing.

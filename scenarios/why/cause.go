@@ -130,41 +130,63 @@ func (c *Cause) Operations() (list []string) {
 	return slices.Compact(list)
 }
 
-// String says in a few sentences what goes wrong, where that is known, and what the violation hangs on.
-func (c *Cause) String() string {
+// remediesMost is how many remedies are named in a sentence.
+const remediesMost = 3
+
+// Brief says what goes wrong, where that is known, and what it takes.
+func (c *Cause) Brief() string {
 	var says string
-	blamed, circumstances, remedies := saying(c.Blamed()), saying(c.Circumstances()), c.Needed(Remedy)
+	blamed, circumstances := saying(c.Blamed()), saying(c.Circumstances())
+	if remedies := c.Needed(Remedy); len(remedies) <= remediesMost {
+		for _, t := range remedies {
+			if t.Means != "" {
+				says += t.Means + " "
+			}
+		}
+	}
 	switch {
 	case len(c.Together) > 0:
-		says = fmt.Sprintf("It takes one of these: %s. Only without all of them, %s holds.", strings.Join(c.Together, "; "), c.Invariant)
+		says += "It takes one of these: " + strings.Join(c.Together, "; ") + "."
 		if needed := append(blamed, circumstances...); len(needed) > 0 {
-			says += fmt.Sprintf(" It takes %s, too.", list(needed))
+			says += " It takes " + list(needed) + ", too."
 		}
 	case len(blamed) > 0:
+		says += "It takes " + list(blamed)
 		if len(circumstances) > 0 {
-			says = ", with " + list(circumstances)
+			says += ", with " + list(circumstances)
 		}
-		says = fmt.Sprintf("It takes %s%s. %s", list(blamed), says, without(len(blamed)+len(circumstances), c.Invariant))
+		says += "."
 	case len(circumstances) > 0:
-		says = fmt.Sprintf("It takes %s, but no strike and no setting of the engine. %s", list(circumstances), without(len(circumstances), c.Invariant))
-	case len(remedies) > 0:
-		says = "It takes no strike and no setting of the plan."
+		says += "It takes " + list(circumstances) + ", but no strike and no setting of the engine."
+	case len(c.Needed(Remedy)) > 0:
+		says += "It takes no strike and no setting of the plan."
 	case c.Cut:
-		says = "What it takes is not known: the run is long, and was not made again with each strike and setting left out."
+		says += "What it takes is not known: the run is long, and was not made again with each strike and setting left out."
 	default:
-		says = "It comes whatever strike or setting of the plan is left out."
+		says += "It comes whatever strike or setting of the plan is left out."
 	}
-	if len(remedies) > 0 && len(remedies) <= 3 {
+	return says
+}
+
+// String says what [Cause.Brief] does, and without what and with what the invariant holds.
+func (c *Cause) String() string {
+	says := c.Brief()
+	switch needed := len(c.Needed(Strike, Setting)); {
+	case len(c.Together) > 0 && needed > 0:
+		says += fmt.Sprintf(" Without all of the first, or any one of the others, %s holds.", c.Invariant)
+	case len(c.Together) > 0:
+		says += fmt.Sprintf(" Only without all of them, %s holds.", c.Invariant)
+	case needed == 1:
+		says += fmt.Sprintf(" Without it, %s holds.", c.Invariant)
+	case needed > 1:
+		says += fmt.Sprintf(" Without any one of these, %s holds.", c.Invariant)
+	}
+	if remedies := c.Needed(Remedy); len(remedies) > 0 && len(remedies) <= remediesMost {
 		var instead []string
 		for _, t := range remedies {
 			instead = append(instead, t.Instead)
 		}
 		says += fmt.Sprintf(" With %s it holds, too.", strings.Join(instead, ", or with "))
-		for _, t := range slices.Backward(remedies) {
-			if t.Means != "" {
-				says = t.Means + " " + says
-			}
-		}
 	}
 	switch c.Hardened {
 	case Holds:
@@ -187,13 +209,6 @@ func saying(list []Tried) (says []string) {
 		says = append(says, s)
 	}
 	return says
-}
-
-func without(n int, invariant string) string {
-	if n == 1 {
-		return fmt.Sprintf("Without it, %s holds.", invariant)
-	}
-	return fmt.Sprintf("Without any one of these, %s holds.", invariant)
 }
 
 // list joins words as a sentence does. Between those with commas of their own stand semicolons.
