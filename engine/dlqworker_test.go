@@ -110,6 +110,27 @@ func TestATransientFailureIsReplayedUnderItsKey(t *testing.T) {
 	assert.Equal(t, map[string]string{"replay_of": "job-1", "replay_count": "1"}, req.Labels)
 }
 
+// A failover of Redis may lose that an entry was replayed, and the schedulers make the replay's record anew from its message.
+// Another job of its id is nobody's replay.
+func TestAReplayThatIsThereAlreadyIsThisOne(t *testing.T) {
+	for name, labels := range map[string]map[string]string{"replayed": {job.LabelReplayOf: "job-1", job.LabelReplayCount: "1"}, "quarantined": nil} {
+		t.Run(name, func(t *testing.T) {
+			l := newLetters(t, "")
+			l.dies("timeout")
+			require.Equal(t, dlq.Scheduled, l.visited("job-1", 1).ReplayStatus)
+			there := request("job-1-replay-1")
+			there.Labels = labels
+			require.NoError(t, l.client().Submit(t.Context(), there))
+
+			e := l.visited("job-1", 1)
+			assert.Equal(t, name, e.ReplayStatus)
+			if name == "quarantined" {
+				assert.Equal(t, "there is another job job-1-replay-1 already", e.ReplayReason)
+			}
+		})
+	}
+}
+
 // An approval between a visit's look at an entry and its end is not lost.
 func TestAnApprovalThatRacesTheWorkerStands(t *testing.T) {
 	l := newLetters(t, "")

@@ -268,7 +268,8 @@ func (r *Replayer) raise(was read, snapshot, changed, by string) change {
 
 // handOver stores and publishes a replay, and notes in its entry that it is replayed, and under which changed policy.
 func (r *Replayer) handOver(ctx context.Context, was read, req job.Request, changed, by string) error {
-	update := phase.With(ctx, was.JobID, phase.DLQUpdate)
+	at := func(p phase.Phase) context.Context { return phase.With(ctx, was.JobID, p) }
+	update := at(phase.DLQUpdate)
 	c := change{to: was.Entry, event: audit.Event{Kind: EventReplayed, Reason: "as " + req.JobID, By: by}}
 	c.to.ReplayStatus, c.to.ReplayJob, c.to.NextReplayAt, c.to.ReplayReason = Replayed, req.JobID, 0, changed
 	if changed != "" {
@@ -288,7 +289,15 @@ func (r *Replayer) handOver(ctx context.Context, was read, req job.Request, chan
 	}
 	err := r.Queue.apply(update, was, c)
 	if errors.Is(err, errTaken) {
-		return r.end(ctx, was, Quarantined, "there is another job "+req.JobID+" already", EventTriaged, byWorker)
+		there, unread := r.Request(at(phase.DLQEntryRead), req.JobID)
+		switch {
+		case unread != nil && !errors.Is(unread, recovery.ErrOwn):
+			return unread
+		case there.Labels[job.LabelReplayOf] != req.Labels[job.LabelReplayOf]:
+			return r.end(ctx, was, Quarantined, "there is another job "+req.JobID+" already", EventTriaged, byWorker)
+		}
+		c.absent, c.also = "", nil // it is the replay: a failover of Redis has lost that the entry was replayed
+		err = r.Queue.apply(update, was, c)
 	}
 	if err != nil {
 		return err

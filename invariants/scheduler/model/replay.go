@@ -47,7 +47,8 @@ type replayJob struct {
 	Key      string   // its idempotency key
 	Of       string   // the job that it replays; "" for none
 	Count    int      // which of that job's replays it is
-	Replays  int      // of it, and of those
+	Replays  int      // of it, and of those, each counted once: after a failover, one may be made anew
+	Counted  bool     // it is among its root's Replays
 	Decided  int      // the step at which the safety kernel answered about it last; 0 is never
 	Policy   string   // the policy that decided last before there was a record of it; "" is none
 	policies []string // all that did

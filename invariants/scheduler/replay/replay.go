@@ -199,7 +199,10 @@ var maxReplaysHold = rule.New(invariants.Invariant{
 		}
 		t.Exercise()
 		root := f.Root(s.About)
-		root.Replay.Replays++
+		if !s.About.Replay.Counted {
+			s.About.Replay.Counted = true
+			root.Replay.Replays++
+		}
 		l := f.Source(s.About)
 		if l == nil {
 			t.Violation(s.About, "replays %s at step %d, of which there is no dead letter", s.About.Replay.Of, invariants.StepNo(s.Step))
