@@ -48,7 +48,6 @@ func (s *natsServer) start() error {
 func (s *natsServer) run() (err error) {
 	s.srv, err = natsserver.NewServer(&natsserver.Options{
 		DontListen: true, JetStream: true, StoreDir: s.dir, NoLog: true, NoSigs: true,
-		NoSystemAccount:    true,                                  // it would read /proc every ten seconds, to tell nobody
 		JetStreamMaxMemory: 64 << 30, JetStreamMaxStore: 64 << 30, // else the server asks the machine how much it has, which takes a while
 	})
 	if err != nil {

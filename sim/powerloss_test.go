@@ -1,7 +1,6 @@
 package sim_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"testing"
@@ -152,23 +151,11 @@ func TestSameSeedSameTraceOverADeathOfNATS(t *testing.T) {
 		"kill":       func(w *sim.World) { w.KillNATS(time.Second, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			var first bytes.Buffer
-			for i := range 4 {
-				var trace bytes.Buffer
-				_, err := sim.Run(sim.Config{Seed: 3, Trace: &trace}, func(w *sim.World) error {
-					w.At(8*time.Second, name, sim.NATS, func() { die(w) })
-					_, err := shop(w, 5*time.Second, 3*time.Second)
-					return err
-				})
-				require.NoError(t, err)
-				if i == 0 {
-					first = trace
-					continue
-				}
-				line, a, b, err := sim.FirstDifference(bytes.NewReader(first.Bytes()), &trace)
-				require.NoError(t, err)
-				require.Zero(t, line, "run %d:\n%s\n%s", i, a, b)
-			}
+			alike(t, func(w *sim.World) error {
+				w.At(8*time.Second, name, sim.NATS, func() { die(w) })
+				_, err := shop(w, 5*time.Second, 3*time.Second)
+				return err
+			})
 		})
 	}
 }

@@ -117,27 +117,33 @@ func TestServicesOutliveARestartOfNATS(t *testing.T) {
 
 // AckWait passes while the server is away, shortly after, or later.
 func TestSameSeedSameTraceOverARestartOfNATS(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, ackWait := range []time.Duration{time.Second, 3 * time.Second, 20 * time.Second} {
 		for _, away := range []time.Duration{0, 5 * time.Second} {
-			var first bytes.Buffer
-			for i := range 4 {
-				runtime.GOMAXPROCS(1 + i%2)
-				var trace bytes.Buffer
-				_, err := sim.Run(sim.Config{Seed: 9, Trace: &trace}, func(w *sim.World) error {
-					_, err := shop(w, away, ackWait)
-					return err
-				})
-				require.NoError(t, err)
-				if i == 0 {
-					first = trace
-					continue
-				}
-				line, a, b, err := sim.FirstDifference(bytes.NewReader(first.Bytes()), &trace)
-				require.NoError(t, err)
-				require.Zero(t, line, "run %d:\n%s\n%s", i, a, b)
-			}
+			alike(t, func(w *sim.World) error {
+				_, err := shop(w, away, ackWait)
+				return err
+			})
 		}
+	}
+}
+
+// alike asserts that four runs have the same trace, on one processor and on two.
+func alike(t *testing.T, body func(*sim.World) error) {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var first []byte
+	for i := range 4 {
+		runtime.GOMAXPROCS(1 + i%2)
+		var trace bytes.Buffer
+		_, err := sim.Run(sim.Config{Seed: 9, Trace: &trace}, body)
+		require.NoError(t, err)
+		if i == 0 {
+			first = trace.Bytes()
+			continue
+		}
+		line, a, b, err := sim.FirstDifference(bytes.NewReader(first), &trace)
+		require.NoError(t, err)
+		require.Zero(t, line, "run %d:\n%s\n%s", i, a, b)
 	}
 }
 

@@ -26,15 +26,11 @@ var replayWaitsItsBackoff = rule.New(invariants.Invariant{
 			t.Violation(j, "replay %d of it is put off until %s at step %d (%s); the back-off is %s to %s", n, l.Due, invariants.StepNo(s.Step), s.At.Truncate(time.Millisecond), least, most)
 		}
 	}
-	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
-		if !created(s, w) {
-			return
-		}
-		t.Exercise()
+	return observe.Checker{Wrote: eachReplay(t, func(s *model.Step) {
 		if l := f.Source(s.About); l != nil && s.At < l.Due {
 			t.Violation(s.About, "replays %s at step %d, %s before its time", s.About.Replay.Of, invariants.StepNo(s.Step), (l.Due - s.At).Round(time.Millisecond))
 		}
-	}}
+	})}
 })
 
 // backoff is how long the n-th replay of a job is put off, by chance the most.

@@ -52,15 +52,11 @@ var noReplayOfWhatTheLedgerHas = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model: run compensating read/check first",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
-		if !created(s, w) {
-			return
-		}
-		t.Exercise()
+	return observe.Checker{Wrote: eachReplay(t, func(s *model.Step) {
 		if at, had := f.HadBefore(s.About); had {
 			t.Violation(s.About, "replays %s at step %d, although the effect of its idempotency key was had at step %d, and the ledger was not asked since", s.About.Replay.Of, invariants.StepNo(s.Step), invariants.StepNo(at))
 		}
-	}}
+	})}
 })
 
 var policyMismatchIsRaised = rule.New(invariants.Invariant{
@@ -73,15 +69,11 @@ var policyMismatchIsRaised = rule.New(invariants.Invariant{
 		return l != nil && l.Policy != "" && j.Replay.Policy != "" && l.Policy != j.Replay.Policy
 	}
 	return observe.Checker{
-		Wrote: func(s *model.Step, w *model.Write) {
-			if !created(s, w) {
-				return
-			}
-			t.Exercise()
+		Wrote: eachReplay(t, func(s *model.Step) {
 			if l := f.Source(s.About); differs(s.About, l) && l.Raised != s.About.Replay.Policy && onMismatch(&f.Config.Replay, l, s.About.Replay.Policy) != actAutoReplay {
 				t.Violation(s.About, "replays %s at step %d, whose reason_code is %s and on which another policy decides, and its dead letter did not wait for that", s.About.Replay.Of, invariants.StepNo(s.Step), l.ReasonCode)
 			}
-		},
+		}),
 		Ended: func(*invariants.End) {
 			for _, id := range f.Replay.Order {
 				if f.Replay.Letters[id].Raised != "" && !f.PolicyChanged(f.Job(id)) {

@@ -110,9 +110,14 @@ func governs(l *model.Letter) string {
 
 const codeMismatch = "policy_snapshot_mismatch"
 
-// created says whether a step creates the record of a replay.
-func created(s *model.Step, w *model.Write) bool {
-	return s.About.Replay.Of != "" && w.From == model.Absent && s.About.State != model.Absent
+// eachReplay judges the steps that create the record of a replay.
+func eachReplay(t *rule.Tally, judge func(s *model.Step)) func(*model.Step, *model.Write) {
+	return func(s *model.Step, w *model.Write) {
+		if s.About.Replay.Of != "" && w.From == model.Absent && s.About.State != model.Absent {
+			t.Exercise()
+			judge(s)
+		}
+	}
 }
 
 var replayKeepsIdempotencyKey = rule.New(invariants.Invariant{
@@ -122,20 +127,16 @@ var replayKeepsIdempotencyKey = rule.New(invariants.Invariant{
 	Source: "Dead letters, preserve the idempotency key to avoid duplicate side effects",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	judge := func(j *model.Job) {
-		t.Exercise()
 		if original := f.Job(j.Replay.Of); j.Replay.Key != original.Replay.Key && original.Accepted {
 			t.Violation(j, "has the idempotency key %q, but %s, which it replays, has %q", j.Replay.Key, original.ID, original.Replay.Key)
 		}
 	}
 	return observe.Checker{
-		Wrote: func(s *model.Step, w *model.Write) {
-			if created(s, w) {
-				judge(s.About)
-			}
-		},
+		Wrote: eachReplay(t, func(s *model.Step) { judge(s.About) }),
 		Audited: func(*invariants.End) {
 			rule.WithRecord(f, func(j *model.Job) {
 				if j.Replay.Of != "" {
+					t.Exercise()
 					judge(j)
 				}
 			})
@@ -173,17 +174,13 @@ var oneReplayPerCount = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Dead letters, the production problem: a replayed call is a second side effect",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
-		if !created(s, w) {
-			return
-		}
-		t.Exercise()
+	return observe.Checker{Wrote: eachReplay(t, func(s *model.Step) {
 		key := fmt.Sprintf("%s %d", s.About.Replay.Of, s.About.Replay.Count)
 		if before := f.Replay.Counts[key]; before != "" && before != s.About.ID {
 			t.Violation(s.About, "is replay %d of %s at step %d, but so is %s", s.About.Replay.Count, s.About.Replay.Of, invariants.StepNo(s.Step), before)
 		}
 		f.Replay.Counts[key] = s.About.ID
-	}}
+	})}
 })
 
 var maxReplaysHold = rule.New(invariants.Invariant{
@@ -193,11 +190,7 @@ var maxReplaysHold = rule.New(invariants.Invariant{
 	Source: "Dead letters, triage policy: max_replays",
 	Needs:  []string{"one-replay-per-count"},
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
-		if !created(s, w) {
-			return
-		}
-		t.Exercise()
+	return observe.Checker{Wrote: eachReplay(t, func(s *model.Step) {
 		root := f.Root(s.About)
 		if !s.About.Replay.Counted {
 			s.About.Replay.Counted = true
@@ -211,7 +204,7 @@ var maxReplaysHold = rule.New(invariants.Invariant{
 		if _, most := triage(&f.Config.Replay, l); root.Replay.Replays > most {
 			t.Violation(s.About, "is replay %d of %s at step %d; for reason_code %s there may be %d", root.Replay.Replays, root.ID, invariants.StepNo(s.Step), l.ReasonCode, most)
 		}
-	}}
+	})}
 })
 
 var noReplayOfCommitted = rule.New(invariants.Invariant{
@@ -220,15 +213,11 @@ var noReplayOfCommitted = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker: AlreadyCommitted",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
-		if !created(s, w) {
-			return
-		}
-		t.Exercise()
+	return observe.Checker{Wrote: eachReplay(t, func(s *model.Step) {
 		if by := f.Replay.Committed[f.Root(s.About).Commitment()]; by != "" {
 			t.Violation(s.About, "replays %s at step %d, although %s has done what its idempotency key stands for", s.About.Replay.Of, invariants.StepNo(s.Step), by)
 		}
-	}}
+	})}
 })
 
 var noReplayAgainstTriage = rule.New(invariants.Invariant{
@@ -237,11 +226,7 @@ var noReplayAgainstTriage = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
-		if !created(s, w) {
-			return
-		}
-		t.Exercise()
+	return observe.Checker{Wrote: eachReplay(t, func(s *model.Step) {
 		l := f.Source(s.About)
 		if l == nil {
 			t.Violation(s.About, "replays %s at step %d, of which there is no dead letter", s.About.Replay.Of, invariants.StepNo(s.Step))
@@ -263,7 +248,7 @@ var noReplayAgainstTriage = rule.New(invariants.Invariant{
 		default:
 			t.Violation(s.About, "replays %s at step %d, although the action for reason_code %s is %s", s.About.Replay.Of, invariants.StepNo(s.Step), l.ReasonCode, action)
 		}
-	}}
+	})}
 })
 
 // outsider says whether who decides on a job's replay is not of the group that has to.
