@@ -176,9 +176,15 @@ func TestThePageInABrowser(t *testing.T) {
 	assert.Contains(t, said, "rolls back to SCHEDULED")
 	assert.Contains(t, said, "job:job-3 state = SCHEDULED")
 	assert.Regexp(t, `The record of job-3 then\s+state=SCHEDULED\s+attempts=2`, said)
+	assert.Regexp(t, `Its messages then\s+sys.job.submit \d+: delivered to scheduler-2 at step \d+\s+worker\.worker-1\.jobs 3: stored by scheduler-2 at step 124\s`, said)
+	assert.Regexp(t, `What scheduler-2 went by\s+It reads PENDING, at step \d+\.`, said)
 	b.do(chromedp.Click(`//div[@class="axis-step"]//a[text()="its row in the lanes"]`))
 	assert.Equal(t, "#step-125", says[string](b, "location.hash"))
 	b.do(chromedp.Click(`//div[@class="replay"]/button`), chromedp.WaitVisible(`//div[@class="replay"]/button[text()="Copied" or text()="Selected"]`))
+
+	// The plots say their values under the pointer.
+	says[bool](b, `(() => { const s = document.querySelector("figure svg.wide"), r = s.getBoundingClientRect(); return s.dispatchEvent(new PointerEvent("pointermove", { clientX: r.x + r.width / 2, clientY: r.y + 60 })); })()`)
+	assert.Regexp(t, `^\d[\dms.]+s\njob-3: 3$`, says[string](b, `document.querySelector(".reading").textContent`))
 
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -20,6 +20,8 @@ var (
 	overviewCSS string
 	//go:embed template/page.js
 	pageJS string
+	//go:embed template/plots.js
+	plotsJS string
 	//go:embed template/index.js
 	indexJS string
 	//go:embed template/sweep.js

@@ -83,9 +83,10 @@ func Page(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2
 		x.Add(&e)
 	}
 	v := viewOf(plan, res, f, c)
+	v.run(pageJS + plotsJS)
 	if a := x.Axis(); len(a.Marks) > 0 {
 		v.Axis = a
-		v.run(pageJS + axisJS)
+		v.run(pageJS + plotsJS + axisJS)
 	}
 	return execute(w, pageTemplate, v)
 }

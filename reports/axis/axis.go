@@ -2,15 +2,16 @@ package axis
 
 // Axis is what the script of a page draws. Times are in microseconds of virtual time, since the world began.
 type Axis struct {
-	Lanes  []string `json:"lanes"`          // the nodes, along a job's way, and last the servers that something befell
-	Jobs   []string `json:"jobs"`           // those of the marks, in the order of their first steps
-	Colour []int    `json:"colour"`         // of each job: its place among those that the page follows, or -1
-	Marks  []Mark   `json:"marks"`          // in the order of steps
-	Arrows []Arrow  `json:"arrows"`         // of messages
-	Spans  []Span   `json:"spans"`          // what lasts, in the order of their beginnings
-	Path   []int    `json:"path,omitempty"` // the steps of the sentences that tell how it came to the first violation; 0: it tells of none
-	End    int64    `json:"end"`
-	Left   int      `json:"-"` // steps that were left out, since there were too many
+	Lanes    []string `json:"lanes"`              // the nodes, along a job's way, and last the servers that something befell
+	Jobs     []string `json:"jobs"`               // those of the marks, in the order of their first steps
+	Colour   []int    `json:"colour"`             // of each job: its place among those that the page follows, or -1
+	Marks    []Mark   `json:"marks"`              // in the order of steps
+	Arrows   []Arrow  `json:"arrows"`             // of messages
+	Spans    []Span   `json:"spans"`              // what lasts, in the order of their beginnings
+	Messages []string `json:"messages,omitempty"` // of the streams, about the jobs that the page follows: subject and sequence number
+	Path     []int    `json:"path,omitempty"`     // the steps of the sentences that tell how it came to the first violation; 0: it tells of none
+	End      int64    `json:"end"`
+	Left     int      `json:"-"` // steps that were left out, since there were too many
 }
 
 // Mark is one step of a node.
@@ -26,6 +27,13 @@ type Mark struct {
 	Fault   string   `json:"f,omitempty"` // what struck it
 	Broken  []string `json:"b,omitempty"` // what it broke
 	Changes []Change `json:"c,omitempty"` // what it changed in the servers, of a job that the page follows
+	Turns   []Turn   `json:"m,omitempty"` // what became of messages about such a job
+}
+
+// Turn is what became of a message in its stream, or at its consumer.
+type Turn struct {
+	Message int    `json:"i"` // among Messages
+	Is      string `json:"w"` // stored, delivered, acknowledged, handed back, ended, or gone
 }
 
 // Kind says what a step is about, for who wants to see some alone.

@@ -3,6 +3,7 @@ package axis
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,6 +42,8 @@ type Collector struct {
 	count    map[Kind]int // of the marks that are bounded by kind
 	arrows   []Arrow
 	messages map[message]int // the mark that sent it last: its publish, its nak, or its delivery
+	named    []string        // the messages of followed jobs
+	nameOf   map[string]int
 	spans    *spans
 	end      time.Duration
 	left     int
@@ -56,7 +59,7 @@ type message struct {
 func New(res *scenarios.Result, followed []string) *Collector {
 	c := &Collector{
 		res: res, followed: map[string]int{}, broken: map[int][]string{}, records: map[string]scheduler.Record{},
-		laneOf: map[string]int{}, jobOf: map[string]int{}, count: map[Kind]int{}, messages: map[message]int{}, spans: newSpans(),
+		laneOf: map[string]int{}, jobOf: map[string]int{}, count: map[Kind]int{}, messages: map[message]int{}, nameOf: map[string]int{}, spans: newSpans(),
 	}
 	for i, id := range followed {
 		c.followed[id] = i
@@ -107,6 +110,7 @@ func (c *Collector) Add(e *sim.Event) {
 	if c.follows(e) {
 		m.Changes = changesOf(e)
 	}
+	m.Turns = c.turns(e)
 	c.marks = append(c.marks, m)
 	c.arrow(e)
 	c.locks(e, job)
@@ -200,6 +204,31 @@ func (c *Collector) arrow(e *sim.Event) {
 	}
 }
 
+// becomes says what a step at its consumer makes of a message.
+var becomes = map[sim.Kind]string{sim.KindDeliver: "delivered", sim.KindAck: "acknowledged", sim.KindNak: "handed back", sim.KindTerm: "ended"}
+
+// turns are what the step makes of messages about followed jobs. What was lost on its way makes nothing of them.
+func (c *Collector) turns(e *sim.Event) (list []Turn) {
+	name := func(subject string, seq uint64) string {
+		return words.Cut(subject, saysMax) + " " + strconv.FormatUint(seq, 10)
+	}
+	for _, change := range e.Changes {
+		if change.Stream == "" || len(list) == changesMax {
+			continue
+		}
+		of := name(change.Subject, change.Seq)
+		if i, known := c.nameOf[of]; change.Gone && known {
+			list = append(list, Turn{i, "gone"})
+		} else if !change.Gone && c.follows(e) {
+			list = append(list, Turn{indexOf(of, &c.named, c.nameOf), "stored"})
+		}
+	}
+	if i, known := c.nameOf[name(e.Target, e.Seq)]; known && becomes[e.Kind] != "" && history.Applied(e) {
+		list = append(list, Turn{i, becomes[e.Kind]})
+	}
+	return list
+}
+
 // locks takes the job locks down that a step takes or gives back. The value of a lock is its holder's name and a token.
 func (c *Collector) locks(e *sim.Event, job int) {
 	for _, change := range e.Changes {
@@ -255,7 +284,7 @@ func (c *Collector) Axis() *Axis {
 			c.spans.list = append(c.spans.list, Span{Lane: c.lane(f.Node), From: f.At.Microseconds(), To: f.Until.Microseconds(), What: Fault, Job: -1, Says: words.Cut(f.Fault, saysMax)})
 		}
 	}
-	a := &Axis{Jobs: c.jobs, Marks: c.marks, Arrows: c.arrows, Spans: c.spans.all(c.end), End: c.end.Microseconds(), Left: c.left}
+	a := &Axis{Jobs: c.jobs, Messages: c.named, Marks: c.marks, Arrows: c.arrows, Spans: c.spans.all(c.end), End: c.end.Microseconds(), Left: c.left}
 	for _, id := range c.jobs {
 		colour, ok := c.followed[id]
 		if !ok {

@@ -48,6 +48,22 @@ func TestArrowsLeadToEachDelivery(t *testing.T) {
 	assert.Equal(t, 1, a.Marks[2].Lane)
 }
 
+// What was lost on its way changes nothing of a message, and what its stream loses is gone.
+func TestMessagesHaveTheirTurns(t *testing.T) {
+	lost := told("worker-1", sim.KindAck, 3, 1)
+	lost.Fault = "lose"
+	gone := sim.Event{Node: "nats", Kind: sim.KindControl, Name: "power-loss", Changes: []sim.Change{{Stream: "S", Seq: 3, Subject: "jobs", Gone: true}}}
+	a := of(&scenarios.Result{}, published("scheduler-1", "jobs", 3), told("worker-1", sim.KindDeliver, 3, 1), lost, told("worker-1", sim.KindNak, 3, 1), told("worker-1", sim.KindDeliver, 9, 1), gone)
+	assert.Equal(t, []string{"jobs 3"}, a.Messages)
+	var turns []string
+	for _, m := range a.Marks {
+		for _, turn := range m.Turns {
+			turns = append(turns, fmt.Sprint(m.Step, " ", turn.Is))
+		}
+	}
+	assert.Equal(t, []string{"1 stored", "2 delivered", "4 handed back", "6 gone"}, turns)
+}
+
 func TestALockLastsUntilItIsGivenBackTakenOrRunsOut(t *testing.T) {
 	lock := func(value string, expires time.Duration) sim.Event {
 		return sim.Event{Node: "scheduler-1", Kind: sim.KindRedis, Name: "set", Job: "job-1", Phase: "lock_acquire",

@@ -39,10 +39,11 @@ func (p *runPlots) latency() chart {
 	}
 	ch.Notes = append(ch.Notes, "From a job's submission, where it stands on the time axis, to its first dispatch that a stream stored.")
 	per := unitFor(time.Duration(hi * float64(time.Second)))
+	ch.reads = "s"
 	name, marker, scale := "latency ("+per.name+")", plot.Ticker(unitTicks{per, 5}), func(v float64) float64 { return v }
 	bottom, top := 0.0, hi*1.15
 	if hi > 30*lo {
-		scale = math.Log10
+		scale, ch.reads = math.Log10, "log"
 		bottom, top = scale(lo)-.25, scale(hi)+.25
 		name, marker = "latency (log scale)", powerTicks{1 + int((top-bottom)/6), secondsLabel}
 	}

@@ -66,6 +66,22 @@ func (m faultMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
+// violationMarks are lines where invariants were violated, one a pixel.
+type violationMarks []scenarios.Violation
+
+func (m violationMarks) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	drawn := map[int]bool{}
+	for _, v := range m {
+		if at := inside(c, x(v.At.Seconds())); !drawn[int(at)] {
+			drawn[int(at)] = true
+			c.StrokeLine2(violationLine, at, c.Min.Y, at, c.Max.Y)
+		}
+	}
+}
+
+var violationLine = draw.LineStyle{Color: limitColour, Width: 1, Dashes: []vg.Length{4, 3}}
+
 // alertMarks are lines where alerts began to fire.
 type alertMarks []samples.Alert
 

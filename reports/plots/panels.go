@@ -131,6 +131,9 @@ func (p *runPlots) panel(title, empty string, plots ...panelPlot) chart {
 	colour := 0
 	for i, at := range slices.Backward(plots) {
 		part := chart{label: title, under: ch.under}
+		if at.time {
+			part.reads = "s"
+		}
 		if left := len(at.lines) - Colours; left > 0 {
 			ch.Notes = append(ch.Notes, words.Counted(left, "more line")+" left out; samples.json has them.")
 			at.lines = at.lines[:Colours]
@@ -154,7 +157,7 @@ func (p *runPlots) panel(title, empty string, plots ...panelPlot) chart {
 			}
 			continue
 		}
-		ch.label, ch.draw = part.label, part.draw
+		ch.label, ch.draw, ch.reads = part.label, part.draw, part.reads
 	}
 	ch.Legend = append(ch.Legend, p.faultLegend()...)
 	return ch

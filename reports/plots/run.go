@@ -39,7 +39,7 @@ func Run(plan *plans.Plan, res *scenarios.Result, seen Traced) []Figure {
 		}
 		for i, ch := range all {
 			if drawn[i] != nil {
-				ch.SVGs = append(ch.SVGs, render(drawn[i], s, gutter, ch.label))
+				ch.SVGs = append(ch.SVGs, located(render(drawn[i], s, gutter, ch.label), drawn[i], s, gutter, ch.reads))
 			}
 		}
 	}

@@ -143,6 +143,15 @@ func render(p *plot.Plot, s size, gutter vg.Length, label string) template.HTML 
 	return inline(out.String(), s, label)
 }
 
+// located gives a plot over time, as render drew it, the ranges by which a script says what is under the pointer: the canvas from
+// left to right and the end of its time, the canvas from below upwards and the ends of its values, and what these are.
+func located(svg template.HTML, p *plot.Plot, s size, gutter vg.Length, reads string) template.HTML {
+	room := draw.Crop(draw.New(vgsvg.New(vg.Length(s.width), vg.Length(s.height))), 0, -4, 0, -4)
+	c := p.DataCanvas(draw.Crop(room, gutter-leftOf(p, s), 0, 0, 0))
+	ranges := fmt.Sprintf(` data-plot="%.5g %.5g %.9g %.5g %.5g %.9g %.9g %s" role=`, c.Min.X, c.Max.X, p.X.Max, c.Min.Y, c.Max.Y, p.Y.Min, p.Y.Max, reads)
+	return template.HTML(strings.Replace(string(svg), " role=", ranges, 1)) //nolint:gosec // numbers
+}
+
 // leftOf is where the data of p begins on a canvas of its own.
 func leftOf(p *plot.Plot, s size) vg.Length {
 	room := draw.Crop(draw.New(vgsvg.New(vg.Length(s.width), vg.Length(s.height))), 0, -4, 0, -4)

@@ -35,12 +35,13 @@ type chart struct {
 	label string
 	draw  func(size) *plot.Plot
 	under *chart // another plot of the same figure; nil is none
+	reads string // what its values are: s for seconds, log for their logarithms; empty for numbers
 }
 
 func (p *runPlots) start(y string, s size) *plot.Plot {
 	out := newPlot("virtual time ("+p.time.name+")", y, s)
 	out.X.Tick.Marker = unitTicks{p.time, s.ticks}
-	out.Add(rules(), faultMarks{p.res.Fired, p.end}, alertMarks(p.res.Alerts))
+	out.Add(rules(), faultMarks{p.res.Fired, p.end}, violationMarks(p.res.Violations), alertMarks(p.res.Alerts))
 	return out
 }
 
@@ -92,6 +93,9 @@ func (p *runPlots) faultLegend() []LegendEntry {
 	}
 	if spans {
 		legend = append(legend, LegendEntry{"band", "band", "fault that lasts"})
+	}
+	if len(p.res.Violations) > 0 {
+		legend = append(legend, LegendEntry{"violation-line", "bad", "violation"})
 	}
 	var fired []string
 	for _, a := range p.res.Alerts {

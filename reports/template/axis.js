@@ -11,13 +11,6 @@
   section.hidden = false;
   for (const a of document.querySelectorAll('a[href="#axis"]')) a.hidden = false;
 
-  const instant = (us) => { // as the rest of the page writes it
-    let ms = Math.round(us / 1000);
-    if (ms < 1000) return ms + "ms";
-    const h = Math.floor(ms / 3600000); ms -= h * 3600000;
-    const m = Math.floor(ms / 60000); ms -= m * 60000;
-    return (h ? h + "h" : "") + (h || m ? m + "m" : "") + Number((ms / 1000).toFixed(3)) + "s";
-  };
   const folded = (dt) => Math.log2(1 + dt / 200); // 200 µs: about what a call takes
 
   const state = { even: false, job: -1, kinds: new Set(["message", "redis", "work", "control"]), from: 0, to: 1, at: -1 };
@@ -180,6 +173,23 @@
     }
     return record;
   };
+  // messagesThen says of each message about the job where it was after the step: in its stream, and at its consumer.
+  const messagesThen = (m) => {
+    const then = new Map();
+    for (const other of axis.marks) {
+      if (other.s > m.s) break;
+      for (const t of other.m || []) {
+        if (t.w === "stored" && other.j === m.j) then.set(t.i, { delivered: 0 });
+        const message = then.get(t.i);
+        if (!message) continue;
+        message.last = `${t.w} ${t.w === "delivered" ? "to" : "by"} ${axis.lanes[other.l]} at step ${other.s}`;
+        if (t.w === "delivered") message.delivered++;
+      }
+    }
+    return [...then].map(([i, message]) => `${axis.messages[i]}: ${message.last}` + (message.delivered > 1 ? `, ${message.delivered} deliveries` : ""));
+  };
+  // readBefore is the last that the node read of the job's state before the step.
+  const readBefore = (m) => axis.marks.findLast((other) => other.s < m.s && other.l === m.l && other.j === m.j && other.p === "state_read" && !other.o);
   const choose = (i, bring) => {
     const m = axis.marks[i];
     if (!m) return;
@@ -197,8 +207,16 @@
       const list = document.createElement("ul");
       for (const c of m.c) list.append(line("li", `${c.k}${c.f ? " " + c.f : ""}${c.g ? " is gone" : c.v ? " = " + c.v : ""}`, "mono"));
       about.append(list);
-      const record = recordThen(m);
+    }
+    if (m.j >= 0) {
+      const record = recordThen(m), messages = messagesThen(m), read = readBefore(m);
       if (record.size > 0) about.append(line("h4", `The record of ${axis.jobs[m.j]} then`), line("p", [...record].map(([k, v]) => k + "=" + v).join("  "), "mono"));
+      if (messages.length > 0) {
+        const list = document.createElement("ul");
+        for (const says of messages) list.append(line("li", says));
+        about.append(line("h4", `Its messages then`), list);
+      }
+      if (read) about.append(line("h4", `What ${axis.lanes[m.l]} went by`), line("p", `It ${read.w}, at step ${read.s}.`));
     }
     const row = document.getElementById("step-" + m.s);
     const p = document.createElement("p");

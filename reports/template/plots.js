@@ -1,0 +1,82 @@
+// Under the pointer a plot says its values, and all plots of the run show the same instant.
+"use strict";
+const instant = (us) => { // as the rest of the page writes it
+  let ms = Math.round(us / 1000);
+  if (ms < 1000) return ms + "ms";
+  const h = Math.floor(ms / 3600000); ms -= h * 3600000;
+  const m = Math.floor(ms / 60000); ms -= m * 60000;
+  return (h ? h + "h" : "") + (h || m ? m + "m" : "") + Number((ms / 1000).toFixed(3)) + "s";
+};
+(() => {
+  const plots = [...document.querySelectorAll("svg[data-plot]")].map((svg) => {
+    const [x0, x1, end, y0, y1, low, high, unit] = svg.dataset.plot.split(" ");
+    const height = svg.viewBox.baseVal.height;
+    const hair = document.createElementNS(svg.namespaceURI, "line");
+    for (const [k, v] of Object.entries({ class: "hair", y1: height - y0, y2: height - y1, visibility: "hidden" })) hair.setAttribute(k, v);
+    svg.append(hair);
+    return { svg, hair, x0: +x0, x1: +x1, end: +end, y0: +y0, y1: +y1, low: +low, high: +high, unit };
+  });
+  if (plots.length === 0) return;
+  const reading = document.createElement("div");
+  reading.className = "reading";
+  reading.hidden = true;
+  document.body.append(reading);
+
+  // traces are the lines and dots that the legend names: their colour is their name.
+  const traces = (plot) => {
+    const names = new Map();
+    for (const li of plot.svg.closest("figure").querySelectorAll(".legend li")) {
+      const colour = /\bc-(\S+)/.exec(li.firstElementChild.className);
+      if (colour && !/fault|violation|alert|band|hatch|cross/.test(li.firstElementChild.className)) names.set(colour[1], li.textContent.replace(/ \(.*\)$/, ""));
+    }
+    const found = new Map();
+    for (const path of plot.svg.querySelectorAll("path")) {
+      const [, how, colour] = /(stroke|fill):var\(--(.+?)\)/.exec(path.getAttribute("style") || "") || [];
+      if (!names.has(colour) || colour === "faint") continue;
+      const d = path.getAttribute("d"), points = [...d.matchAll(/[ML](-?[\d.]+),(-?[\d.]+)/g)].map((m) => [+m[1], +m[2]]);
+      const radius = /A(-?[\d.]+),/.exec(d);
+      if (how === "fill" && radius) points[0][0] -= radius[1]; // a dot's outline begins on its right
+      const of = found.get(colour) || { name: names.get(colour), lines: [], dots: [] };
+      (how === "fill" ? of.dots : of.lines).push(points);
+      found.set(colour, of);
+    }
+    return [...found.values()];
+  };
+  const valueOf = (plot, y) => {
+    let v = plot.low + (y - plot.y0) / (plot.y1 - plot.y0) * (plot.high - plot.low);
+    if (plot.unit === "log") v = 10 ** v;
+    return plot.unit ? instant(v * 1e6) : String(Number(v.toPrecision(3)));
+  };
+  const at = (trace, x) => {
+    for (const line of trace.lines) {
+      if (x < line[0][0] || x > line[line.length - 1][0]) continue;
+      return line.findLast((p) => p[0] <= x)[1];
+    }
+    if (trace.lines.length > 0) return undefined;
+    const near = trace.dots.map((d) => d[0]).filter((p) => Math.abs(p[0] - x) <= 8).sort((a, b) => Math.abs(a[0] - x) - Math.abs(b[0] - x));
+    return near.length > 0 ? near[0][1] : undefined;
+  };
+  for (const plot of plots) {
+    plot.svg.addEventListener("pointermove", (e) => {
+      const box = plot.svg.getBoundingClientRect();
+      const x = (e.clientX - box.left) * plot.svg.viewBox.baseVal.width / box.width;
+      const share = (x - plot.x0) / (plot.x1 - plot.x0);
+      const outside = share < 0 || share > 1;
+      reading.hidden = outside;
+      for (const other of plots) {
+        other.hair.setAttribute("visibility", outside ? "hidden" : "visible");
+        for (const end of ["x1", "x2"]) other.hair.setAttribute(end, other.x0 + share * (other.x1 - other.x0));
+      }
+      if (outside) return;
+      plot.traces ||= traces(plot);
+      const said = plot.traces.map((trace) => [trace.name, at(trace, x)]).filter(([, y]) => y !== undefined);
+      reading.textContent = [instant(share * plot.end * 1e6), ...said.map(([name, y]) => `${name}: ${valueOf(plot, y)}`)].join("\n");
+      reading.style.left = Math.min(e.clientX + 14, innerWidth - reading.offsetWidth - 4) + "px";
+      reading.style.top = Math.min(e.clientY + 14, innerHeight - reading.offsetHeight - 4) + "px";
+    });
+    plot.svg.addEventListener("pointerleave", () => {
+      reading.hidden = true;
+      for (const other of plots) other.hair.setAttribute("visibility", "hidden");
+    });
+  }
+})();
