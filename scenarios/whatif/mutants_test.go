@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -24,10 +26,12 @@ import (
 )
 
 const (
-	measured     = "testdata/mutants.tsv"
-	whyOfMutants = "WAVETANK_WHY_MUTANTS" // all of them, or those that are not measured yet ("new"); without it the test is skipped
-	whyOfMutant  = "WAVETANK_WHY_MUTANT"  // the folder in which the process of one mutant finds its task, and leaves what it found
+	measured    = "testdata/mutants.tsv"
+	whyOfMutant = "WAVETANK_WHY_MUTANT" // the folder in which the process of one mutant finds its task, and leaves what it found
 )
+
+// measuredNow are the mutants that TestWhyOfMutants measures.
+var measuredNow = flag.String("mutants", "", "all, or new: those that the table lacks")
 
 // task is what the process of one mutant is told, and found what it finds.
 type (
@@ -46,9 +50,8 @@ type (
 // to blame, and whether its path or its parting is where the mistake acts first. That is the event at which the plan's run with
 // the mistake parts from the run without it.
 func TestWhyOfMutants(t *testing.T) {
-	which := os.Getenv(whyOfMutants)
-	if which == "" {
-		t.Skip(whyOfMutants + "=all runs this, for two hours; =new only mutants that the table lacks")
+	if *measuredNow == "" {
+		t.Skip("-mutants=all runs this, for half an hour; -mutants=new only mutants that the table lacks")
 	}
 	rows := map[string]string{}
 	if data, err := os.ReadFile(measured); err == nil {
@@ -62,14 +65,19 @@ func TestWhyOfMutants(t *testing.T) {
 	list := mutants.Read(t, "../testdata/mutants.yaml")
 	for _, m := range list {
 		t.Run(m.Name, func(t *testing.T) {
-			if rows[m.Name] != "" && which == "new" {
+			if rows[m.Name] != "" && *measuredNow == "new" {
 				t.Skip("it is measured")
 			}
 			if len(exposes[m.Name]) == 0 {
 				t.Skip("no run breaks an invariant by it: a test, or a missed expectation, exposes it")
 			}
-			rows[m.Name] = m.Name + "\t" + m.File + "\t" + whyOf(t, m, task{exposes[m.Name], without}) + "\n"
-			fmt.Print(rows[m.Name])
+			row := m.Name + "\t" + m.File + "\t" + whyOf(t, m, task{exposes[m.Name], without}) + "\n"
+			fmt.Print(row)
+			blamed, seen := columns(row)
+			wasBlamed, wasSeen := columns(rows[m.Name])
+			assert.True(t, blamed || !wasBlamed, "nothing is to blame any more; the table has\n%s", rows[m.Name])
+			assert.True(t, seen || !wasSeen, "it is not seen any more; the table has\n%s", rows[m.Name])
+			rows[m.Name] = row
 			write(t, list, rows)
 		})
 	}
@@ -84,16 +92,22 @@ func write(t *testing.T, list []mutants.Mutant, rows map[string]string) {
 	require.NoError(t, os.WriteFile(measured, []byte(text), 0o644))
 }
 
+// columns says whether a row of the table names anything that is to blame, and whether why sees where the mistake acts.
+func columns(row string) (blames, seen bool) {
+	list := strings.Split(row, "\t")
+	return len(list) > 4 && list[4] != "-", len(list) > 6 && (list[6] == "path" || list[6] == "parting")
+}
+
 // exposed are the invariants that runs break by each mutant, the most frequent first.
 func exposed(t *testing.T) map[string][]string {
 	data, err := os.ReadFile("../testdata/mutants.tsv")
 	require.NoError(t, err)
 	list := map[string][]string{}
 	for line := range strings.Lines(string(data)) {
-		columns := strings.Split(strings.TrimSpace(line), "\t")
-		for by := range strings.SplitSeq(columns[len(columns)-1], ", ") {
+		cells := strings.Split(strings.TrimSpace(line), "\t")
+		for by := range strings.SplitSeq(cells[len(cells)-1], ", ") {
 			if name, _, ok := strings.Cut(by, " ("); ok && !strings.Contains(by, ":") {
-				list[columns[0]] = append(list[columns[0]], name)
+				list[cells[0]] = append(list[cells[0]], name)
 			}
 		}
 	}

@@ -67,7 +67,7 @@ func TestStrikesBesideWhatIsNecessary(t *testing.T) {
 	assert.Equal(t, "engine.output.enabled=true", c.Blamed()[0].Says)
 	require.Len(t, c.Together, 2)
 	assert.Empty(t, c.Unneeded())
-	assert.Contains(t, c.String(), "It takes one of these: partition of scheduler-1 at 5s from kernel for 2m0s; partition of scheduler-2 at 5s from kernel for 2m0s. It takes engine.output.enabled=true and workload.work=10s, too. Without all of the first, or any one of the others, every-output-is-scanned holds.")
+	assert.Contains(t, c.String(), "It takes one of these: a partition of scheduler-1 at 5s from kernel for 2m0s; a partition of scheduler-2 at 5s from kernel for 2m0s. It takes engine.output.enabled=true and workload.work=10s, too. Without all of the first, or any one of the others, every-output-is-scanned holds.")
 }
 
 // What a server loses is said, and so is the setting with which it loses nothing.
@@ -75,7 +75,7 @@ func TestAPowerLossTakesWhatWasNotSynced(t *testing.T) {
 	c, err := Explain(context.Background(), load(t, "nats-power-cut"), Options{Quick: true})
 	require.NoError(t, err)
 	assert.Equal(t, why.Breaks, c.Hardened)
-	assert.Contains(t, c.String(), "power-loss of nats at 7s, away for 5s (it comes back without what it had not synced to its disk, though it had acknowledged it), with workload.work=1m. Without any one of these, every-intent-is-published holds. With world.sync_always=true it holds, too.")
+	assert.Contains(t, c.String(), "It takes a power-loss of nats at 7s, away for 5s (it comes back without what it had not synced to its disk, though it had acknowledged it), with workload.work=1m. Without any one of these, every-intent-is-published holds. With world.sync_always=true it holds, too.")
 	assert.Equal(t, "job-6", c.Job)
 	assert.Contains(t, c.Path[2].Says, "the dispatch of job-6 was lost", "of the same step, what is of the violation's job")
 }

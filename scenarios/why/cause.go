@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/wavetank-sim/wavetank/faults"
 )
 
 // Cause is what the violation of an invariant hangs on.
@@ -146,7 +148,7 @@ func (c *Cause) Brief() string {
 	}
 	switch {
 	case len(c.Together) > 0:
-		says += "It takes one of these: " + strings.Join(c.Together, "; ") + "."
+		says += "It takes one of these: " + strings.Join(withArticles(c.Together), "; ") + "."
 		if needed := append(blamed, circumstances...); len(needed) > 0 {
 			says += " It takes " + list(needed) + ", too."
 		}
@@ -208,7 +210,19 @@ func saying(list []Tried) (says []string) {
 		}
 		says = append(says, s)
 	}
-	return says
+	return withArticles(says)
+}
+
+// withArticles puts an article before what strikes a node, as in a sentence: a crash of worker-1.
+func withArticles(says []string) (list []string) {
+	for _, s := range says {
+		effect, _, _ := strings.Cut(s, " ")
+		if k := faults.KindOf(faults.Effect(effect)); k.Effect != "" && k.OnNode() {
+			s = "a " + s
+		}
+		list = append(list, s)
+	}
+	return list
 }
 
 // list joins words as a sentence does. Between those with commas of their own stand semicolons.
