@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
@@ -23,6 +24,16 @@ func changes(plan *plans.Plan, invariant string) (list, without []change) {
 	for i, f := range plan.Faults {
 		list = append(list, change{what: why.Strike, strike: i, says: f.String(), means: f.Means()})
 	}
+	parts := map[string]plans.Toggle{} // of the engine
+	for _, t := range plans.Toggles() {
+		parts[t.Setting] = t
+	}
+	means := func(setting, now string) string {
+		if t := parts[setting]; t.Invariant == invariant && t.Off == now {
+			return t.Says
+		}
+		return ""
+	}
 	given := map[string]bool{}
 	for _, says := range plan.Resettable() {
 		name := plans.NameOf(says)
@@ -32,17 +43,13 @@ func changes(plan *plans.Plan, invariant string) (list, without []change) {
 			if s, ok := without.Setting(name); ok {
 				instead = name + "=" + s.Text()
 			}
-			list = append(list, change{what: why.Setting, name: name, says: says, instead: instead})
+			list = append(list, change{what: why.Setting, name: name, says: says, means: means(name, strings.TrimPrefix(says, name+"=")), instead: instead})
 		}
 	}
 	for _, instead := range plan.Synced() {
 		name := plans.NameOf(instead)
 		now, _ := plan.Setting(name)
 		list = append(list, change{what: why.Remedy, name: name, says: name + "=" + now.Text(), instead: instead})
-	}
-	parts := map[string]plans.Toggle{} // of the engine
-	for _, t := range plans.Toggles() {
-		parts[t.Setting] = t
 	}
 	for _, s := range plans.Settings() {
 		on := s.Hardened
@@ -53,11 +60,7 @@ func changes(plan *plans.Plan, invariant string) (list, without []change) {
 		if !ok || on == "" || given[s.Name] || now.Text() == on {
 			continue
 		}
-		c := change{what: why.Remedy, name: s.Name, says: s.Name + "=" + now.Text(), instead: s.Name + "=" + on}
-		if parts[s.Name].Invariant == invariant {
-			c.means = parts[s.Name].Says
-		}
-		without = append(without, c)
+		without = append(without, change{what: why.Remedy, name: s.Name, says: s.Name + "=" + now.Text(), means: means(s.Name, now.Text()), instead: s.Name + "=" + on})
 	}
 	return list, without
 }

@@ -42,7 +42,7 @@ const (
 type Tried struct {
 	What    What   `json:"what"`
 	Says    string `json:"says"`              // the strike, or key=value as the plan has it
-	Means   string `json:"means,omitempty"`   // what a strike of that kind does; or what comes about without a remedy, where that is known
+	Means   string `json:"means,omitempty"`   // what a strike of that kind does; or what comes about without that part of the engine, where this is known
 	Instead string `json:"instead,omitempty"` // key=value as it was tried; of a strike, and of what is given for a job, it is left out
 	Needed  bool   `json:"needed"`            // without it, or with it as it was tried, the violation does not come
 	Parts   int    `json:"parts"`             // the first step that is another than in the plan's own run; 0: none is
@@ -139,11 +139,13 @@ const remediesMost = 3
 func (c *Cause) Brief() string {
 	var says string
 	blamed, circumstances := saying(c.Blamed()), saying(c.Circumstances())
+	parts := c.Needed(Setting)
 	if remedies := c.Needed(Remedy); len(remedies) <= remediesMost {
-		for _, t := range remedies {
-			if t.Means != "" {
-				says += t.Means + " "
-			}
+		parts = append(parts, remedies...)
+	}
+	for _, t := range parts {
+		if t.Means != "" {
+			says += t.Means + " "
 		}
 	}
 	switch {
@@ -204,7 +206,7 @@ func saying(list []Tried) (says []string) {
 	said := map[string]bool{"": true}
 	for _, t := range list {
 		s := t.Says
-		if !said[t.Means] {
+		if t.What == Strike && !said[t.Means] {
 			s += " (" + t.Means + ")"
 			said[t.Means] = true
 		}
