@@ -141,7 +141,7 @@ var Matrix = withDeaths(map[string]row{
 	}},
 	"every-intent-is-published": {Except: []exception{
 		{By: StrikesOf(WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{resumed, retried, relayed}},
-		{By: StrikesOf(PublishRefused, SchedulerAway, NATSAway), But: []mechanism{retried}},
+		{By: StrikesOf(PublishRefused, WriteRefused, SchedulerAway, NATSAway), But: []mechanism{retried}},
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{syncedRetried}},
 		{By: StrikesOf(RedisFailover), But: []mechanism{both(replicated, retried)}},
 	}},
