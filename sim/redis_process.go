@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -91,12 +92,11 @@ func (p *redisProcess) start() error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	endWithUs(cmd.SysProcAttr)
 	started, ended := make(chan error, 1), make(chan struct{})
-	var how error
 	go func() {
 		runtime.LockOSThread() // the kernel sends Pdeathsig when the thread ends that has started the child
 		err := cmd.Start()
 		if started <- err; err == nil {
-			how = cmd.Wait()
+			_ = cmd.Wait() // how it ended, its state says
 			close(ended)
 		}
 	}()
@@ -116,7 +116,7 @@ func (p *redisProcess) start() error {
 		}
 		select {
 		case <-ended:
-			return fmt.Errorf("it ended (%v): %s", how, lastLine(said.String()))
+			return fmt.Errorf("it ended before it answered: %s", cmp.Or(lastLine(said.String()), cmd.ProcessState.String()))
 		case <-deadline:
 			p.kill()
 			return fmt.Errorf("it does not answer: %w", err)

@@ -80,12 +80,12 @@ func (f *exhaustFlags) certify(ctx context.Context, dir string, d *exhaust.Defin
 	if err != nil {
 		return nil, nil, err
 	}
-	return c, res, f.publish(context.WithoutCancel(ctx), dir, d, c, res)
+	return c, res, f.publish(context.WithoutCancel(ctx), dir, d, c, res, stderr)
 }
 
 // publish writes the certificate, a plan for each try that did not hold, and the pages: of the findings, and of the
 // first try for each release. Of pairs, which are many, those that are outside of a promise have a plan only with a page.
-func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Definition, c *exhaust.Certificate, res *campaign.Result) error {
+func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Definition, c *exhaust.Certificate, res *campaign.Result, stderr io.Writer) error {
 	if err := finishFuzz(ctx, in(dir, exhaust.CampaignDir), res); err != nil {
 		return err
 	}
@@ -95,6 +95,7 @@ func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Defin
 	if err := os.MkdirAll(in(dir, exhaust.TriesDir), 0o755); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
+	var examples []runPage
 	for n := range c.Tries {
 		if !c.HasPlan(n) {
 			continue
@@ -111,13 +112,13 @@ func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Defin
 		if err := cli.WriteFile(in(dir, file+".yaml"), func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
 			return err
 		}
-		if !c.IsExample(n) {
-			continue
+		if c.IsExample(n) {
+			examples = append(examples, runPage{file, string(text)})
+			c.Tries[n].Page = file + ".html"
 		}
-		if err := planPage(ctx, dir, file+".yaml", string(text), file+".html"); err != nil {
-			return err
-		}
-		c.Tries[n].Page = file + ".html"
+	}
+	if err := runPages(ctx, dir, c.Name, examples, f.quiet, stderr); err != nil {
+		return err
 	}
 	if err := cli.WriteFile(in(dir, exhaust.CertificateFile), func(w io.Writer) error { return cli.PrintJSON(w, c) }); err != nil {
 		return err

@@ -125,17 +125,17 @@ func (f *exhaustFlags) merged(ctx context.Context, dirs []string, dir string, pu
 	if res != nil {
 		err = errors.Join(keepOptions(dir, d), err)
 	}
+	var c *exhaust.Certificate
+	if err == nil {
+		c, err = d.Certify(records, res)
+	}
+	if err == nil {
+		err = f.publish(ctx, dir, d, c, res, stderr)
+	}
 	if errors.Is(err, cli.ErrInterrupted) {
 		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
 	}
 	if err != nil {
-		return err
-	}
-	c, err := d.Certify(records, res)
-	if err != nil {
-		return err
-	}
-	if err := f.publish(ctx, dir, d, c, res); err != nil {
 		return err
 	}
 	return f.tell(dir, c, res, stdout)

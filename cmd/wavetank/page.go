@@ -14,7 +14,6 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
-	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 	"github.com/wavetank-sim/wavetank/scenarios/whatif"
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
@@ -33,14 +32,14 @@ func runPages(ctx context.Context, dir, what string, list []runPage, quiet bool,
 	defer stop()
 	show := cli.NewProgress(stderr, quiet)
 	defer show.Done()
-	if show == nil && !quiet {
+	if show == nil && !quiet && len(list) > 0 {
 		fmt.Fprintf(stderr, "making %s of runs of %s\n", cli.Plural(len(list), "page"), what)
-	}
-	if err := os.MkdirAll(in(dir, sweep.ExamplesDir), 0o755); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
 	for i, page := range list {
 		show.Show("%s: page %d of %d of its runs", what, i+1, len(list))
+		if err := os.MkdirAll(filepath.Dir(in(dir, page.File)), 0o755); err != nil {
+			return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+		}
 		if err := cli.WriteFile(in(dir, page.File+".yaml"), func(w io.Writer) error { _, err := io.WriteString(w, page.Plan); return err }); err != nil {
 			return err
 		}

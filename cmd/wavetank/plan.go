@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"os"
@@ -29,7 +30,7 @@ type planFlags struct {
 func (f *planFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.presets, "preset", nil, "engine settings to start from, `NAME`: documented or hardened (default the plan's)")
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "change one setting, `key=value`; repeatable (see list settings)")
-	cmd.Flags().StringVar(&f.redis, "redis-server", "", "run over a redis-server, the program `PATH`, in the place of miniredis")
+	cmd.Flags().Var((*program)(&f.redis), "redis-server", "run over a redis-server, the program `PATH` (behind a =), in the place of miniredis")
 	cmd.Flags().Lookup("redis-server").NoOptDefVal = "redis-server"
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions([]string{plans.PresetDocumented, plans.PresetHardened}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -39,6 +40,20 @@ func (f *planFlags) add(cmd *cobra.Command) {
 		}
 		return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	})
+}
+
+// program is the value of a flag that names one.
+type program string
+
+func (p *program) String() string { return string(*p) }
+func (p *program) Type() string   { return "string" }
+
+func (p *program) Set(name string) error {
+	if name == "" {
+		return errors.New("it names no program")
+	}
+	*p = program(name)
+	return nil
 }
 
 // subject is a plan as the command line changed it.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/whatif"
+	"github.com/wavetank-sim/wavetank/sim"
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
@@ -39,7 +41,7 @@ func newRun() *cobra.Command {
 jobs that the plan is about, and how to repeat it. It leaves a folder with
 plan.yaml, result.json, trace.jsonl, samples.json and report.html. A plan given
 as - is read from standard input. samples.json has what a Prometheus would have
-scraped; the program wavetank-alerts evaluates the alerting rules over it.
+scraped; ` + "`make alerts SCENARIO=NAME`" + ` evaluates the alerting rules over it.
 
 If an invariant is broken, run makes some more runs to find what the first
 violation hangs on. The command why goes further.
@@ -184,6 +186,8 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 	switch cause := context.Cause(ctx); {
 	case cause != nil && (errors.Is(err, context.Canceled) || err == nil):
 		return nil, cause
+	case errors.Is(err, sim.ErrNoRedisServer):
+		return nil, cli.Fail(cli.ExitUsage, "%s; name another program with --redis-server=PATH", strings.TrimPrefix(err.Error(), "sim: "))
 	case err != nil:
 		return nil, fmt.Errorf("%s, seed %d: the run broke down: %w", s.Name, s.Seed, err)
 	case closed != nil:

@@ -110,6 +110,9 @@ func (f *triageFlags) triage(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if _, err := os.Stat(f.ledger); errors.Is(err, fs.ErrNotExist) && !f.write {
+		return cli.Fail(cli.ExitUsage, "there is no ledger at %s; name its folder with --ledger, or begin one with --write", f.ledger)
+	}
 	l, err := ledger.Read(f.ledger)
 	if located := new(strictyaml.Error); errors.As(err, &located) {
 		return err

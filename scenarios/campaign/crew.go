@@ -3,7 +3,6 @@ package campaign
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -14,14 +13,15 @@ import (
 // crew is the workers of this machine, and what they are still to do. Its state belongs to one goroutine; workers, and
 // an examination that wants trials, reach it by channels.
 type crew struct {
-	ctx    context.Context
-	temp   string
-	spec   Spec
-	opt    Options
-	orders Orders
-	launch launch
-	err    error         // why it cannot go on
-	sink   func(*Record) // takes a run that is done
+	ctx        context.Context
+	temp       string // the folder of the workers' temporary files
+	removeTemp func()
+	spec       Spec
+	opt        Options
+	orders     Orders
+	launch     launch
+	err        error         // why it cannot go on
+	sink       func(*Record) // takes a run that is done
 
 	todo     todo
 	seats    []*seat
@@ -51,7 +51,7 @@ func newCrew(ctx context.Context, spec *Spec, opt Options) crew {
 
 // equip makes the folder of the workers' temporary files.
 func (s *crew) equip() (err error) {
-	if s.temp, err = os.MkdirTemp(tempdir.Memory(), "wavetank-campaign-"); err != nil {
+	if s.temp, s.removeTemp, err = tempdir.New(tempdir.Memory(), "wavetank-campaign-"); err != nil {
 		return fmt.Errorf("no temporary folder: %w; set TMPDIR to one that can be written", strictyaml.FileReason(err))
 	}
 	s.launch = processes(s.opt.Command, s.temp)
@@ -67,7 +67,7 @@ func (s *crew) dismiss() {
 	}
 	close(s.quit)
 	if s.temp != "" {
-		_ = os.RemoveAll(s.temp)
+		s.removeTemp()
 	}
 }
 

@@ -117,5 +117,5 @@ func WriteFile(name string, write func(io.Writer) error) (err error) {
 
 // NoTemp is the error of a temporary folder that could not be made.
 func NoTemp(err error) error {
-	return Fail(ExitUsage, "no temporary folder: %v; set TMPDIR to one that can be written", strictyaml.FileReason(err))
+	return Fail(ExitUsage, "no temporary folder in %s: %v; set TMPDIR to one that can be written", os.TempDir(), strictyaml.FileReason(err))
 }
