@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -39,6 +40,9 @@ var ErrNotEnded = errors.New("sim: the bubble did not end")
 // It returns body's error; a goroutine that outlives the world is an error too. A panic in body
 // comes back as an error; one in another goroutine ends the process, as any does.
 func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
+	if disks := []string{DiskAlways, DiskEverySec, DiskNo, DiskRDB}; cfg.RedisDisk != "" && !slices.Contains(disks, cfg.RedisDisk) {
+		return sum, fmt.Errorf("sim: Config.RedisDisk is %q; give one of %q", cfg.RedisDisk, disks)
+	}
 	running.Lock()
 	defer running.Unlock()
 	once.Do(ats.Register) // nats-server's access-time ticker would otherwise live in the first bubble

@@ -55,6 +55,8 @@ func (s *redisServer) die(cut time.Duration, torn bool) {
 	for _, key := range sortedKeys(held) {
 		s.rewind(key, held[key], loaded)
 	}
-	s.unlagged = nil
-	s.sync()
+	if torn || s.world.cfg.RedisDisk == DiskRDB { // a kill leaves the kernel what it has not synced yet
+		s.unlagged = nil
+		s.sync()
+	}
 }

@@ -19,13 +19,19 @@ var deaths = map[string]struct {
 	at   time.Duration
 	cut  time.Duration
 }{
-	"killed":                        {sim.DiskNo, (*sim.World).KillRedis, 1300 * time.Millisecond, 1300 * time.Millisecond},
-	"powerless, always":             {sim.DiskAlways, func(w *sim.World) { w.LosePowerRedis(0) }, 1300 * time.Millisecond, 1300 * time.Millisecond},
-	"powerless, everysec":           {sim.DiskEverySec, func(w *sim.World) { w.LosePowerRedis(0) }, 1300 * time.Millisecond, time.Second},
-	"powerless, everysec, by 100ms": {sim.DiskEverySec, func(w *sim.World) { w.LosePowerRedis(100 * time.Millisecond) }, 1300 * time.Millisecond, 1200 * time.Millisecond},
-	"powerless, no":                 {sim.DiskNo, func(w *sim.World) { w.LosePowerRedis(0) }, 30*time.Second + 150*time.Millisecond, 30 * time.Second},
-	"powerless, no, at once":        {sim.DiskNo, func(w *sim.World) { w.LosePowerRedis(0) }, 700 * time.Millisecond, 0},
-	"killed, without a snapshot":    {sim.DiskRDB, (*sim.World).KillRedis, 700 * time.Millisecond, 0},
+	"killed":                         {sim.DiskNo, (*sim.World).KillRedis, 1300 * time.Millisecond, 1300 * time.Millisecond},
+	"powerless, always":              {sim.DiskAlways, func(w *sim.World) { w.LosePowerRedis(0) }, 1300 * time.Millisecond, 1300 * time.Millisecond},
+	"powerless, everysec":            {sim.DiskEverySec, func(w *sim.World) { w.LosePowerRedis(0) }, 1300 * time.Millisecond, time.Second},
+	"powerless, everysec, by 100ms":  {sim.DiskEverySec, func(w *sim.World) { w.LosePowerRedis(100 * time.Millisecond) }, 1300 * time.Millisecond, 1200 * time.Millisecond},
+	"powerless, no":                  {sim.DiskNo, func(w *sim.World) { w.LosePowerRedis(0) }, 30*time.Second + 150*time.Millisecond, 30 * time.Second},
+	"powerless, no, at once":         {sim.DiskNo, func(w *sim.World) { w.LosePowerRedis(0) }, 700 * time.Millisecond, 0},
+	"killed, and then powerless, no": {sim.DiskNo, func(w *sim.World) { w.KillRedis(); w.LosePowerRedis(0) }, 700 * time.Millisecond, 0},
+	"killed, without a snapshot":     {sim.DiskRDB, (*sim.World).KillRedis, 700 * time.Millisecond, 0},
+}
+
+func TestAnUnknownDiskIsRefused(t *testing.T) {
+	_, err := sim.Run(sim.Config{RedisDisk: "everySec"}, func(*sim.World) error { return nil })
+	assert.EqualError(t, err, `sim: Config.RedisDisk is "everySec"; give one of ["always" "everysec" "no" "rdb"]`)
 }
 
 // Redis comes back with what was on its disk, as a redis-server loads it; and everything goes on from there.

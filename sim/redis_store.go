@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// store is the Redis of a world, and what the world does with it besides what its processes ask: [mini] or [real].
+// store is the Redis of a world, and what the world does with it besides what its processes ask: [mini] or [realRedis].
 type store interface {
 	// dial opens a connection of a process.
 	dial() (net.Conn, error)

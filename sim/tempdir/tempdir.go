@@ -1,5 +1,4 @@
-// Package tempdir makes temporary folders that end with their process. What a process that is killed leaves of its own, a later
-// one removes.
+// Package tempdir makes temporary folders. What a process that is killed leaves of its own, a later one removes.
 package tempdir
 
 import (
