@@ -55,7 +55,7 @@ func (s *redisServer) die(cut time.Duration, torn bool) {
 	for _, key := range sortedKeys(held) {
 		s.rewind(key, held[key], loaded)
 	}
-	if torn || s.world.cfg.RedisDisk == DiskRDB { // a kill leaves the kernel what it has not synced yet
+	if torn || s.world.cfg.RedisDisk == DiskRDB { // after a kill, what was not synced still is not
 		s.unlagged = nil
 		s.sync()
 	}

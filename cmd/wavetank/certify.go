@@ -109,12 +109,13 @@ func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Defin
 			return err
 		}
 		file := exhaust.TryFile(n)
-		if err := cli.WriteFile(in(dir, file+".yaml"), func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
-			return err
-		}
 		if c.IsExample(n) {
 			examples = append(examples, runPage{file, string(text)})
 			c.Tries[n].Page = file + ".html"
+			continue
+		}
+		if err := cli.WriteFile(in(dir, file+".yaml"), func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+			return err
 		}
 	}
 	if err := runPages(ctx, dir, c.Name, examples, f.quiet, stderr); err != nil {

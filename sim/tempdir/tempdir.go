@@ -28,7 +28,7 @@ func New(parent, prefix string) (path string, remove func(), err error) {
 	}
 	lock := lockOf(path)  // as long as it is used
 	_, _ = lock.TryLock() // a file system without locks does without
-	if _, done := swept.LoadOrStore(filepath.Join(parent, prefix), true); !done {
+	if _, done := swept.LoadOrStore(filepath.Join(filepath.Dir(path), prefix), true); !done {
 		removeStale(path, prefix)
 	}
 	return path, func() {
