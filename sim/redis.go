@@ -50,7 +50,7 @@ func (s *redisServer) dial(p *Process) (client, error) {
 		Addr: "127.0.0.1:6379", // never dialled; a host name would be looked up
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
 			conn, err := s.store.dial()
-			return &wire{Conn: &rewriter{Conn: conn, server: s, aborts: &c.aborts}, client: c, born: s.deaths}, err
+			return &wire{Conn: &rewriter{Conn: conn, client: c}, client: c, born: s.deaths}, err
 		},
 		MaxRetries:               -1,
 		Protocol:                 2,
@@ -93,13 +93,10 @@ func (w *World) Redis() map[string]map[string]string {
 	s := find[*redisServer](w.servers)
 	s.expire()
 	all := map[string]map[string]string{}
-	var at []touch
-	for _, k := range s.store.keys() {
-		at = append(at, touch{key: k, whole: true})
-	}
-	for i, seen := range s.store.look(at, nil) {
+	whole := wholeKeys(s.store.keys())
+	for i, seen := range s.store.look(whole, nil) {
 		if seen.holds {
-			all[at[i].key] = seen.fields
+			all[whole.touched[i].key] = seen.fields
 		}
 	}
 	return all

@@ -23,6 +23,7 @@ type redisClient struct {
 	redis   *redis.Client
 	holding atomic.Pointer[held] // the next write of its command is held back
 	aborts  atomic.Bool          // no command of a transaction is queued
+	look    *look                // that goes behind the present operation, or nil
 }
 
 func (c *redisClient) close() { _ = c.redis.Close() }
@@ -78,7 +79,10 @@ func (c *redisClient) do(ctx context.Context, name string, cmds []redis.Cmder, s
 	if err == nil {
 		*op = Op{Kind: KindRedis, Name: name, Target: call.target, Tags: c.p.node.world.cfg.Tags(ctx), Write: call.write, call: call}
 		err = c.p.do(ctx, op, func() error {
+			call.look = c.server.store.behind(call)
+			c.look = call.look
 			call.applied, call.answer = true, send()
+			c.look = nil
 			call.refused = refused(name, call.answer)
 			return call.answer
 		})

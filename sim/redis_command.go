@@ -57,6 +57,16 @@ type redisCall struct {
 	applied bool  // it has reached the server
 	refused bool  // by the server, which has changed nothing
 	answer  error // of the client, once it is applied
+	look    *look // that went behind it, or nil
+}
+
+// wholeKeys is a call that touches the keys, to look at.
+func wholeKeys(keys []string) *redisCall {
+	c := &redisCall{}
+	for _, key := range keys {
+		c.touched = append(c.touched, touch{key: key, whole: true})
+	}
+	return c
 }
 
 func (c *redisCall) compare(other call) int {

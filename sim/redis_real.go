@@ -30,7 +30,7 @@ var bg = context.Background()
 //go:embed redis_look.lua
 var lookText string
 
-var lookScript = redis.NewScript(lookText)
+var lookHash = sha(lookText)
 
 func newReal(w *World) (*realRedis, error) {
 	r := &realRedis{world: w, now: func() time.Time { return w.start.Add(w.Now()) }, wrapped: map[string]string{}, due: map[string]time.Duration{}}
@@ -64,7 +64,7 @@ func (r *realRedis) empty() error {
 		p.ClientKillByFilter(bg, "TYPE", "normal", "SKIPME", "yes") // of a world that did not end
 		p.FlushAll(bg)
 		p.ScriptFlush(bg)
-		lookScript.Load(bg, p)
+		p.ScriptLoad(bg, lookText)
 		return nil
 	})
 	if err != nil {
@@ -93,18 +93,44 @@ func (r *realRedis) countDown() {} // the server has instants, not TTLs
 
 func (r *realRedis) expiry(key string, _ time.Duration, _ bool) time.Duration { return r.due[key] }
 
-func (r *realRedis) look(at []touch, seen []sight) []sight {
+func (r *realRedis) behind(c *redisCall) *look {
+	if len(c.touched) == 0 {
+		return nil
+	}
+	return &look{call: c, left: c.replies, command: lookCommand(c.touched)}
+}
+
+// lookCommand is the command that looks.
+func lookCommand(at []touch) []string {
+	command := append(make([]string, 0, 3+3*len(at)), "EVALSHA", lookHash, "0")
+	for _, t := range at {
+		whole := "0"
+		if t.whole {
+			whole = "1"
+		}
+		command = append(command, whole, t.key, t.field)
+	}
+	return command
+}
+
+func (r *realRedis) look(c *redisCall, seen []sight) []sight {
 	clear(r.due)
-	if len(at) == 0 {
+	if len(c.touched) == 0 {
 		return seen
 	}
-	args := make([]any, 0, 3*len(at))
-	for _, t := range at {
-		args = append(args, t.whole, t.key, t.field)
+	var list []any
+	if c.look != nil {
+		list, _ = c.look.answer.([]any)
 	}
-	answer := must(lookScript.Run(bg, r.client, nil, args...).Slice())
-	for i, t := range at {
-		kind, due, holds := answer[3*i].(string), answer[3*i+1].(int64), answer[3*i+2]
+	if list == nil { // nothing was sent, or the server has lost its scripts
+		command := []any{"EVAL", lookText}
+		for _, arg := range lookCommand(c.touched)[2:] {
+			command = append(command, arg)
+		}
+		list = must(r.client.Do(bg, command...).Slice())
+	}
+	for i, t := range c.touched {
+		kind, due, holds := list[3*i].(string), list[3*i+1].(int64), list[3*i+2]
 		if due > 0 {
 			r.due[t.key] = time.Duration(due - epoch)
 		}
@@ -201,15 +227,11 @@ func (r *realRedis) die(at time.Duration, torn bool) (map[string]value, error) {
 		return nil, err
 	}
 	r.connect()
-	var all []touch
-	for _, key := range r.keys() {
-		all = append(all, touch{key: key, whole: true})
-	}
-	loaded := map[string]value{}
+	loaded, all := map[string]value{}, wholeKeys(r.keys())
 	for i, seen := range r.look(all, nil) {
-		v := seen.value
-		v.expires = r.due[all[i].key]
-		loaded[all[i].key] = v
+		v, key := seen.value, all.touched[i].key
+		v.expires = r.due[key]
+		loaded[key] = v
 	}
 	return loaded, nil
 }

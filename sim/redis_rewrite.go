@@ -7,19 +7,30 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 )
 
-// rewriter is a connection to Redis on which another command goes in the place of some.
+// rewriter is a connection to Redis on which another command goes in the place of some, and a look behind those of an operation.
 type rewriter struct {
 	net.Conn
-	server *redisServer
-	aborts *atomic.Bool
+	client *redisClient
 
-	part []byte // of a command that has not been written to its end
-	out  []byte
-	args [][]byte
-	keys [][]byte // the first of each command of the present write
+	part     []byte // of a command that has not been written to its end
+	out      []byte
+	args     [][]byte
+	keys     [][]byte // the first of each command of the present write
+	watching bool
+	look     *look        // which was sent
+	in       []byte       // of replies that have come
+	ready    bytes.Buffer // of them what is the process's
+}
+
+// look reads what is where an operation of one client may change it. It goes to the server behind the operation's commands, which
+// spares the way there and back.
+type look struct {
+	call    *redisCall
+	command []string
+	left    int // commands of the operation that have not been sent
+	answer  any
 }
 
 func (c *rewriter) Write(b []byte) (int, error) {
@@ -34,37 +45,106 @@ func (c *rewriter) Write(b []byte) (int, error) {
 		if c.args, n = readCommand(rest, c.args[:0]); n == 0 {
 			break
 		}
-		if put := c.put(); put != nil {
+		if c.unwatches() && n == len(b) {
+			c.ready.WriteString("+OK\r\n")
+		} else if put := c.put(); put != nil {
 			c.out = appendCommand(c.out, put)
 		} else {
 			c.out = append(c.out, rest[:n]...)
 		}
+		c.lookBehind()
 		rest = rest[n:]
 	}
 	c.part = append(c.part[:0], rest...)
+	if len(c.out) == 0 {
+		return len(b), nil
+	}
 	if _, err := c.Conn.Write(c.out); err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
 
+// unwatches says whether the command that was read is an UNWATCH that has nothing to do: go-redis sends one behind every EXEC.
+func (c *rewriter) unwatches() bool {
+	switch name := string(c.args[0]); {
+	case strings.EqualFold(name, "watch"):
+		c.watching = true
+	case strings.EqualFold(name, "exec"), strings.EqualFold(name, "discard"):
+		c.watching = false
+	case strings.EqualFold(name, "unwatch"):
+		idle := !c.watching
+		c.watching = false
+		return idle
+	}
+	return false
+}
+
+// lookBehind sends the look of the operation of which the command that was read is the last.
+func (c *rewriter) lookBehind() {
+	l := c.client.look
+	if l == nil || l.left == l.call.replies && !strings.EqualFold(string(c.args[0]), text(l.call.args[0])) { // it sets the connection up
+		return
+	}
+	if l.left--; l.left == 0 {
+		c.out = appendCommand(c.out, l.command)
+		c.look = l
+	}
+}
+
+func (c *rewriter) Read(b []byte) (int, error) {
+	for c.look != nil {
+		if err := c.readLook(b); err != nil {
+			return 0, err
+		}
+	}
+	if c.ready.Len() > 0 {
+		return c.ready.Read(b)
+	}
+	return c.Conn.Read(b)
+}
+
+// readLook reads on until the look's answer is there, which comes last.
+func (c *rewriter) readLook(b []byte) error {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		return err
+	}
+	c.in = append(c.in, b[:n]...)
+	at := 0
+	for range c.look.call.replies {
+		_, n := readReply(c.in[at:])
+		if n == 0 {
+			return nil
+		}
+		at += n
+	}
+	answer, n := readReply(c.in[at:])
+	if n > 0 {
+		c.look.answer = answer
+		c.ready.Write(c.in[:at])
+		c.in, c.look = c.in[:0], nil
+	}
+	return nil
+}
+
 // put is what goes in the place of the command that was read, or nil.
 func (c *rewriter) put() []string {
-	if c.aborts.Load() && !bytes.EqualFold(c.args[0], []byte("multi")) && !bytes.EqualFold(c.args[0], []byte("exec")) {
+	if c.client.aborts.Load() && !bytes.EqualFold(c.args[0], []byte("multi")) && !bytes.EqualFold(c.args[0], []byte("exec")) {
 		return []string{"GET"} // of nothing, which is an error
 	}
 	if len(c.args) < 2 {
-		return c.server.store.instead(c.args, false)
+		return c.client.server.store.instead(c.args, false)
 	}
 	switch name := string(c.args[0]); {
 	case strings.EqualFold(name, nameWait) && len(c.keys) > 0:
 		return []string{"EXISTS", string(c.keys[len(c.keys)-1])} // which was written: one replica has it
 	case strings.EqualFold(name, "info") && strings.EqualFold(string(c.args[1]), "replication"):
-		return []string{"ECHO", c.server.replication()}
+		return []string{"ECHO", c.client.server.replication()}
 	}
 	again := slices.ContainsFunc(c.keys, func(key []byte) bool { return bytes.Equal(key, c.args[1]) })
 	c.keys = append(c.keys, keysOf(strings.ToLower(string(c.args[0])), c.args)...)
-	return c.server.store.instead(c.args, again)
+	return c.client.server.store.instead(c.args, again)
 }
 
 // replication is what INFO replication says of the master. A replica that takes its place takes another ID, and so does a
@@ -72,45 +152,6 @@ func (c *rewriter) put() []string {
 func (s *redisServer) replication() string {
 	id := s.world.Draw("replication ID", strconv.Itoa(s.failovers+s.deaths))
 	return fmt.Sprintf("# Replication\r\nrole:master\r\nconnected_slaves:1\r\nslave0:ip=replica,port=6379,state=online,offset=0,lag=0\r\nmaster_replid:%040x\r\n", id)
-}
-
-// readCommand reads the command that b begins with into args, and says how long it is; 0 if its end is missing.
-func readCommand(b []byte, args [][]byte) (list [][]byte, length int) {
-	count, at := readLength(b, '*', 0)
-	for range count {
-		if length, at = readLength(b, '$', at); at == 0 || len(b) < at+length+2 {
-			return args, 0
-		}
-		args = append(args, b[at:at+length])
-		at += length + 2
-	}
-	if len(args) == 0 {
-		return args, 0
-	}
-	return args, at
-}
-
-// readLength reads a line of b that begins with mark and a length, and says where the next begins; 0 if it is not all there.
-func readLength(b []byte, mark byte, at int) (length, next int) {
-	if at >= len(b) || b[at] != mark {
-		return 0, 0
-	}
-	for at++; at < len(b) && b[at] >= '0' && b[at] <= '9'; at++ {
-		length = 10*length + int(b[at]-'0')
-	}
-	if at+1 >= len(b) {
-		return 0, 0
-	}
-	return length, at + 2
-}
-
-func appendCommand(b []byte, args []string) []byte {
-	b = append(strconv.AppendInt(append(b, '*'), int64(len(args)), 10), "\r\n"...)
-	for _, a := range args {
-		b = append(strconv.AppendInt(append(b, '$'), int64(len(a)), 10), "\r\n"...)
-		b = append(append(b, a...), "\r\n"...)
-	}
-	return b
 }
 
 // stringsOf copies args.

@@ -4,8 +4,10 @@ import (
 	"crypto/sha1"
 	_ "embed"
 	"encoding/hex"
+	"math"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,13 +16,13 @@ import (
 // A redis-server decides by its own clock when a key expires, and what is left of its TTL. In a world it must not. So it is
 // told instants only, which are those of the world: a millisecond of the server's is a nanosecond of the world's, and the world
 // begins at an instant of the server's that its clock does not reach. EXPIRE k 30 becomes PEXPIREAT k with the instant at which
-// the key expires in the world, PTTL k becomes what PEXPIRETIME k says less the time that it is in the world. The server does
-// both itself, in a script, so that transactions and scripts have it right, too. Commands that have nothing to do with time
-// pass as they are.
+// the key expires in the world. PTTL k becomes what PEXPIRETIME k says less the time that it is in the world; the server does that
+// itself, in a script, so that transactions have it right, too. So do the scripts of processes. Commands that have nothing to do
+// with time pass as they are.
 
-// epoch is the instant of the server's at which a world begins, in milliseconds: some 120,000 years from now. Half of what a
-// float64, which is what a script counts in, holds exactly.
-const epoch = 1 << 52
+// epoch is the instant of the server's at which a world begins, in milliseconds: in the year 2109. A float64, which is what a script
+// counts in, holds every instant of the hundred days after it exactly.
+const epoch = 1 << 42
 
 //go:embed redis_time.lua
 var worldTime string
@@ -81,6 +83,9 @@ func (r *realRedis) instead(of [][]byte, _ bool) []string {
 		return nil
 	}
 	args := stringsOf(of)
+	if put, ok := r.expiring(name, args); ok {
+		return put
+	}
 	switch {
 	case timed[name], name == "set":
 		put := append([]string{"EVAL", asOne, strconv.Itoa(min(1, len(args)-1))}, args[1:min(2, len(args))]...)
@@ -95,6 +100,43 @@ func (r *realRedis) instead(of [][]byte, _ bool) []string {
 		return r.script(args)
 	}
 	return nil
+}
+
+// relative has the unit of the TTL behind each command or option that gives one.
+var relative = map[string]time.Duration{
+	"ex": time.Second, "setex": time.Second, "expire": time.Second, "px": time.Millisecond, "psetex": time.Millisecond, "pexpire": time.Millisecond,
+}
+
+// expiring puts an instant in the place of a command's TTL: it spares the most frequent of them the script. What has another form,
+// or a TTL that the server is to refuse, is left to it.
+func (r *realRedis) expiring(name string, args []string) (put []string, ok bool) {
+	due := func(word, n string) bool {
+		number, err := strconv.ParseInt(n, 10, 64)
+		unit := relative[word]
+		ok = err == nil && number > 0 && number < math.MaxInt64/2/int64(unit)
+		put = []string{"PXAT", strconv.FormatInt(epoch+int64(r.world.Now())+number*int64(unit), 10)}
+		return ok
+	}
+	switch {
+	case name == "set":
+		for i := 3; i < len(args); i++ {
+			switch word := strings.ToLower(args[i]); word {
+			case "ex", "px":
+				if i+1 < len(args) && due(word, args[i+1]) {
+					return slices.Concat(args[:i], put, args[i+2:]), true
+				}
+				return nil, false
+			case "exat", "pxat":
+				return nil, false
+			}
+		}
+		return nil, true
+	case len(args) == 4 && (name == "setex" || name == "psetex") && due(name, args[2]):
+		return append([]string{"SET", args[1], args[3]}, put...), true
+	case len(args) >= 3 && (name == "expire" || name == "pexpire") && due(name, args[2]):
+		return append([]string{"PEXPIREAT", args[1], put[1]}, args[3:]...), true
+	}
+	return nil, false
 }
 
 // script is the command in the place of a SCRIPT.

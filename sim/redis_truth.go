@@ -4,7 +4,7 @@ package sim
 // Fields that a write named are reported even when they hold what they held before: to write the same
 // value again is to write. Of whole keys, and of a write that the server refused, only what differs is.
 func (s *redisServer) readTouched(changes []Change, c *redisCall) []Change {
-	s.seen = s.store.look(c.touched, s.seen[:0])
+	s.seen = s.store.look(c, s.seen[:0])
 	for i, t := range c.touched {
 		if t.whole {
 			changes = s.readWhole(changes, t, s.seen[i], c.refused)

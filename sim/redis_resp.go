@@ -1,0 +1,83 @@
+package sim
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// What goes over a connection to Redis (Redis documentation, "Redis serialization protocol specification"), version 2.
+
+// readCommand reads the command that b begins with into args, and says how long it is; 0 if its end is missing.
+func readCommand(b []byte, args [][]byte) (list [][]byte, length int) {
+	count, at := readLength(b, '*', 0)
+	for range count {
+		if length, at = readLength(b, '$', at); at == 0 || len(b) < at+length+2 {
+			return args, 0
+		}
+		args = append(args, b[at:at+length])
+		at += length + 2
+	}
+	if len(args) == 0 {
+		return args, 0
+	}
+	return args, at
+}
+
+// readLength reads a line of b that begins with mark and a length, and says where the next begins; 0 if it is not all there.
+func readLength(b []byte, mark byte, at int) (length, next int) {
+	if at >= len(b) || b[at] != mark {
+		return 0, 0
+	}
+	for at++; at < len(b) && b[at] >= '0' && b[at] <= '9'; at++ {
+		length = 10*length + int(b[at]-'0')
+	}
+	if at+1 >= len(b) {
+		return 0, 0
+	}
+	return length, at + 2
+}
+
+func appendCommand(b []byte, args []string) []byte {
+	b = append(strconv.AppendInt(append(b, '*'), int64(len(args)), 10), "\r\n"...)
+	for _, a := range args {
+		b = append(strconv.AppendInt(append(b, '$'), int64(len(a)), 10), "\r\n"...)
+		b = append(append(b, a...), "\r\n"...)
+	}
+	return b
+}
+
+// readReply reads the reply that b begins with: a string (so are errors, with their mark), an int64, a list of replies, or nil.
+// It says how long it is; 0 if its end is missing.
+func readReply(b []byte) (reply any, length int) {
+	line, rest, ok := bytes.Cut(b, []byte("\r\n"))
+	if !ok || len(line) == 0 {
+		return nil, 0
+	}
+	at := len(b) - len(rest)
+	n, _ := strconv.ParseInt(string(line[1:]), 10, 64)
+	switch line[0] {
+	case ':':
+		return n, at
+	case '$':
+		if n < 0 {
+			return nil, at
+		}
+		if len(rest) < int(n)+2 {
+			return nil, 0
+		}
+		return string(rest[:n]), at + int(n) + 2
+	case '*':
+		if n < 0 {
+			return nil, at
+		}
+		list := make([]any, n)
+		for i := range list {
+			if list[i], length = readReply(b[at:]); length == 0 {
+				return nil, 0
+			}
+			at += length
+		}
+		return list, at
+	}
+	return string(line), at
+}
