@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"iter"
 	"net"
 	"path/filepath"
 	"slices"
@@ -103,14 +104,34 @@ func (r *realRedis) behind(c *redisCall) *look {
 // lookCommand is the command that looks.
 func lookCommand(at []touch) []string {
 	command := append(make([]string, 0, 3+3*len(at)), "EVALSHA", lookHash, "0")
-	for _, t := range at {
-		whole := "0"
-		if t.whole {
-			whole = "1"
+	for group := range groups(at) {
+		if group[0].whole {
+			command = append(command, group[0].key, "0")
+			continue
 		}
-		command = append(command, whole, t.key, t.field)
+		command = append(command, group[0].key, strconv.Itoa(len(group)))
+		for _, t := range group {
+			command = append(command, t.field)
+		}
 	}
 	return command
+}
+
+// groups goes through whole keys one by one, and through neighbouring fields of one key at once.
+func groups(at []touch) iter.Seq[[]touch] {
+	const most = 1000 // arguments of a command that Lua calls; it has a limit (LUAI_MAXCSTACK)
+	return func(yield func([]touch) bool) {
+		for len(at) > 0 {
+			n := 1
+			for !at[0].whole && n < min(len(at), most) && !at[n].whole && at[n].key == at[0].key {
+				n++
+			}
+			if !yield(at[:n]) {
+				return
+			}
+			at = at[n:]
+		}
+	}
 }
 
 func (r *realRedis) look(c *redisCall, seen []sight) []sight {
@@ -129,22 +150,38 @@ func (r *realRedis) look(c *redisCall, seen []sight) []sight {
 		}
 		list = must(r.client.Do(bg, command...).Slice())
 	}
-	for i, t := range c.touched {
-		kind, due, holds := list[3*i].(string), list[3*i+1].(int64), list[3*i+2]
+	for group := range groups(c.touched) {
+		kind, due := list[0].(string), list[1].(int64)
 		if due > 0 {
-			r.due[t.key] = time.Duration(due - epoch)
+			r.due[group[0].key] = time.Duration(due - epoch)
 		}
-		var s sight
-		s.kind = kind
-		switch holds := holds.(type) {
-		case string:
-			s.holds, s.text = true, textOf(kind, holds)
-		case []any:
-			s.holds, s.fields = true, fieldsOf(kind, holds)
+		holds, _ := list[2].([]any)
+		if group[0].whole {
+			s := sight{holds: holds != nil}
+			s.kind, s.fields = kind, fieldsOf(kind, holds)
+			seen = append(seen, s)
+		} else {
+			for i := range group {
+				seen = append(seen, fieldOf(kind, i, holds))
+			}
 		}
-		seen = append(seen, s)
+		list = list[3:]
 	}
 	return seen
+}
+
+// fieldOf is what the server says of the i-th field that it was asked for.
+func fieldOf(kind string, i int, holds []any) (s sight) {
+	s.kind = kind
+	if i < len(holds) {
+		switch text := holds[i].(type) {
+		case string:
+			s.holds, s.text = true, textOf(kind, text)
+		case int64: // of a set: whether it is a member
+			s.holds = text == 1
+		}
+	}
+	return s
 }
 
 // textOf is a field's text as the trace has it.
