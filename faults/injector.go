@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -285,6 +286,10 @@ func (in *Injector) strikeNATS(w *sim.World, a *armed, f Fired) {
 }
 
 func (in *Injector) strikeRedis(w *sim.World, a *armed, f Fired) {
+	if in.redisDown() {
+		a.miss = "Redis was down"
+		return
+	}
 	a.hits++
 	i := in.note(w, a, Redis, f)
 	switch a.Do {
@@ -305,6 +310,14 @@ func (in *Injector) strikeRedis(w *sim.World, a *armed, f Fired) {
 		w.Control(string(Partition)+" "+Redis, node, func() { in.cut[node] = append(in.cut[node], i) })
 		w.At(w.Now()+a.For, "heal "+Redis, node, func() { in.mend(w, node, i) })
 	}
+}
+
+// redisDown says whether Redis is away since a failover or a death.
+func (in *Injector) redisDown() bool {
+	return slices.ContainsFunc(in.fired, func(f Fired) bool {
+		away := f.Fault.Do == Kill || f.Fault.Do == PowerLoss || f.Fault.Do == Failover
+		return away && f.Node == Redis && f.Fault.For > 0 && f.Until == 0 && len(in.Users) > 0
+	})
 }
 
 // skew sets a node's clock wrong, by this fault alone if there was one before. Its timers run on as they are.

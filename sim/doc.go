@@ -26,7 +26,7 @@
 //	redis.go                             Redis
 //	redis_client.go, redis_late.go       a command, and one that arrives late
 //	uses.go                              what operations have in common
-//	redis_command.go                     what a command says
+//	redis_call.go, redis_command.go      what an operation asks, and what each command is
 //	redis_truth.go, redis_expiry.go      what a command changed, and what time did
 //	redis_death.go, redis_failover.go    an older state
 //	redis_disk.go                        what of it is on the disk

@@ -23,8 +23,7 @@ type redisServer struct {
 	deadlines deadlines
 	unlagged  []before // what it held before its last writes, the oldest first
 	rewound   []Change // by a failover or a death, in the present step
-	failovers int
-	deaths    int
+	gone      int      // so often, by a failover or a death
 	disk      disk
 
 	replicated time.Duration // all that was written until then is at the replica
@@ -50,7 +49,7 @@ func (s *redisServer) dial(p *Process) (client, error) {
 		Addr: "127.0.0.1:6379", // never dialled; a host name would be looked up
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
 			conn, err := s.store.dial()
-			return &wire{Conn: &rewriter{Conn: conn, client: c}, client: c, born: s.deaths}, err
+			return &wire{Conn: &rewriter{Conn: conn, client: c}, client: c, born: s.gone}, err
 		},
 		MaxRetries:               -1,
 		Protocol:                 2,

@@ -37,13 +37,14 @@ func (s *redisServer) die(cut time.Duration, torn bool) {
 	if s.world.cfg.RedisDisk == "" {
 		panic("sim: Redis dies, but Config.RedisDisk does not say what it keeps")
 	}
-	s.deaths++
+	s.gone++
 	held, err := s.store.die(cut, torn)
 	if err != nil {
 		panic(fmt.Sprintf("sim: Redis does not come back: %v", err))
 	}
 	loaded := held != nil
 	if !loaded {
+		s.store.forget()
 		held = s.heldAt(cut)
 	} else {
 		for key := range s.shadow {

@@ -43,14 +43,15 @@ func (s *redisServer) remember(t touch, known value, had bool) {
 // documentation, "Redis replication"). The harness calls it in a step of its own ([World.At]). The event of that step
 // has what is changed back.
 //
-// Keys that have expired since do not come back. Clients keep their connections. A transaction is refused if it has
-// WATCHed a key that lost a write.
+// Keys that have expired since do not come back. Every connection is lost, with what it WATCHes and what is under way on it, and a
+// replica has no scripts.
 func (w *World) FailOverRedis(lag time.Duration) {
 	if lag > w.cfg.RedisLag {
 		panic(fmt.Sprintf("sim: a failover of Redis by %v, but Config.RedisLag is %v", lag, w.cfg.RedisLag))
 	}
 	s := find[*redisServer](w.servers)
-	s.failovers++
+	s.gone++
+	s.store.forget()
 	held := s.heldAt(max(w.Now()-lag, s.replicated))
 	for _, key := range sortedKeys(held) {
 		s.rewind(key, held[key], false)

@@ -81,15 +81,15 @@ func (h *held) arrive() string {
 // wire is a process's connection to Redis. What is held back on it reaches Redis later, or never; the
 // process hears nothing more from it.
 //
-// Nor does it from one that was made before Redis died.
+// Nor does it from one that was made before a failover, or before Redis died.
 type wire struct {
 	net.Conn
 	client *redisClient
-	born   int // after so many deaths
+	born   int // so often Redis had gone before
 	held   atomic.Pointer[held]
 }
 
-func (c *wire) dead() bool { return c.born < c.client.server.deaths }
+func (c *wire) dead() bool { return c.born < c.client.server.gone }
 
 // SyscallConn is how go-redis asks, before it takes a connection from its pool, whether the server has closed it.
 func (c *wire) SyscallConn() (syscall.RawConn, error) {

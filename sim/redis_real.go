@@ -152,6 +152,9 @@ func (r *realRedis) look(c *redisCall, seen []sight) []sight {
 	}
 	for group := range groups(c.touched) {
 		kind, due := list[0].(string), list[1].(int64)
+		if due > exact {
+			due = must(r.client.Do(bg, "PEXPIRETIME", group[0].key).Int64())
+		}
 		if due > 0 {
 			r.due[group[0].key] = time.Duration(due - epoch)
 		}
@@ -272,6 +275,8 @@ func (r *realRedis) die(at time.Duration, torn bool) (map[string]value, error) {
 	}
 	return loaded, nil
 }
+
+func (r *realRedis) forget() { must(r.client.ScriptFlush(bg).Result()) }
 
 func (r *realRedis) close() {
 	_ = r.client.ClientKillByFilter(bg, "TYPE", "normal", "SKIPME", "yes").Err()

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -36,23 +37,36 @@ func TestASubscriptionOfRedisIsRefused(t *testing.T) {
 	}
 }
 
-// Commands that block, that leave the database that a world reads, or whose effect it could not read are refused by name.
+// Commands that block, that reach more than their world, or of which the effect or the answer would not be the world's are refused by
+// name; so are those of which the one Redis differs from the other, over that one.
 func TestCommandsThatAWorldCannotRun(t *testing.T) {
-	_, err := sim.Run(sim.Config{Seed: 1}, func(w *sim.World) error {
-		w.Node("n", func(p *sim.Process) {
-			for _, cmd := range [][]any{
-				{"blpop", "l", 0}, {"blmpop", 0, 1, "l", "left"}, {"bzpopmin", "z", 0}, {"xread", "block", 0, "streams", "s", "$"}, {"wait", 1, 0}, {"waitaof", 1, 0, 0},
-				{"monitor"}, {"subscribe", "news"}, {"publish", "news", "x"}, {"select", 1}, {"eval_ro", "return 1", 0}, {"function", "list"}, {"sunionstore", "d", "a"}, {"zrangestore", "d", "z", 0, 1},
-			} {
-				err := p.Redis().Do(p.Context(), cmd...).Err()
-				assert.ErrorIs(t, err, sim.ErrUnknownCommand, "%v", cmd)
-				assert.ErrorContains(t, err, ": "+cmd[0].(string))
-			}
-		}).Start()
-		w.Step(time.Minute, nil)
-		return w.CheckTruth()
+	refused := [][]any{
+		{"blpop", "l", 0}, {"blmpop", 0, 1, "l", "left"}, {"bzpopmin", "z", 0}, {"xread", "block", 0, "streams", "s", "$"}, {"wait", 1, 0}, {"waitaof", 1, 0, 0},
+		{"monitor"}, {"subscribe", "news"}, {"publish", "news", "x"}, {"select", 1}, {"eval_ro", "return 1", 0}, {"function", "list"},
+		{"config", "set", "maxmemory", 1}, {"shutdown"}, {"client", "pause", 1000}, {"flushall"}, {"debug", "sleep", 1}, {"script", "debug", "yes"}, {"script", "kill"},
+		{"lastsave"}, {"info"}, {"info", "server"}, {"randomkey"}, {"object", "idletime", "k"}, {"pfadd", "p", "a"}, {"dump", "k"}, {"multi"}, {"exec"},
+		{"eval", "return math.random(10)", 0}, {"script", "load", "return math.random(10)"}, {"none-such"}, {},
+	}
+	over := map[string][][]any{
+		"":             {{"sunionstore", "d", "a"}, {"zrangestore", "d", "z", 0, 1}, {"bitfield", "k", "get", "u4", 0}},
+		"redis-server": {{"spop", "s"}, {"srandmember", "s"}, {"hrandfield", "h"}, {"sscan", "s", 0}, {"zscan", "z", 0}},
+	}
+	overBoth(t, func(t *testing.T, program string) {
+		_, err := sim.Run(sim.Config{Seed: 1, RedisServer: program}, func(w *sim.World) error {
+			w.Node("n", func(p *sim.Process) {
+				for _, args := range slices.Concat(refused, over[program]) {
+					err := p.Redis().Do(p.Context(), args...).Err()
+					assert.ErrorIs(t, err, sim.ErrUnknownCommand, "%v", args)
+					if len(args) > 0 {
+						assert.ErrorContains(t, err, ": "+args[0].(string))
+					}
+				}
+			}).Start()
+			w.Step(time.Minute, nil)
+			return w.CheckTruth()
+		})
+		require.NoError(t, err)
 	})
-	require.NoError(t, err)
 }
 
 // What Redis picks at random hangs on the seed alone.

@@ -150,7 +150,7 @@ func (c *rewriter) put() []string {
 // replication is what INFO replication says of the master. A replica that takes its place takes another ID, and so does a
 // server that starts again.
 func (s *redisServer) replication() string {
-	id := s.world.Draw("replication ID", strconv.Itoa(s.failovers+s.deaths))
+	id := s.world.Draw("replication ID", strconv.Itoa(s.gone))
 	return fmt.Sprintf("# Replication\r\nrole:master\r\nconnected_slaves:1\r\nslave0:ip=replica,port=6379,state=online,offset=0,lag=0\r\nmaster_replid:%040x\r\n", id)
 }
 
@@ -161,23 +161,4 @@ func stringsOf(args [][]byte) []string {
 		list[i] = string(a)
 	}
 	return list
-}
-
-// keysAt says where a command names the keys that it may change, if that is not at its first argument alone.
-var keysAt = map[string][]int{
-	"rename": {1, 2}, "renamenx": {1, 2}, "rpoplpush": {1, 2}, "lmove": {1, 2}, "smove": {1, 2},
-}
-
-// keysOf lists the keys that a command of that name may change, of those whose number does not hang on its arguments.
-func keysOf[T any](name string, args []T) (keys []T) {
-	at := keysAt[name]
-	if at == nil {
-		at = []int{1}
-	}
-	for _, i := range at {
-		if i < len(args) {
-			keys = append(keys, args[i])
-		}
-	}
-	return keys
 }

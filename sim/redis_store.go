@@ -34,6 +34,8 @@ type store interface {
 	// die ends the server, and starts it again on what its files had at an instant; torn says that they may end in the middle
 	// of what was written then. It returns what the server has loaded, and nil if it holds what it did.
 	die(at time.Duration, torn bool) (loaded map[string]value, err error)
+	// forget has the server lose its scripts.
+	forget()
 	// version is the name and version of a redis-server; empty is miniredis.
 	version() string
 	// close ends the server's end of every connection.

@@ -20,15 +20,30 @@ import (
 // itself, in a script, so that transactions have it right, too. So do the scripts of processes. Commands that have nothing to do
 // with time pass as they are.
 
-// epoch is the instant of the server's at which a world begins, in milliseconds: in the year 2109. A float64, which is what a script
-// counts in, holds every instant of the hundred days after it exactly.
-const epoch = 1 << 42
+// epoch is the instant of the server's at which a world begins, in milliseconds: in the year 2109. A script counts in float64, which
+// hold every instant of the hundred days after it, but not beyond exact.
+const (
+	epoch = 1 << 42
+	exact = 1 << 53
+)
 
 //go:embed redis_time.lua
 var worldTime string
 
 // inWorldTime is what a script begins with, on one line, so that lines are counted as its author does.
-var inWorldTime = oneLine(worldTime) + " "
+var inWorldTime = strings.Replace(oneLine(worldTime), "ALLOWED", allowed(), 1) + " "
+
+// allowed is a Lua table of the commands that a script may call.
+func allowed() string {
+	var names []string
+	for name := range commands {
+		if !onlyMini[name] && name != "info" && name != nameWait {
+			names = append(names, name+"=1")
+		}
+	}
+	slices.Sort(names)
+	return "{" + strings.Join(names, ",") + "}"
+}
 
 // asOne runs a command as a script.
 var asOne = inWorldTime + "return redis.pcall(unpack(ARGV))"
@@ -42,9 +57,6 @@ var timed = map[string]bool{
 
 // scripts lists the commands that are about scripts.
 var scripts = map[string]bool{"eval": true, "evalsha": true, "script": true}
-
-// byChance lists the commands that pick by chance. Over a redis-server that does not hang on the seed.
-var byChance = map[string]bool{"spop": true, "srandmember": true, "hrandfield": true, "zrandmember": true, "randomkey": true}
 
 // worldTimed is a connection to a redis-server. The server answers while no time passes in the world: a deadline on the
 // connection counts only if it has passed.
@@ -102,39 +114,53 @@ func (r *realRedis) instead(of [][]byte, _ bool) []string {
 	return nil
 }
 
-// relative has the unit of the TTL behind each command or option that gives one.
-var relative = map[string]time.Duration{
+// unitOf has the unit of what is behind each command or option that gives a TTL, or an instant since 1970.
+var unitOf = map[string]time.Duration{
 	"ex": time.Second, "setex": time.Second, "expire": time.Second, "px": time.Millisecond, "psetex": time.Millisecond, "pexpire": time.Millisecond,
+	"exat": time.Second, "expireat": time.Second, "pxat": time.Millisecond, "pexpireat": time.Millisecond,
 }
 
-// expiring puts an instant in the place of a command's TTL: it spares the most frequent of them the script. What has another form,
-// or a TTL that the server is to refuse, is left to it.
-func (r *realRedis) expiring(name string, args []string) (put []string, ok bool) {
-	due := func(word, n string) bool {
-		number, err := strconv.ParseInt(n, 10, 64)
-		unit := relative[word]
-		ok = err == nil && number > 0 && number < math.MaxInt64/2/int64(unit)
-		put = []string{"PXAT", strconv.FormatInt(epoch+int64(r.world.Now())+number*int64(unit), 10)}
-		return ok
+// instant is that of the server's at which a key expires that is given n behind such a word; false if the server is to refuse n, or
+// the instant has passed.
+func (r *realRedis) instant(word, n string) (string, bool) {
+	number, err := strconv.ParseInt(n, 10, 64)
+	unit := int64(unitOf[word])
+	if err != nil || number <= 0 || number > math.MaxInt64/2/unit {
+		return "", false
 	}
-	switch {
-	case name == "set":
+	left := number * unit
+	if strings.HasSuffix(word, "at") {
+		left -= r.now().UnixNano()
+	}
+	return strconv.FormatInt(epoch+int64(r.world.Now())+left, 10), left > 0
+}
+
+// expiring puts an instant in the place of the TTL of a command outside of scripts, or says that it has to be done in one.
+func (r *realRedis) expiring(name string, args []string) (put []string, ok bool) {
+	switch name {
+	case "set":
 		for i := 3; i < len(args); i++ {
-			switch word := strings.ToLower(args[i]); word {
-			case "ex", "px":
-				if i+1 < len(args) && due(word, args[i+1]) {
-					return slices.Concat(args[:i], put, args[i+2:]), true
-				}
-				return nil, false
-			case "exat", "pxat":
-				return nil, false
+			word := strings.ToLower(args[i])
+			if unitOf[word] == 0 {
+				continue
 			}
+			if i+1 == len(args) {
+				return nil, true // the server refuses it
+			}
+			at, ok := r.instant(word, args[i+1])
+			return slices.Concat(args[:i], []string{"PXAT", at}, args[i+2:]), ok
 		}
 		return nil, true
-	case len(args) == 4 && (name == "setex" || name == "psetex") && due(name, args[2]):
-		return append([]string{"SET", args[1], args[3]}, put...), true
-	case len(args) >= 3 && (name == "expire" || name == "pexpire") && due(name, args[2]):
-		return append([]string{"PEXPIREAT", args[1], put[1]}, args[3:]...), true
+	case "setex", "psetex":
+		if len(args) == 4 {
+			at, ok := r.instant(name, args[2])
+			return []string{"SET", args[1], args[3], "PXAT", at}, ok
+		}
+	case "expire", "pexpire", "expireat", "pexpireat":
+		if len(args) > 2 {
+			at, ok := r.instant(name, args[2])
+			return append([]string{"PEXPIREAT", args[1], at}, args[3:]...), ok
+		}
 	}
 	return nil, false
 }

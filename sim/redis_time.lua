@@ -86,13 +86,13 @@ local redis = (function(redis)
       return {'0', found}
     end,
   }
-  local chance = {spop = true, srandmember = true, hrandfield = true, zrandmember = true, randomkey = true}
+  local allowed = ALLOWED
 
   local function through(call)
     return function(...)
       local args = {...}
       local name = string.lower(tostring(args[1]))
-      if chance[name] then error({err = 'ERR ' .. string.upper(name) .. ' picks by chance, which over redis-server does not hang on the seed'}) end
+      if not allowed[name] then error({err = 'ERR a world cannot run this Redis command in a script, over a redis-server: ' .. name}) end
       local of = commands[name]
       if not of then return call(...) end
       return of(call, args)

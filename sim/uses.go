@@ -47,25 +47,13 @@ func (c *redisCall) uses() (list []Use) {
 	for _, end := range append(c.ends[:len(c.ends):len(c.ends)], len(c.args)) {
 		args := c.args[begin:end]
 		begin = end
-		name, keys := strings.ToLower(text(args[0])), args[1:min(2, len(args))]
-		switch name {
-		case "multi", "exec", "ping", "time", "info", "script", "discard":
-			continue
-		case "scan", "keys", "dbsize":
+		name := strings.ToLower(text(args[0]))
+		if commands[name].keys == anyKeys {
 			list = append(list, Use{allKeys, true})
 			continue
-		case "evalsha", "eval":
-			keys = keysOfScript(args)
-		case "mget", "exists", "watch", "del", "unlink", "touch", "sunion", "sinter", "sdiff":
-			keys = args[1:]
-		case "mset":
-			keys = nil
-			for i := 1; i < len(args); i += 2 {
-				keys = append(keys, args[i])
-			}
 		}
-		for _, k := range keys {
-			list = append(list, Use{"redis " + text(k), !reads[name]})
+		for _, k := range keysOf(name, args) {
+			list = append(list, Use{"redis " + text(k), commands[name].does != reads})
 		}
 	}
 	if c.write {

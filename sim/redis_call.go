@@ -1,0 +1,190 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// touch is one place in Redis that a command may change: a field of a key, or the whole key.
+type touch struct {
+	key, field string
+	whole      bool
+	givesTTL   bool // the key's TTL counts from this command
+	ifNew      bool // SET NX: only if there was no such key
+}
+
+// redisCall is what one operation asks of Redis: a command, a pipeline or a transaction.
+type redisCall struct {
+	args    []any    // of its commands, one after the other
+	ends    []int    // where each of them ends in args, but for the last
+	replies int      // that Redis gives them
+	target  string   // the first key
+	touched []touch  // what it may change
+	ttls    []string // the keys whose TTL it uses
+	write   bool
+	waits   bool // for a replica to have what was written
+
+	applied bool  // it has reached the server
+	refused bool  // by the server, which has changed nothing
+	answer  error // of the client, once it is applied
+	look    *look // that went behind it, or nil
+}
+
+// wholeKeys is a call that touches the keys, to look at.
+func wholeKeys(keys []string) *redisCall {
+	c := &redisCall{}
+	for _, key := range keys {
+		c.touched = append(c.touched, touch{key: key, whole: true})
+	}
+	return c
+}
+
+func (c *redisCall) compare(other call) int {
+	o, _ := other.(*redisCall)
+	return slices.CompareFunc(c.args, o.args, func(a, b any) int { return cmp.Compare(text(a), text(b)) })
+}
+
+// add notes what one command is about: the operation's target, whether it writes, and the
+// places to look at once it has.
+func (c *redisCall) add(args []any) {
+	if c.args == nil {
+		c.args = slices.Clip(args)
+	} else {
+		c.ends = append(c.ends, len(c.args))
+		c.args = append(c.args, args...)
+	}
+	c.replies++
+	if len(args) < 2 {
+		return
+	}
+	name := strings.ToLower(text(args[0]))
+	if name == nameWait {
+		c.waits = true
+		return
+	}
+	keys := keysOf(name, args)
+	switch commands[name].keys {
+	case noKeys, anyKeys: // the trace tells them by what they ask
+		c.target = cmp.Or(c.target, text(args[1]))
+	default:
+		if len(keys) > 0 {
+			c.target = cmp.Or(c.target, text(keys[0]))
+		}
+	}
+	if usesTTL(name, args) || name == "set" && hasOption(args, "nx") && c.touches(text(args[1])) {
+		for _, k := range keys {
+			c.ttls = append(c.ttls, text(k))
+		}
+	}
+	if commands[name].does != reads {
+		c.write = true
+		c.touch(name, args, keys)
+	}
+}
+
+// Commands names the commands of a Redis operation, in lower case.
+func (op *Op) Commands() (names []string) {
+	c, ok := op.call.(*redisCall)
+	if !ok {
+		return nil
+	}
+	first := 0
+	for _, end := range append(slices.Clone(c.ends), len(c.args)) {
+		if first < end {
+			names = append(names, strings.ToLower(text(c.args[first])))
+		}
+		first = end
+	}
+	return names
+}
+
+// touch notes the places that a command may change.
+func (c *redisCall) touch(name string, args, keys []any) {
+	key := text(args[1])
+	switch commands[name].does {
+	case writesFirst:
+		ifNew := name == "set" && hasOption(args, "nx") && !c.touches(key)
+		c.touchWhole(touch{key: key, whole: true, givesTTL: givesTTL(name, args), ifNew: ifNew})
+	case writesKeys:
+		for _, k := range keys {
+			c.touchWhole(touch{key: text(k), whole: true, givesTTL: givesTTL(name, args)})
+		}
+	case writesEach:
+		c.touchFields(key, args[2:], 1)
+	case writesPairs:
+		c.touchFields(key, args[2:], 2)
+	case writesZADD:
+		i := 2
+		for i < len(args) && zaddOptions[strings.ToLower(text(args[i]))] {
+			i++
+		}
+		c.touchFields(key, args[min(i+1, len(args)):], 2)
+	}
+}
+
+var zaddOptions = setOf("nx xx gt lt ch incr")
+
+// touches says whether a command before may change the key.
+func (c *redisCall) touches(key string) bool {
+	return slices.ContainsFunc(c.touched, func(t touch) bool { return t.key == key })
+}
+
+// touchWhole notes a whole key, once: what several commands have made of it shows when all are done.
+func (c *redisCall) touchWhole(t touch) {
+	i := slices.IndexFunc(c.touched, func(o touch) bool { return o.whole && o.key == t.key })
+	switch {
+	case i < 0:
+		c.touched = append(c.touched, t)
+	case t.givesTTL && c.touched[i].givesTTL:
+		c.touched[i].ifNew = c.touched[i].ifNew && t.ifNew
+	case t.givesTTL:
+		c.touched[i].givesTTL, c.touched[i].ifNew = true, t.ifNew
+	}
+}
+
+// touchFields notes every step-th of args, which names a field of the key.
+func (c *redisCall) touchFields(key string, args []any, step int) {
+	for i := 0; i < len(args); i += step {
+		c.touched = append(c.touched, touch{key: key, field: text(args[i])})
+	}
+}
+
+// usesTTL tells the commands that read a key's TTL, or change it by what it was. EXPIRE is one of them only with an
+// option.
+func usesTTL(name string, args []any) bool {
+	switch name {
+	case "ttl", "pttl", "expiretime", "pexpiretime", "getex", "eval", "evalsha", "rename", "renamenx":
+		return true
+	case "expire", "pexpire", "expireat", "pexpireat":
+		return len(args) > 3
+	case "set":
+		return hasOption(args, "keepttl")
+	}
+	return false
+}
+
+// hasOption says whether a SET carries the option behind its key and value.
+func hasOption(args []any, option string) bool {
+	return slices.ContainsFunc(args[min(3, len(args)):], func(a any) bool { return strings.EqualFold(text(a), option) })
+}
+
+// givesTTL tells the commands after which a key's TTL counts from now.
+func givesTTL(name string, args []any) bool {
+	switch name {
+	case "set", "setex", "psetex", "expire", "pexpire", "expireat", "pexpireat":
+		return true
+	}
+	return usesTTL(name, args)
+}
+
+func text(a any) string {
+	switch a := a.(type) {
+	case string:
+		return a
+	case []byte:
+		return string(a)
+	}
+	return fmt.Sprint(a)
+}
