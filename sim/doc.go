@@ -26,14 +26,15 @@
 //	redis.go                             Redis
 //	redis_client.go, redis_late.go       a command, and one that arrives late
 //	uses.go                              what operations have in common
-//	redis_call.go, redis_command.go      what an operation asks, and what each command is
 //	redis_truth.go, redis_expiry.go      what a command changed, and what time did
 //	redis_death.go, redis_failover.go    an older state
 //	redis_disk.go                        what of it is on the disk
 //	redis_mini.go, redis_real.go         the keys, in miniredis and in a redis-server
 //	redis_files.go                       what a redis-server has on its disk
 //	redis_time.go, redis_rewrite.go      a redis-server's commands on the time of the world
+//	redis_call.go, redis_command.go      what an operation asks, and what each command is
 //	redis_process.go, redis_store.go     a redis-server that runs, and what a world's Redis must do
+//	redis_resp.go                        what goes over a connection to it
 //	nats_powerloss.go, nats_restart.go   NATS goes away, and comes back
 //	nats_core.go, nats_stream.go         messages and streams
 //	nats_jetstream.go, nats_consumer.go  publishes and pulls

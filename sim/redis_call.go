@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -177,14 +176,4 @@ func givesTTL(name string, args []any) bool {
 		return true
 	}
 	return usesTTL(name, args)
-}
-
-func text(a any) string {
-	switch a := a.(type) {
-	case string:
-		return a
-	case []byte:
-		return string(a)
-	}
-	return fmt.Sprint(a)
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 )
 
@@ -80,4 +81,15 @@ func readReply(b []byte) (reply any, length int) {
 		return list, at
 	}
 	return string(line), at
+}
+
+// text is an argument of a command as it goes over a connection.
+func text(a any) string {
+	switch a := a.(type) {
+	case string:
+		return a
+	case []byte:
+		return string(a)
+	}
+	return fmt.Sprint(a)
 }
