@@ -81,8 +81,11 @@ func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 func (w *World) live(body func(*World) error) (sum Summary, err error) {
 	sleepUntil(cmp.Or(w.cfg.Start, DefaultStart)) // a bubble's clock begins in the year 2000
 	w.servers = []server{&redisServer{world: w}, &natsServer{world: w}}
-	for _, s := range w.servers {
+	for i, s := range w.servers {
 		if err := s.start(); err != nil {
+			for _, started := range w.servers[:i] {
+				started.stop()
+			}
 			return sum, fmt.Errorf("sim: %w", err)
 		}
 	}

@@ -19,24 +19,31 @@ import (
 // files as they are at this instant. They have every message that it has acknowledged. But it writes what a consumer has
 // delivered, and what was acknowledged to it, no more than ten times a second: of that the last is forgotten.
 func (w *World) KillNATS(away time.Duration, back func()) {
-	s := find[*natsServer](w.servers)
-	now := filepath.Join(w.folder, "nats-killed")
+	find[*natsServer](w.servers).kill(away, back, nil)
+}
+
+// kill ends nats-server and starts it again when away has passed, on what spoil leaves of its files as they are at this instant;
+// spoil may be nil.
+func (s *natsServer) kill(away time.Duration, back func(), spoil func() error) {
+	now := filepath.Join(s.world.folder, "nats-killed")
 	if !s.down.Load() {
 		if err := os.CopyFS(now, os.DirFS(s.dir)); err != nil {
 			panic(fmt.Sprintf("sim: nats-server's files: %v", err))
 		}
 	}
-	s.restart(away, back, func(time.Duration) error {
-		return errors.Join(os.RemoveAll(s.dir), os.Rename(now, s.dir))
+	s.restart(away, back, func() error {
+		if err := errors.Join(os.RemoveAll(s.dir), os.Rename(now, s.dir)); err != nil || spoil == nil {
+			return err
+		}
+		return spoil()
 	})
 }
 
-// LosePowerNATS stops nats-server and starts it again when away has passed, as [World.RestartNATS] does, but
-// without what its streams on file storage have stored since they were last synced, and of that what they have stored within
-// the last lag. Without a lag it is all of it. nats-server acknowledges what it has written, and has it on the disk up to
-// [Config.SyncInterval] later. So those who published the messages were told that they are stored (Jepsen, "NATS 2.12.1").
-// With [Config.SyncAlways] nothing is lost. The event of the step names the messages that are gone. Of the first of them a
-// part is left in the file, which nats-server finds.
+// LosePowerNATS does the same as [World.KillNATS], but what streams on file storage have stored since they were last synced is
+// gone, too, and of that what they have stored within the last lag. Without a lag it is all of it. nats-server acknowledges what it
+// has written, and has it on the disk up to [Config.SyncInterval] later. So those who published the messages were told that they are
+// stored (Jepsen, "NATS 2.12.1"). With [Config.SyncAlways] no message is lost. The event of the step names the messages that are
+// gone. Of the first of them a part is left in the file, which nats-server finds.
 //
 // Streams and consumers themselves stay. nats-server takes back what a consumer's state says of messages that are
 // gone, and gives their sequences anew. It does not take back what a consumer had if all of it is gone (2.15.2,
@@ -45,7 +52,7 @@ func (w *World) KillNATS(away time.Duration, back func()) {
 func (w *World) LosePowerNATS(lag, away time.Duration, back func()) {
 	s := find[*natsServer](w.servers)
 	if s.down.Load() || w.cfg.SyncAlways {
-		s.restart(away, back, nil)
+		s.kill(away, back, nil)
 		return
 	}
 	whole := s.fileStreams()
@@ -53,7 +60,7 @@ func (w *World) LosePowerNATS(lag, away time.Duration, back func()) {
 	if lag > 0 {
 		synced = max(synced, w.Now()-lag)
 	}
-	s.restart(away, back, func(time.Duration) error {
+	s.kill(away, back, func() error {
 		for _, name := range sortedKeys(whole) {
 			if err := s.cutTail(name, whole[name], s.world.start.Add(synced)); err != nil {
 				return err

@@ -31,7 +31,7 @@ func (w *World) RestartNATS(away time.Duration, back func()) {
 func (w *World) NATSDown() bool { return find[*natsServer](w.servers).down.Load() }
 
 // restart stops nats-server and starts it again when away has passed, on what lose leaves of its files; lose may be nil.
-func (s *natsServer) restart(away time.Duration, back func(), lose func(at time.Duration) error) {
+func (s *natsServer) restart(away time.Duration, back func(), lose func() error) {
 	if back == nil {
 		back = func() {}
 	}
@@ -50,7 +50,7 @@ func (s *natsServer) restart(away time.Duration, back func(), lose func(at time.
 	s.srv.Shutdown()
 	s.srv.WaitForShutdown()
 	if lose != nil {
-		if err := lose(at); err != nil {
+		if err := lose(); err != nil {
 			panic(fmt.Sprintf("sim: nats-server's files: %v", err))
 		}
 	}

@@ -25,6 +25,7 @@ type redisProcess struct {
 	files   string   // its folder
 	keeps   []string // the options that say what it keeps there
 	kill    func()   // returns when it has ended
+	ended   chan struct{}
 }
 
 var (
@@ -54,7 +55,7 @@ func startedRedis(program string) (*redisProcess, error) {
 func startRedis(program string) error {
 	redisProcessesMu.Lock()
 	defer redisProcessesMu.Unlock()
-	if redisProcesses[program] != nil {
+	if p := redisProcesses[program]; p != nil && p.runs() {
 		return nil
 	}
 	p, err := newRedisProcess(program, socketDir(), keepsNothing)
@@ -92,6 +93,7 @@ func (p *redisProcess) start() error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	endWithUs(cmd.SysProcAttr)
 	started, ended := make(chan error, 1), make(chan struct{})
+	p.ended = ended
 	go func() {
 		runtime.LockOSThread() // the kernel sends Pdeathsig when the thread ends that has started the child
 		err := cmd.Start()
@@ -122,6 +124,16 @@ func (p *redisProcess) start() error {
 			return fmt.Errorf("it does not answer: %w", err)
 		case <-time.After(time.Millisecond):
 		}
+	}
+}
+
+// runs says whether the server has not ended.
+func (p *redisProcess) runs() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
 	}
 }
 

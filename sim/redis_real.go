@@ -46,7 +46,11 @@ func newReal(w *World) (*realRedis, error) {
 		return nil, err
 	}
 	r.connect()
-	return r, r.empty()
+	if err := r.empty(); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
 }
 
 // connect connects the world.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -355,6 +356,25 @@ func TestARedisServerEndsWithItsProcess(t *testing.T) {
 			}, time.Minute, 10*time.Millisecond)
 		})
 	}
+}
+
+// A server that somebody has ended is not the end of its process: the next world has another.
+func TestARedisServerThatHasEndedIsReplaced(t *testing.T) {
+	run := func() error {
+		_, err := sim.Run(sim.Config{RedisServer: redisServer(t)}, func(*sim.World) error { return nil })
+		return err
+	}
+	require.NoError(t, run())
+	sockets, err := filepath.Glob(filepath.Join(os.TempDir(), fmt.Sprintf("wavetank-redis-%d-*.sock", os.Getpid())))
+	require.NoError(t, err)
+	for _, socket := range sockets {
+		if conn, err := net.Dial("unix", socket); err == nil {
+			_, err = conn.Write([]byte("SHUTDOWN NOSAVE\r\n"))
+			require.NoError(t, err)
+			require.NoError(t, conn.Close())
+		}
+	}
+	require.Eventually(t, func() bool { return run() == nil }, time.Minute, 10*time.Millisecond)
 }
 
 // makeStaleSocket leaves a socket that nobody listens on, as a server does that is killed.
