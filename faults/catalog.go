@@ -172,7 +172,7 @@ var catalogue = []Kind{
 			{Name: "for", Words: ", away for %s", Draws: downs}},
 		Struck: "a failover put a replica in the place of Redis{after}{loss}", Over: "Redis was there again",
 		Example: "{after: {job: 3, phase: running_write}, do: failover, node: redis, lag: 500ms, for: 5s}"},
-	{Effect: Kill, Says: "the server's process is killed, and starts again when `for` is over with what it had written to its files: Redis without what was not (world.redis_disk), and nats-server without the last acks of its consumers, which it writes ten times a second",
+	{Effect: Kill, Says: "the server's process is killed, and starts again when `for` is over with what it had written to its files: Redis with all of its append-only file, or with its last snapshot (world.redis_disk), and nats-server without the last acks of its consumers, which it writes ten times a second",
 		Servers: []string{NATS, Redis}, Rare: 32,
 		Lost:   map[string]string{NATS: "it comes back without the last acks of its consumers"},
 		Keys:   []Key{{Name: "for", Words: ", away for %s", Draws: downs}},

@@ -46,14 +46,17 @@ func (c *redisClient) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.
 		}
 		name := NameMulti
 		if cmds[0].Name() != NameMulti {
-			name = NamePipeline
+			name = namePipeline
 		}
 		return c.do(ctx, name, cmds, func() error { return next(ctx, cmds) })
 	}
 }
 
-// What operations of several commands are called.
-const NamePipeline, NameMulti = "pipeline", "multi"
+// NameMulti is what a transaction is called, as an operation.
+const NameMulti = "multi"
+
+// namePipeline is what a pipeline is called.
+const namePipeline = "pipeline"
 
 // setUp lists the commands that go-redis sends inside the first command of a connection, and those whose effect ends
 // with the connection: they are no operations of the actor.
@@ -96,7 +99,7 @@ func refused(name string, err error) bool {
 		return true
 	}
 	switch name {
-	case NamePipeline:
+	case namePipeline:
 		return false
 	case NameMulti:
 		return errors.Is(err, redis.TxFailedErr) || err != nil && strings.HasPrefix(err.Error(), "EXECABORT")

@@ -122,7 +122,7 @@ func (s *redisServer) runs(operation string, cmds []redis.Cmder, i int) error {
 		why = ", over miniredis"
 	case onlyMini[name] && !mini:
 		why = ", over a redis-server"
-	case name == nameWait && (i == 0 || operation != NamePipeline):
+	case name == nameWait && (i == 0 || operation != namePipeline):
 		why = ", but behind a write in one pipeline"
 	case (name == NameMulti || name == "exec") && (operation != NameMulti || len(cmds) == 1):
 		why = ", but by TxPipeline"

@@ -38,7 +38,7 @@ func (c *redisCall) hold(op *Op, apply func() error) func() string {
 	}
 	return func() string {
 		answer := h.arrive()
-		c.applied, c.refused = true, answer != OutcomeOK && op.Name != NamePipeline // whose last answer is not all
+		c.applied, c.refused = true, answer != OutcomeOK && op.Name != namePipeline // whose last answer is not all
 		return answer
 	}
 }
