@@ -110,7 +110,7 @@ func TestAFailoverEndsConnections(t *testing.T) {
 		cfg := sim.Config{RedisLag: time.Second, RedisServer: program}
 		cfg.Intercept = func(ctx context.Context, op *sim.Op, apply func() error) error {
 			if op.Target == "late" {
-				assert.True(t, op.Late(100*time.Millisecond, apply, nil))
+				assert.True(t, op.Late(500*time.Millisecond, apply, nil))
 				return context.DeadlineExceeded
 			}
 			return apply()
@@ -122,13 +122,13 @@ func TestAFailoverEndsConnections(t *testing.T) {
 				assert.ErrorIs(t, rdb.Set(ctx, "late", "x", 0).Err(), context.DeadlineExceeded)
 				txErr = rdb.Watch(ctx, func(tx *redis.Tx) error {
 					tx.Get(ctx, "key")
-					p.Clock().Sleep(20 * time.Millisecond)
+					p.Clock().Sleep(200 * time.Millisecond)
 					_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error { pipe.Set(ctx, "key", "seen", 0); return nil })
 					return err
 				}, "key")
 				scriptErr = rdb.EvalSha(ctx, script.Hash(), []string{"n"}).Err()
 			}).Start()
-			w.At(15*time.Millisecond, "failover", sim.Redis, func() { w.FailOverRedis(time.Second) })
+			w.At(100*time.Millisecond, "failover", sim.Redis, func() { w.FailOverRedis(time.Second) })
 			w.Step(time.Second, nil)
 			assert.Empty(t, w.Redis())
 			return w.CheckTruth()

@@ -57,7 +57,7 @@ func newReal(w *World) (*realRedis, error) {
 func (r *realRedis) connect() {
 	r.client = redis.NewClient(&redis.Options{
 		Addr:   r.process.socket,
-		Dialer: func(context.Context, string, string) (net.Conn, error) { return r.dialRaw() },
+		Dialer: func(context.Context, string, string) (net.Conn, error) { return r.dial() },
 		// Its caller is the stepper, for which no time passes.
 		ReadTimeout: -1, WriteTimeout: -1, PoolSize: 1, MaxRetries: -1,
 		Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
@@ -80,14 +80,8 @@ func (r *realRedis) empty() error {
 
 func (r *realRedis) version() string { return r.process.version }
 
-func (r *realRedis) dialRaw() (net.Conn, error) { return net.Dial("unix", r.process.socket) }
-
 func (r *realRedis) dial() (net.Conn, error) {
-	conn, err := r.dialRaw()
-	if err != nil {
-		return nil, err
-	}
-	return &worldTimed{Conn: conn, now: r.now}, nil
+	return dialSocket(r.process.socket, r.now)
 }
 
 func (r *realRedis) keys() []string { return must(r.client.Keys(bg, "*").Result()) }

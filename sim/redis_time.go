@@ -5,8 +5,6 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"math"
-	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,36 +55,6 @@ var timed = map[string]bool{
 
 // scripts lists the commands that are about scripts.
 var scripts = map[string]bool{"eval": true, "evalsha": true, "script": true}
-
-// worldTimed is a connection to a redis-server. The server answers while no time passes in the world: a deadline on the
-// connection counts only if it has passed.
-type worldTimed struct {
-	net.Conn
-	now           func() time.Time
-	reads, writes time.Time // deadlines
-}
-
-func (c *worldTimed) SetDeadline(t time.Time) error      { c.reads, c.writes = t, t; return nil }
-func (c *worldTimed) SetReadDeadline(t time.Time) error  { c.reads = t; return nil }
-func (c *worldTimed) SetWriteDeadline(t time.Time) error { c.writes = t; return nil }
-
-func (c *worldTimed) passed(deadline time.Time) bool {
-	return !deadline.IsZero() && !deadline.After(c.now())
-}
-
-func (c *worldTimed) Read(b []byte) (int, error) {
-	if c.passed(c.reads) {
-		return 0, os.ErrDeadlineExceeded
-	}
-	return c.Conn.Read(b)
-}
-
-func (c *worldTimed) Write(b []byte) (int, error) {
-	if c.passed(c.writes) {
-		return 0, os.ErrDeadlineExceeded
-	}
-	return c.Conn.Write(b)
-}
 
 // instead is the command that goes by the time of the world in the place of one that goes by the server's, or nil.
 func (r *realRedis) instead(of [][]byte, _ bool) []string {

@@ -79,9 +79,10 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 		return nil, err
 	}
 	sets := f.overrides()
-	var beyond []string // what is changed beyond the presets that the plan speaks of
+	var beyond []string // what is changed beyond the presets that the plan speaks of, and the Redis, over which a run is the same
 	for _, o := range sets {
-		if preset, ok := strings.CutPrefix(o, "preset="); !ok || !plan.Expects(preset) {
+		preset, isPreset := strings.CutPrefix(o, "preset=")
+		if !strings.HasPrefix(o, "world.redis=") && (!isPreset || !plan.Expects(preset)) {
 			beyond = append(beyond, o)
 		}
 		if err := plan.Set(o); err != nil {
