@@ -33,6 +33,7 @@ type Job struct {
 	PutOff    time.Duration // when the safety kernel said to ask again later, if that was its last word; 0 if not
 
 	Request  *history.Request // as the record keeps it; nil for none
+	Decided  *history.Request // as the record kept it when SCHEDULED was written last
 	Wish     Wish
 	Consent  consent
 	Approved bool // its request bears an approval

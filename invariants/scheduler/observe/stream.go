@@ -70,6 +70,7 @@ func (o *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 	for _, check := range o.stored {
 		check(own, d)
 	}
+	d.Order = nil // as long as a job's own request, and not asked for again
 	own.About.Dispatches = append(own.About.Dispatches, *d)
 	own.About.Queued.Stored = own.About.Queued.Step != 0
 	if i := &own.About.Intent; i.Matches(d) {
