@@ -247,7 +247,9 @@ func (o *Observer) execution(e *sim.Event) {
 	*s = model.Step{Event: e, About: o.Facts.Job(e.Job)}
 	switch e.Name {
 	case "begin":
-		s.About.Begun++
+		if s.About.Begun++; s.About.Begun == 1 {
+			s.About.BegunStep, s.About.BegunBy = e.Step, e.Node
+		}
 		s.About.Executing = append(s.About.Executing, e.Node)
 	case "finish", "fail":
 		if e.Name == "finish" && history.AnswerOf(e) != history.Declined { // a crash right after it leaves it no answer
