@@ -126,10 +126,12 @@ lint: ## run golangci-lint; the first time it is built, which takes minutes
 	$(GOLANGCI_LINT) run
 
 .PHONY: bench
-bench: ## measure whole runs of 10 to 10,000 jobs, gated beside ungated, what a gate costs, what a second worker brings, how fast pages open, and the scheduler's own Redis and miniredis beside redis-server: [BENCHTIME=3x]
+bench: ## measure whole runs of 10 to 10,000 jobs, gated beside ungated, what a run of 30,000 holds on to, what a gate costs, what a second worker brings, how fast pages open, and the scheduler's own Redis and miniredis beside redis-server: [BENCHTIME=3x]
 	@$(GO) test -c -o bin/scenarios.test ./scenarios && $(GO) test -c -o bin/sim.test ./sim
 	@cd scenarios && for jobs in 10 100 1000 10000; do \
 	  GOMAXPROCS=1 ../bin/scenarios.test -test.run '^$$' -test.bench "^BenchmarkRun$$/^jobs=$$jobs$$" -test.benchtime $(BENCHTIME) | grep ^Benchmark; done
+	@cd scenarios && for jobs in 1000 10000 30000; do \
+	  GOMAXPROCS=1 ../bin/scenarios.test -test.run '^$$' -test.bench "^BenchmarkMemory$$/^jobs=$$jobs$$" -test.benchtime 1x | grep ^Benchmark; done
 	@cd scenarios && GOMAXPROCS=1 ../bin/scenarios.test -test.run '^$$' -test.bench PublishFailure -test.benchtime 100x | grep ^Benchmark
 	@cd scenarios && ../bin/scenarios.test -test.run '^$$' -test.bench RedisServer -test.benchtime $(BENCHTIME) | grep ^Benchmark || echo 'There is no redis-server to measure beside miniredis.'
 	@cd sim && GOMAXPROCS=1 ../bin/sim.test -test.run '^$$' -test.bench . -test.benchtime 20x | grep ^Benchmark

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"runtime"
 	"testing"
 	"time"
 
@@ -83,6 +84,39 @@ func BenchmarkRun(b *testing.B) {
 			b.ReportMetric(virtual.Seconds()/gated.Seconds(), "virtual-s/s")
 		})
 	}
+}
+
+// BenchmarkMemory measures what a run holds on to at its end, servers included, by the number of its jobs.
+func BenchmarkMemory(b *testing.B) {
+	for _, jobs := range []int{1_000, 10_000, 30_000, 100_000} {
+		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {
+			p := calm(b, jobs)
+			held, took := 0.0, time.Duration(0)
+			for b.Loop() {
+				before, began := heap(), time.Now()
+				r, err := newRun(context.Background(), p, RunOptions{})
+				require.NoError(b, err)
+				_, err = sim.Run(r.config(), func(w *sim.World) error {
+					err := r.play(w)
+					held += heap() - before
+					return err
+				})
+				require.NoError(b, err)
+				took += time.Since(began)
+			}
+			n := float64(b.N) * float64(jobs)
+			b.ReportMetric(held/n/1024, "KB/job")
+			b.ReportMetric(took.Seconds()*1e6/n, "us/job")
+		})
+	}
+}
+
+// heap is how many bytes are live.
+func heap() float64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
 }
 
 // BenchmarkPublishFailure measures the mission's first scenario, servers included.

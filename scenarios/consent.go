@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -15,6 +16,9 @@ type consent struct {
 
 // approved says whether a request bears an approval.
 func approved(packet string) bool {
+	if !strings.Contains(packet, history.LabelGranted) {
+		return false
+	}
 	r, err := history.Read[history.Request](packet)
 	return err == nil && r.Granted()
 }

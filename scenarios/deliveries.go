@@ -14,7 +14,7 @@ import (
 )
 
 // messageNames are the kinds of message whose deliveries are followed, by what their phases begin with.
-var messageNames = map[string]string{"submit": "request", "result": "result", "cancel": "cancellation", "job": "dispatch"}
+var messageNames = map[string]string{"submit": request, "result": result, "cancel": "cancellation", "job": "dispatch"}
 
 // handles follows who handles the messages of a job: that one comes again, that it is given up, and that who
 // acknowledges it has done nothing for it.
@@ -22,12 +22,14 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 	switch e.Kind {
 	case sim.KindDeliver, sim.KindAck, sim.KindNak, sim.KindTerm:
 	default:
-		if _, is := j.idle[e.Node]; is && acts(e) {
-			delete(j.idle, e.Node)
-		} else if is && e.Phase == "processed_read" && history.AnswerOf(e) == history.Done && e.Outcome == sim.OutcomeOK {
-			j.idle[e.Node] = e.Target
-		} else if is && e.Phase == "inflight_write" { // it handles what Redis does not know, or knows of another message of that place
-			j.idle[e.Node] = ""
+		switch i := j.idleAt(e.Node); {
+		case i < 0:
+		case acts(e):
+			j.idle = slices.Delete(j.idle, i, i+1)
+		case e.Phase == "processed_read" && history.AnswerOf(e) == history.Done && e.Outcome == sim.OutcomeOK:
+			j.idle[i].processed = e.Target
+		case e.Phase == "inflight_write": // it handles what Redis does not know, or knows of another message of that place
+			j.idle[i].processed = ""
 		}
 		return
 	}
@@ -48,27 +50,24 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 		if e.Delivered > 1 {
 			tell(&j.moments, e, redelivered, what, why, 0)
 		}
-		if _, is := j.idle[e.Node]; !is {
-			if j.idle == nil {
-				j.idle = map[string]string{}
-			}
-			j.idle[e.Node] = ""
+		if j.idleAt(e.Node) < 0 {
+			j.idle = append(j.idle, idle{node: e.Node})
 		}
 	case sim.KindAck:
-		processed, idle := j.idle[e.Node]
+		i := j.idleAt(e.Node)
 		switch {
-		case !idle, j.State == "APPROVAL_REQUIRED":
+		case i < 0, j.State == "APPROVAL_REQUIRED":
 		case kind == "job":
 			tell(&j.moments, e, notExecuted, "", "", 0)
 			j.handedTo(e).times--
-		case strings.HasSuffix(processed, fmt.Sprintf(":%d", e.Seq)):
+		case strings.HasSuffix(j.idle[i].processed, fmt.Sprintf(":%d", e.Seq)):
 			tell(&j.moments, e, changedNothing, what, "the message was marked as processed", 0)
 		case j.State == "":
 			tell(&j.moments, e, changedNothing, what, "the job had no record", 0)
 		case scheduler.Terminal(j.State):
 			tell(&j.moments, e, changedNothing, what, "the job was already "+j.State, 0)
-		case kind == "result" && j.replies[e.Seq].epoch < j.epoch:
-			tell(&j.moments, e, changedNothing, what, fmt.Sprintf("it answers the dispatch of epoch %d, and the job is at epoch %d", j.replies[e.Seq].epoch, j.epoch), 0)
+		case kind == "result" && j.result(e.Seq).epoch < j.epoch:
+			tell(&j.moments, e, changedNothing, what, fmt.Sprintf("it answers the dispatch of epoch %d, and the job is at epoch %d", j.result(e.Seq).epoch, j.epoch), 0)
 		default:
 			tell(&j.moments, e, changedNothing, what, "the job was "+j.State, 0)
 		}
@@ -78,11 +77,21 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 		}
 	case sim.KindTerm:
 		why := "nobody can read it"
-		if reply, ok := j.replies[e.Seq]; ok && !reply.Legal() {
-			why = fmt.Sprintf("no result may have the status %s", reply.Status)
+		if m := j.result(e.Seq); m.what != "" && !m.reply.Legal() {
+			why = fmt.Sprintf("no result may have the status %s", m.reply.Status)
 		}
 		tell(&j.moments, e, terminated, what, why, 0)
 	}
+}
+
+// idle is a node that had a message of a job delivered, and has done nothing for it since.
+type idle struct {
+	node      string
+	processed string // what it found the message processed by
+}
+
+func (j *jobRecord) idleAt(node string) int {
+	return slices.IndexFunc(j.idle, func(i idle) bool { return i.node == node })
 }
 
 // handed counts how often one incarnation of a worker was handed the dispatch of a job, and began to execute it.
@@ -144,40 +153,47 @@ func (j *jobRecord) shared() {
 	}
 }
 
-// numbered takes in a message of the job that the stream has stored.
-func (j *jobRecord) numbered(what string, seq uint64) {
-	if j.numbers == nil {
-		j.numbers = map[string][]uint64{}
-	}
-	j.numbers[what] = append(j.numbers[what], seq)
+// request and result are what messages of a job are called in its story.
+const request, result = "request", "result"
+
+// numbered is a message of a job that the stream has stored.
+type numbered struct {
+	what  string
+	seq   uint64
+	reply history.Reply // of a result
+	epoch int64         // of the dispatch that a result answers
 }
 
 // called names a message of the job: of several, it says which.
 func (j *jobRecord) called(what string, seq uint64) string {
-	list := j.numbers[what]
-	i := slices.Index(list, seq)
-	if len(list) < 2 || i < 0 {
+	n, place := 0, 0
+	for i := range j.numbers {
+		if m := &j.numbers[i]; m.what == what {
+			if n++; m.seq == seq && place == 0 {
+				place = n
+			}
+		}
+	}
+	if n < 2 || place == 0 {
 		return what
 	}
-	return invariants.Ordinal(i+1) + " " + what
+	return invariants.Ordinal(place) + " " + what
 }
-
-// reply is a result of a job, as the stream holds it.
-type reply struct {
-	history.Reply
-	epoch int64 // of the dispatch that it answers
-}
-
-// replies are the results of a job, by their place in the stream.
-type replies map[uint64]reply
 
 // replied takes in a result that the stream has stored.
 func (j *jobRecord) replied(c *sim.Change) {
-	if j.replies == nil {
-		j.replies = replies{}
-	}
 	said, _ := history.Read[history.Reply](c.Value) // one that nobody can read has no status
-	j.replies[c.Seq] = reply{*said, history.EpochOf(c)}
+	j.numbers = append(j.numbers, numbered{result, c.Seq, *said, history.EpochOf(c)})
+}
+
+// result is the job's result in that place of the stream: the last, if nats-server has given the place twice.
+func (j *jobRecord) result(seq uint64) (m numbered) {
+	for i := range j.numbers {
+		if j.numbers[i].what == result && j.numbers[i].seq == seq {
+			m = j.numbers[i]
+		}
+	}
+	return m
 }
 
 // acts says whether the operation does something for its job: more than to look, and to guard its handling.

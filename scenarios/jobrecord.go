@@ -47,7 +47,6 @@ type jobRecord struct {
 	requests    int           // deliveries of its request
 	messageID   string        // of its last dispatch that was stored
 	answers     int           // deliveries of its result
-	replies     replies       // its results
 	epoch       int64         // that its record names
 	holder      string        // the node that holds its lock, and has not tried to release it
 	leased      time.Duration // until when its lock is its holder's
@@ -59,12 +58,12 @@ type jobRecord struct {
 	putOff      time.Duration // when a handling last ended as the safety kernel gave no answer
 	submissions int           // stored
 	consent     consent
-	undecided   bool                // it went on without a decision of the safety kernel
-	rewound     bool                // by a failover or a death of Redis
-	idle        map[string]string   // nodes that had a message of it delivered, and have done nothing for it since; what they found it processed by
-	handed      []handed            // to workers
-	numbers     map[string][]uint64 // its messages in the stream, by what they are
-	lost        []lostMessage       // with nats-server's power
+	undecided   bool // it went on without a decision of the safety kernel
+	rewound     bool // by a failover or a death of Redis
+	idle        []idle
+	handed      []handed      // to workers
+	numbers     []numbered    // its requests and results in the stream
+	lost        []lostMessage // with nats-server's power
 }
 
 // job finds a job by its id, or returns nil.

@@ -63,6 +63,7 @@ func (r *run) result(sum sim.Summary) *Result {
 
 // judged enters what the invariants found.
 func (r *run) judged(res *Result) {
+	res.Invariants = make([]InvariantResult, 0, len(r.report.Invariants))
 	for _, o := range r.report.Invariants {
 		row := InvariantResult{
 			Name: o.Invariant.Name, Says: o.Invariant.Says, Kind: string(o.Invariant.Kind), Promise: o.Invariant.Promise,

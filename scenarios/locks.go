@@ -11,7 +11,7 @@ import (
 
 // lock is one that expires: of a job, of a saga, or of a run.
 type lock struct {
-	holder       string // who took it last; "" once it is released
+	holder       string // who took it last; "" if nobody has it
 	taken, until time.Duration
 	ttl          time.Duration // that it was taken for
 }
@@ -22,17 +22,18 @@ func (r *record) locked(f *history.Fact) {
 	l := r.locks[c.Key]
 	switch {
 	case c.Gone:
-		l.holder = ""
+		delete(r.locks, c.Key)
 		r.unlocked(f, to, name)
+		return
 	case f.Phase != "lock_acquire" && f.Phase != "saga_lock" && f.Phase != "run_lock":
 		l.until = c.Expires
 	default:
 		overdue := l.holder != "" && l.until <= f.At
 		if overdue {
-			*to = append(*to, moment{at: l.until, node: l.holder, says: ranOut, a: name, b: at(l.taken)})
+			*to = add(*to, moment{at: l.until, node: l.holder, says: ranOut, a: name, b: at(l.taken)})
 		}
 		if !slices.ContainsFunc(*to, func(m moment) bool { return m.says == rollsBack && m.step == f.Step }) { // which says so
-			*to = append(*to, moment{at: f.At, step: f.Step, node: f.Node, says: took, a: name, quiet: !overdue})
+			*to = add(*to, moment{at: f.At, step: f.Step, node: f.Node, says: took, a: name, quiet: !overdue})
 		}
 		l = lock{f.Node, f.At, c.Expires, c.Expires - f.At}
 	}

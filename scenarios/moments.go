@@ -22,8 +22,8 @@ type moment struct {
 	node string // who did it
 	says saying
 	a, b string
-	n    int
 	of   string // another job that it names
+	n    int32
 	// shownAt is the later step that shows it; 0 if its own does.
 	shownAt int
 	// quiet moments are told only if a violation depends on them.
@@ -144,9 +144,18 @@ func who(node string) string {
 	return node
 }
 
+// add appends to a list of which each job has one, most of them short: twice its length would be most of what a run of many
+// jobs has to remember.
+func add[T any](list []T, x T) []T {
+	if n := len(list); n == cap(list) {
+		list = append(make([]T, 0, n+n/16+3), list...)
+	}
+	return append(list, x)
+}
+
 // tell notes a moment of the job.
 func tell(to *[]moment, e *sim.Event, says saying, a, b string, n int) {
-	*to = append(*to, moment{at: e.At, step: e.Step, node: e.Node, says: says, a: a, b: b, n: n})
+	*to = add(*to, moment{at: e.At, step: e.Step, node: e.Node, says: says, a: a, b: b, n: int32(n)})
 }
 
 // tellOnce notes a moment of which only the first is worth telling.

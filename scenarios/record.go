@@ -128,7 +128,7 @@ func (r *record) operated(e *sim.Event) {
 		}
 	case "result_nak":
 		if j.State == "PENDING" || j.State == "SCHEDULED" {
-			tell(&j.moments, e, early, j.State, j.called("result", e.Seq), 0)
+			tell(&j.moments, e, early, j.State, j.called(result, e.Seq), 0)
 		}
 	case "submit_ack", "submit_nak":
 		r.handled(j)
@@ -149,7 +149,7 @@ func (r *record) stored(f *history.Fact) {
 	}
 	switch f.What {
 	case history.Submission:
-		j.numbered("request", c.Seq)
+		j.numbers = append(j.numbers, numbered{what: request, seq: c.Seq})
 		if j.submissions == 0 {
 			j.Submitted = f.At
 		}
@@ -165,7 +165,6 @@ func (r *record) stored(f *history.Fact) {
 		}
 		tell(&j.moments, f.Event, submitted, "", again, 0)
 	case history.Result:
-		j.numbered("result", c.Seq)
 		j.replied(c)
 	case history.Cancellation:
 		if !j.cancelled {
@@ -262,7 +261,7 @@ func (r *record) moved(j *jobRecord, f *history.Fact, to string) {
 	r.settle(&j.JobResult, to, f.At)
 	from := j.State
 	j.State, j.since = to, f.At
-	j.Path = append(j.Path, JobPoint{f.Step, f.At, to, j.Attempts, cmp.Or(f.Phase, f.Name)})
+	j.Path = add(j.Path, JobPoint{f.Step, f.At, to, j.Attempts, cmp.Or(f.Phase, f.Name)})
 	switch {
 	case lossBy(f.Event):
 		l, says, was := &r.losses[len(r.losses)-1], rewound, from

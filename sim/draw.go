@@ -18,11 +18,12 @@ func Draw(seed uint64, purpose string, parts ...string) uint64 {
 	return xxhash.Sum64(b)
 }
 
-// counter numbers the occurrences of whatever its keys describe. Keys are hashed, so that a run of
-// many jobs costs it twelve bytes a key.
-type counter map[uint64]uint32
+// counter numbers the occurrences of whatever its keys describe. Keys are hashed, and in two halves: aligned to four bytes, a
+// key and its number are twelve bytes long, where they are most of what a run of many jobs has to remember.
+type counter map[[2]uint32]uint32
 
-func (c counter) next(key uint64) uint64 {
+func (c counter) next(hash uint64) uint64 {
+	key := [2]uint32{uint32(hash), uint32(hash >> 32)}
 	c[key]++
 	return uint64(c[key])
 }

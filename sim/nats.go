@@ -31,6 +31,7 @@ type natsServer struct {
 	dir   string // where streams are stored
 	admin *nats.Conn
 	js    jetstream.JetStream // of admin
+	lent  bool                // js was given to the harness
 
 	down     atomic.Bool // nats-server is stopped
 	restarts int
@@ -49,6 +50,7 @@ func (s *natsServer) run() (err error) {
 	s.srv, err = natsserver.NewServer(&natsserver.Options{
 		DontListen: true, JetStream: true, StoreDir: s.dir, NoLog: true, NoSigs: true,
 		JetStreamMaxMemory: 64 << 30, JetStreamMaxStore: 64 << 30, // else the server asks the machine how much it has, which takes a while
+		MaxClosedClients: 1, // it makes room for ten thousand
 	})
 	if err != nil {
 		return fmt.Errorf("nats-server: %w", err)
@@ -79,7 +81,15 @@ func (s *natsServer) redialAfter(int) time.Duration {
 }
 
 // InProcessConn dials nats-server without a port.
-func (s *natsServer) InProcessConn() (net.Conn, error) { return s.srv.InProcessConn() }
+func (s *natsServer) InProcessConn() (net.Conn, error) {
+	conn, err := s.srv.InProcessConn()
+	return patient{conn}, err
+}
+
+// patient is a connection whose writes have no deadline. nats.go sets two timers for each, and nats-server reads at once.
+type patient struct{ net.Conn }
+
+func (patient) SetWriteDeadline(time.Time) error { return nil }
 
 // natsClient is a process's connection.
 type natsClient struct {
@@ -100,9 +110,16 @@ func (s *natsServer) dial(p *Process) (client, error) {
 
 // JetStream is the harness's own connection: it passes no gate, and what is done through it is no
 // step. It serves to set a world up and to look at it, never to act in it.
-func (w *World) JetStream() jetstream.JetStream { return find[*natsServer](w.servers).js }
+func (w *World) JetStream() jetstream.JetStream {
+	s := find[*natsServer](w.servers)
+	s.lent = true
+	return s.js
+}
 
 func (s *natsServer) adopt() {
+	if !s.lent {
+		return
+	}
 	for name := range s.js.StreamNames(context.Background()).Name() {
 		s.observe(name, 1)
 	}

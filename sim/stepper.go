@@ -56,6 +56,10 @@ func (w *World) admit() {
 	w.mu.Lock()
 	arrived := w.arrivals
 	w.arrivals = nil
+	select { // or waitUntil would wake for them at once
+	case <-w.wake:
+	default:
+	}
 	w.mu.Unlock()
 	w.queue.admit(arrived, w.Now(), w.steps)
 }

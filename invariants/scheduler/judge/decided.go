@@ -14,15 +14,9 @@ var dispatchIsWhatWasDecided = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, submit-time and dispatch-time policy check: what was allowed is what runs",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	decided := map[*model.Job]*history.Request{} // the request in the record, when SCHEDULED was written last
 	return observe.Checker{
-		Wrote: func(s *model.Step, _ *model.Write) {
-			if s.About.State == model.Scheduled {
-				decided[s.About] = s.About.Request
-			}
-		},
 		Stored: func(s *model.Step, d *model.Dispatch) {
-			asked := decided[s.About]
+			asked := s.About.Decided
 			if d.Order == nil || asked == nil {
 				return
 			}

@@ -91,7 +91,7 @@ func (j *Judge) Finish(end invariants.End) invariants.Report {
 }
 
 func (j *Judge) report(inTime bool) invariants.Report {
-	r := invariants.Report{InTime: inTime}
+	r := invariants.Report{InTime: inTime, Invariants: make([]invariants.Outcome, 0, len(j.tallies))}
 	for _, t := range j.tallies {
 		r.Invariants = append(r.Invariants, t.Outcome)
 	}

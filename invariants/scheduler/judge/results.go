@@ -104,7 +104,7 @@ var illegalResultIsRefused = rule.New(invariants.Invariant{
 					continue
 				}
 				t.Exercise()
-				at, r := model.Place(m.Seq), &m.Refusal
+				at, r := model.Place(m.Seq), m.Refusal
 				switch {
 				case !r.Tried:
 					t.Violation(j, "its result at %s, which has no legal status, was delivered %s, and never refused", at, invariants.CountOf(int(m.Delivered), "time", "times"))

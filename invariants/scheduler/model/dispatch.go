@@ -58,7 +58,7 @@ type Dispatch struct {
 	Begun   bool           // by its worker
 	Lost    bool           // the stream does not hold it any more
 	Attempt int            // as its packet has it; only an audit looks
-	Order   *history.Order // what it says; nil if nobody can read it
+	Order   *history.Order // what it says, while it is stored; nil if nobody can read it
 }
 
 // Delayed notes whose choice a DISPATCHED write is that sets out and is given up by its caller.

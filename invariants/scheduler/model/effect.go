@@ -17,12 +17,13 @@ func (f *Facts) HadEffect(s *Step) {
 		f.Effects, f.UsedBy = map[string]Effect{}, map[string]string{}
 	}
 	j := s.About
-	first := f.Effects[f.effectKey(s)]
+	key := f.effectKey(s)
+	first := f.Effects[key]
 	if first.had == 0 {
 		first.Job, first.Step, first.By = j, s.Step, s.Node
 	}
 	first.had++
-	f.Effects[f.effectKey(s)] = first
+	f.Effects[key] = first
 	if key := f.undoes(j); key != "" {
 		e := f.Effects[key]
 		e.undone++

@@ -54,7 +54,9 @@ func (j *Job) Handling(e *sim.Event) *Handling {
 func (j *Job) End(h *Handling) {
 	for i := range j.Handlings {
 		if &j.Handlings[i] == h {
-			j.Handlings = slices.Delete(j.Handlings, i, i+1)
+			if j.Handlings = slices.Delete(j.Handlings, i, i+1); len(j.Handlings) == 0 {
+				j.Handlings = nil // their memory is most of a job's
+			}
 			return
 		}
 	}

@@ -33,13 +33,14 @@ type Job struct {
 	PutOff    time.Duration // when the safety kernel said to ask again later, if that was its last word; 0 if not
 
 	Request  *history.Request // as the record keeps it; nil for none
+	Decided  *history.Request // as the record kept it when SCHEDULED was written last
 	Wish     Wish
 	Consent  consent
 	Approved bool // its request bears an approval
+	Accepted bool // there is a record of it, or the stream holds its submission
 
 	Scheduled  int        // SCHEDULED writes applied
 	MadeBy     string     // the node that wrote its record first; "" for none
-	Accepted   bool       // there is a record of it, or the stream holds its submission
 	Requests   int        // stored, one for each time that somebody asked for it
 	Intent     Intent     // the DISPATCHED write that stands
 	Queued     Queued     // its dispatch in the outbox
@@ -50,11 +51,14 @@ type Job struct {
 	Cancelled  string     // the worker that had it when it was cancelled
 	CancelStep int        // the step of that
 	Begun      int        // executions
+	BegunStep  int        // the step of the first
+	BegunBy    string     // its worker
 	Finished   int
 	Executing  []string      // the workers at it
 	Messages   []Message     // its requests, results and cancellations
 	Terminated []Termination // of those
 	Entered    bool          // it has a DLQ entry
+	Left       bool          // nobody else was about to take it up when Replayer had read it
 	DlqExpires time.Duration // when that expires; 0 without one
 
 	Saga      sagaJob
@@ -65,7 +69,6 @@ type Job struct {
 	Releases  []Release  // under way, or the last of a process
 	late      []lateIntent
 	Replayer  string   // the process whose replayer has read it, and that has not scheduled it since
-	Left      bool     // nobody else was about to take it up then
 	InHand    []string // the processes that have a request of it and have not answered it, once for each delivery
 }
 

@@ -23,7 +23,7 @@ type Message struct {
 	Holder    string        // the process to which it was delivered last, and that has not answered it
 	Asked     time.Duration // when it was stored, if it is a cancellation of a job that was not over then; 0 if not
 	Guard     guard
-	Refusal   refusal
+	Refusal   *refusal // of one that is garbled, once it was delivered
 
 	PutOff    time.Duration // when it was last sent back, to come again after a delay
 	sentBack  uint64        // how often it was
@@ -122,6 +122,9 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 		}
 	}
 	if m.Garbled {
+		if m.Refusal == nil {
+			m.Refusal = &refusal{}
+		}
 		m.Refusal.follow(e, m.Done && e.Delivered > m.Delivered)
 	}
 	m.Delivered = max(m.Delivered, e.Delivered)
@@ -173,7 +176,7 @@ func (r *refusal) follow(e *sim.Event, late bool) {
 
 // Unfiled notes that Redis refused a message of the step's job its DLQ entry.
 func (f *Facts) Unfiled(s *Step) {
-	if m := GuardedMessage(s, strings.TrimPrefix(s.Target, history.DlqPrefix)); m != nil {
+	if m := GuardedMessage(s, strings.TrimPrefix(s.Target, history.DlqPrefix)); m != nil && m.Refusal != nil {
 		m.Refusal.Unfiled = append(m.Refusal.Unfiled, invariants.Process(s.Node, s.Incarnation))
 	}
 }
@@ -191,7 +194,7 @@ func (f *Facts) ReplicaAsked(s *Step) {
 		return
 	}
 	for i := range s.About.Messages {
-		if m := &s.About.Messages[i]; m.Holder == me {
+		if m := &s.About.Messages[i]; m.Holder == me && m.Refusal != nil {
 			m.Refusal.Unfiled = append(m.Refusal.Unfiled, me)
 		}
 	}

@@ -43,16 +43,16 @@ type outputs struct {
 type outputJob struct {
 	Ptr       string    // as the record names it
 	sync      []verdict // about its metadata: the last of each process
-	Blocking  verdict   // the last answer, if it blocks
+	Blocking  *verdict  // the last answer, if it blocks; else nil
 	Blocked   bool      // some answer has blocked
 	Scanned   bool      // there was an answer about its content
 	audited   int       // events of its quarantine that a step put into the trail
 	auditStep int       // that step, the last one
-	scan      scan
-	resumed   string // the process that has taken its scan up
+	scan      *scan     // that is to follow SUCCEEDED, without output.durable_scans; else nil
+	resumed   string    // the process that has taken its scan up
 }
 
-// scan is the scan that is to follow SUCCEEDED, without output.durable_scans; its process is "" for none.
+// scan is one that a process has still to ask for.
 type scan struct {
 	process string
 	node    string
@@ -80,12 +80,12 @@ func (f *Facts) OutputCalled(s *Step) {
 	case a.Decision == "":
 		f.Reach(OutputFailedOpen)
 		if scans {
-			o.scan = scan{}
+			o.scan = nil
 		}
 	case scans:
 		o.Scanned = true
 		if !a.Blocks(true) {
-			o.scan = scan{}
+			o.scan = nil
 		}
 		if o.resumed == a.Process {
 			f.Reach(ScanResumed)
@@ -93,9 +93,9 @@ func (f *Facts) OutputCalled(s *Step) {
 	}
 	if blocks := a.Blocks(scans); a.Decision != "" && (s.About.State.InFlight() || s.About.State == Succeeded) {
 		o.Blocked = o.Blocked || blocks
-		o.Blocking = verdict{}
+		o.Blocking = nil
 		if blocks {
-			o.Blocking = a
+			o.Blocking = &a
 		}
 	}
 	if !scans {
@@ -112,7 +112,7 @@ func (f *Facts) OutputOperation(s *Step) {
 	switch s.Phase {
 	case "output_read":
 		if s.Failed || s.Outcome == sim.OutcomeNil {
-			s.About.Out.scan = scan{}
+			s.About.Out.scan = nil
 		}
 	case "scan_read":
 		s.About.Out.resumed = invariants.Process(s.Node, s.Incarnation)
@@ -179,13 +179,13 @@ func (f *Facts) OutputWrote(s *Step, w *Write) {
 	switch s.About.State {
 	case Succeeded:
 		if f.Config.Output.Enabled && !f.Config.Output.DurableScans && o.Ptr != "" && !s.Failed && s.Kind != sim.KindLate {
-			o.scan = scan{invariants.Process(s.Node, s.Incarnation), s.Node, s.At}
+			o.scan = &scan{invariants.Process(s.Node, s.Incarnation), s.Node, s.At}
 		}
 		if a := o.Told(invariants.Process(s.Node, s.Incarnation)); a.Decision == history.OutputRedact {
 			f.Reach(OutputRedacted)
 		}
 	case Quarantined:
-		o.scan = scan{}
+		o.scan = nil
 		if w.From == Succeeded {
 			f.Reach(ScanDowngraded)
 		}
@@ -210,9 +210,9 @@ func OpenScans(f *Facts) (list []string) {
 		switch {
 		case f.Outputs.kept[j.ID]:
 			list = append(list, "the scan of the output of "+j.ID+" is still to be done")
-		case o.scan.process == "":
+		case o.scan == nil:
 		case f.Node(o.scan.node).Down || f.At > o.scan.since+2*f.Config.Output.ScanTimeout:
-			o.scan = scan{} // nobody will
+			o.scan = nil // nobody will
 		default:
 			list = append(list, o.scan.process+" has still to scan the output of "+j.ID)
 		}

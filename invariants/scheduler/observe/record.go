@@ -27,6 +27,7 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 	switch record.State {
 	case model.Scheduled:
 		record.Scheduled++
+		record.Decided = record.Request
 		record.Intent = model.Intent{}
 	case model.Dispatched:
 		record.Intent = model.Intent{Worker: record.Worker, Epoch: record.Epoch, Step: s.Step, Pick: record.Picked(own)}

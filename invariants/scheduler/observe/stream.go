@@ -70,6 +70,7 @@ func (o *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 	for _, check := range o.stored {
 		check(own, d)
 	}
+	d.Order = nil // as long as a job's own request, and not asked for again
 	own.About.Dispatches = append(own.About.Dispatches, *d)
 	own.About.Queued.Stored = own.About.Queued.Step != 0
 	if i := &own.About.Intent; i.Matches(d) {
@@ -246,7 +247,9 @@ func (o *Observer) execution(e *sim.Event) {
 	*s = model.Step{Event: e, About: o.Facts.Job(e.Job)}
 	switch e.Name {
 	case "begin":
-		s.About.Begun++
+		if s.About.Begun++; s.About.Begun == 1 {
+			s.About.BegunStep, s.About.BegunBy = e.Step, e.Node
+		}
 		s.About.Executing = append(s.About.Executing, e.Node)
 	case "finish", "fail":
 		if e.Name == "finish" && history.AnswerOf(e) != history.Declined { // a crash right after it leaves it no answer

@@ -92,8 +92,8 @@ var blockedOutputEndsQuarantined = rule.New(invariants.Invariant{
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ended: func(*invariants.End) {
 		for _, j := range f.Order {
-			a := &j.Out.Blocking
-			if a.Decision == "" {
+			a := j.Out.Blocking
+			if a == nil {
 				continue
 			}
 			t.Exercise()
