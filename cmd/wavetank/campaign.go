@@ -146,11 +146,11 @@ func (f *campaignFlags) by(ctx context.Context, record func(*campaign.Record), s
 	defer removeTemp()
 	ctx, stop := cli.Interruptible(ctx, removeTemp)
 	defer stop()
-	show := newCampaignProgress(stderr, f.quiet)
+	show := cli.NewProgress(stderr, f.quiet)
 	res, err := run(ctx, campaign.Options{
-		Workers: f.workers, Command: []string{self, campaignWorker}, Progress: show.show, Record: record, Elsewhere: f.elsewhere,
+		Workers: f.workers, Command: []string{self, campaignWorker}, Progress: func(now campaign.Progress) { show.Show("%s", progressLine(now)) }, Record: record, Elsewhere: f.elsewhere,
 	})
-	show.done()
+	show.Done()
 	differ := new(campaign.NotDeterministicError)
 	switch {
 	case errors.As(err, &differ):
@@ -162,37 +162,6 @@ func (f *campaignFlags) by(ctx context.Context, record func(*campaign.Record), s
 	}
 	return res, nil
 }
-
-// campaignProgress shows how far a campaign is: one line that is written again and again on a
-// terminal, and elsewhere a line now and then.
-type campaignProgress struct {
-	w        io.Writer
-	terminal *cli.Progress
-	last     time.Duration
-}
-
-// plainEvery is how often a campaign says how far it is where there is no terminal.
-const plainEvery = 30 * time.Second
-
-func newCampaignProgress(stderr io.Writer, quiet bool) *campaignProgress {
-	if quiet {
-		return &campaignProgress{}
-	}
-	return &campaignProgress{w: stderr, terminal: cli.NewProgress(stderr, false)}
-}
-
-func (p *campaignProgress) show(now campaign.Progress) {
-	switch {
-	case p.w == nil:
-	case p.terminal != nil:
-		p.terminal.Show("%s", progressLine(now))
-	case now.Elapsed-p.last >= plainEvery:
-		p.last = now.Elapsed
-		fmt.Fprintln(p.w, progressLine(now))
-	}
-}
-
-func (p *campaignProgress) done() { p.terminal.Done() }
 
 func progressLine(now campaign.Progress) string {
 	seconds := max(now.Elapsed.Seconds(), 0.001)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -32,8 +31,8 @@ func runPages(ctx context.Context, dir, what string, list []runPage, quiet bool,
 	defer stop()
 	show := cli.NewProgress(stderr, quiet)
 	defer show.Done()
-	if show == nil && !quiet && len(list) > 0 {
-		fmt.Fprintf(stderr, "making %s of runs of %s\n", cli.Plural(len(list), "page"), what)
+	if len(list) > 0 {
+		show.Begin("making %s of runs of %s", cli.Plural(len(list), "page"), what)
 	}
 	for i, page := range list {
 		show.Show("%s: page %d of %d of its runs", what, i+1, len(list))
