@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
@@ -69,18 +69,22 @@ func (f *exhaustFlags) certifyPart(ctx context.Context, dir string, stdout, stde
 }
 
 // certify makes the tries, and leaves their certificate and its pages in dir. The error is [cli.ErrInterrupted] after a
-// Ctrl-C. What ends ctx otherwise leaves a certificate of what was tried.
+// Ctrl-C. What ends ctx otherwise leaves a certificate of what was tried. A certificate with another error is one that could
+// not be stored as a whole.
 func (f *exhaustFlags) certify(ctx context.Context, dir string, d *exhaust.Definition, stderr io.Writer) (*exhaust.Certificate, *campaign.Result, error) {
 	var records []*campaign.Record
 	res, err := f.run(ctx, in(dir, exhaust.CampaignDir), func(r *campaign.Record) { records = append(records, r) }, stderr)
-	if err != nil {
+	if res == nil || errors.Is(err, cli.ErrInterrupted) {
 		return nil, nil, err
 	}
-	c, err := d.Certify(records, res)
-	if err != nil {
-		return nil, nil, err
+	c, wrong := d.Certify(records, res)
+	if wrong != nil {
+		return nil, nil, wrong
 	}
-	return c, res, f.publish(context.WithoutCancel(ctx), dir, d, c, res, stderr)
+	if err == nil {
+		err = f.publish(context.WithoutCancel(ctx), dir, d, c, res, stderr)
+	}
+	return c, res, err
 }
 
 // publish writes the certificate, a plan for each try that did not hold, and the pages: of the findings, and of the
@@ -153,8 +157,6 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 		}
 	}
 	p.Line("%s, %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), c.Digest)
-	p.Line("Certificate: %s", in(dir, exhaust.CertificateFile))
-	p.Line("Fault map:   %s", filepath.Join(dir, reports.PageFile))
 }
 
 // bounded is ctx until the budget has passed, if there is one.

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -139,8 +141,8 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 	} else {
 		var c *exhaust.Certificate
 		var res *campaign.Result
-		if c, res, err = f.certify(ctx, dir, d, stderr); err == nil {
-			err = f.tell(dir, c, res, stdout)
+		if c, res, err = f.certify(ctx, dir, d, stderr); c != nil {
+			err = f.tell(dir, c, res, err, stdout)
 		}
 	}
 	if errors.Is(err, cli.ErrInterrupted) {
@@ -169,16 +171,23 @@ func (f *exhaustFlags) sayWhat(say *cli.Printer, dir string, d *exhaust.Definiti
 	say.Line("  %s\n", dir)
 }
 
-// tell prints what was certified.
-func (f *exhaustFlags) tell(dir string, c *exhaust.Certificate, res *campaign.Result, stdout io.Writer) error {
+// tell prints what was certified, which was stored unless that failed.
+func (f *exhaustFlags) tell(dir string, c *exhaust.Certificate, res *campaign.Result, failed error, stdout io.Writer) error {
 	if f.json {
 		if err := cli.PrintJSON(stdout, c); err != nil {
 			return err
 		}
 	} else {
-		printCertificate(cli.NewPrinter(stdout), dir, c, res)
+		p := cli.NewPrinter(stdout)
+		printCertificate(p, dir, c, res)
+		if failed == nil {
+			p.Line("Certificate: %s", in(dir, exhaust.CertificateFile))
+			p.Line("Fault map:   %s", filepath.Join(dir, reports.PageFile))
+		}
 	}
 	switch {
+	case failed != nil:
+		return failed
 	case broke(c) > 0:
 		return &cli.Error{Code: cli.ExitViolated}
 	case !c.Complete || c.Counts[exhaust.Inconclusive] > 0:

@@ -188,11 +188,13 @@ func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.P
 			if errors.Is(err, cli.ErrInterrupted) {
 				return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
 			}
+			if c != nil {
+				printFindings(say, in(t.dir, exhaust.CampaignDir), res)
+				t.done = c
+			}
 			if err != nil {
 				return err
 			}
-			printFindings(say, in(t.dir, exhaust.CampaignDir), res)
-			t.done = c
 		}
 		printCertified(say, t, t.done)
 	}

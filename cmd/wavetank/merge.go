@@ -135,10 +135,10 @@ func (f *exhaustFlags) merged(ctx context.Context, dirs []string, dir string, pu
 	if errors.Is(err, cli.ErrInterrupted) {
 		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
 	}
-	if err != nil {
+	if c == nil {
 		return err
 	}
-	return f.tell(dir, c, res, stdout)
+	return f.tell(dir, c, res, err, stdout)
 }
 
 // merged makes the pages of what the folders of all shards hold, in dir.
