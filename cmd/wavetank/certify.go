@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/reports/words"
+	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -27,7 +29,13 @@ func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, stderr io.Writer
 	if err := onlyHoldsCertificate(dir); err != nil {
 		return err
 	}
-	if err := prepare(in(dir, exhaust.CampaignDir), f.spec(d), stderr); err != nil {
+	at := in(dir, exhaust.CampaignDir)
+	if state, err := campaign.Look(at); err == nil && state != campaign.Unfinished { // the pages may be of another build
+		if err := os.RemoveAll(in(dir, exhaust.TriesDir)); err != nil {
+			return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+		}
+	}
+	if err := prepare(at, f.spec(d), stderr); err != nil {
 		return err
 	}
 	return keepOptions(dir, d)
@@ -42,7 +50,10 @@ func keepOptions(dir string, d *exhaust.Definition) error {
 }
 
 // certifyPart makes the tries of a shard. There is no certificate of it alone.
-func (f *exhaustFlags) certifyPart(ctx context.Context, dir string, stdout, stderr io.Writer) error {
+func (f *exhaustFlags) certifyPart(ctx context.Context, dir string, d *exhaust.Definition, stdout, stderr io.Writer) error {
+	if err := f.begin(dir, d, stderr); err != nil {
+		return err
+	}
 	at := in(dir, exhaust.CampaignDir)
 	res, err := f.run(ctx, at, nil, stderr)
 	if err != nil {
@@ -68,10 +79,19 @@ func (f *exhaustFlags) certifyPart(ctx context.Context, dir string, stdout, stde
 	return nil
 }
 
-// certify makes the tries, and leaves their certificate and its pages in dir. The error is [cli.ErrInterrupted] after a
+// certify makes the tries, and leaves their certificate and its pages in dir. One that is there and still stands keeps its
+// pages, and what is missing of them is made. The error is [cli.ErrInterrupted] after a
 // Ctrl-C. What ends ctx otherwise leaves a certificate of what was tried. A certificate with another error is one that could
 // not be stored as a whole.
 func (f *exhaustFlags) certify(ctx context.Context, dir string, d *exhaust.Definition, stderr io.Writer) (*exhaust.Certificate, *campaign.Result, error) {
+	if c := finished(ctx, dir, d); c != nil {
+		if res, err := campaign.LoadResult(in(dir, exhaust.CampaignDir)); err == nil {
+			return c, res, f.publish(context.WithoutCancel(ctx), dir, d, c, res, stderr)
+		}
+	}
+	if err := f.begin(dir, d, stderr); err != nil {
+		return nil, nil, err
+	}
 	var records []*campaign.Record
 	res, err := f.run(ctx, in(dir, exhaust.CampaignDir), func(r *campaign.Record) { records = append(records, r) }, stderr)
 	if res == nil || errors.Is(err, cli.ErrInterrupted) {
@@ -87,14 +107,33 @@ func (f *exhaustFlags) certify(ctx context.Context, dir string, d *exhaust.Defin
 	return c, res, err
 }
 
+// sampleAgain is of how many runs a certificate of an earlier time is made again before it counts.
+const sampleAgain = 5
+
+// finished is the whole certificate of d that dir holds, if it still stands, or nil. What broke a promise is tried again.
+func finished(ctx context.Context, dir string, d *exhaust.Definition) *exhaust.Certificate {
+	data, err := os.ReadFile(in(dir, exhaust.CertificateFile))
+	c := new(exhaust.Certificate)
+	if err != nil || json.Unmarshal(data, c) != nil || c.Check() != nil {
+		return nil
+	}
+	if !c.Complete || broke(c) > 0 || c.Build != scenarios.Build() || c.Plan != d.Plan || d.Differs(c) != "" {
+		return nil
+	}
+	for _, n := range c.Sample(sampleAgain) {
+		if differs, err := d.Again(ctx, c, n); err != nil || differs != "" {
+			return nil
+		}
+	}
+	return c
+}
+
 // publish writes the certificate, a plan for each try that did not hold, and the pages: of the findings, and of the
 // first try for each release. Of pairs, which are many, those that are outside of a promise have a plan only with a page.
+// Pages that are there stay.
 func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Definition, c *exhaust.Certificate, res *campaign.Result, stderr io.Writer) error {
 	if err := finishFuzz(ctx, in(dir, exhaust.CampaignDir), res); err != nil {
 		return err
-	}
-	if err := os.RemoveAll(in(dir, exhaust.TriesDir)); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
 	if err := os.MkdirAll(in(dir, exhaust.TriesDir), 0o755); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
@@ -114,8 +153,10 @@ func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Defin
 		}
 		file := exhaust.TryFile(n)
 		if c.IsExample(n) {
-			examples = append(examples, runPage{file, string(text)})
 			c.Tries[n].Page = file + ".html"
+			if page := (runPage{file, string(text)}); !page.made(dir) {
+				examples = append(examples, page)
+			}
 			continue
 		}
 		if err := cli.WriteFile(in(dir, file+".yaml"), func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {

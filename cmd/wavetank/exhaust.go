@@ -126,9 +126,6 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 	if err != nil {
 		return err
 	}
-	if err := f.begin(dir, d, stderr); err != nil {
-		return err
-	}
 	say := cli.NewPrinter(stdout)
 	if f.json || f.quiet {
 		say.W = io.Discard
@@ -137,7 +134,7 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 	ctx, cancel := f.bounded(cmd.Context())
 	defer cancel()
 	if f.part != nil {
-		err = f.certifyPart(ctx, dir, stdout, stderr)
+		err = f.certifyPart(ctx, dir, d, stdout, stderr)
 	} else {
 		var c *exhaust.Certificate
 		var res *campaign.Result
