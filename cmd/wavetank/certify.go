@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"reflect"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
@@ -38,15 +40,63 @@ func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, stderr io.Writer
 	if err := prepare(at, f.spec(d), stderr); err != nil {
 		return err
 	}
-	return keepOptions(dir, d)
+	a := asked{Options: d.Options, Plan: d.Plan, Shard: f.part}
+	return a.write(dir)
 }
 
 func onlyHoldsCertificate(dir string) error {
-	return onlyHolds(dir, "a certificate", exhaust.CampaignDir, exhaust.OptionsFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile, reports.IndexFile)
+	return onlyHolds(dir, "a certificate", exhaust.CampaignDir, exhaust.OptionsFile, exhaust.KeptFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile, reports.IndexFile)
 }
 
-func keepOptions(dir string, d *exhaust.Definition) error {
-	return cli.WriteFile(in(dir, exhaust.OptionsFile), func(w io.Writer) error { return cli.PrintJSON(w, d.Options) })
+// asked is what is asked for: the content of options.json.
+type asked struct {
+	exhaust.Options
+	Plan  string          `json:"plan"` // as YAML
+	Shard *campaign.Shard `json:"shard,omitempty"`
+}
+
+// askedIn is what is asked for in dir.
+func askedIn(dir string) (*asked, error) {
+	file, a := in(dir, exhaust.OptionsFile), new(asked)
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, a)
+	}
+	if err == nil && a.Plan == "" {
+		err = errors.New("it names no plan")
+	}
+	if err != nil {
+		return nil, cli.Fail(cli.ExitUsage, "%s cannot be read: %v; give the folder of a certificate that this build has begun", file, strictyaml.FileReason(err))
+	}
+	return a, nil
+}
+
+func (a *asked) write(dir string) error {
+	return cli.WriteFile(in(dir, exhaust.OptionsFile), func(w io.Writer) error { return cli.PrintJSON(w, a) })
+}
+
+// keep makes dir the folder of what is asked for, before there is a campaign, and opens the file of the runs that look for pairs.
+func (a *asked) keep(dir string) (*exhaust.Kept, error) {
+	there, err := askedIn(dir)
+	if err == nil && !reflect.DeepEqual(there, a) {
+		return nil, fmt.Errorf("%s holds another search; go on with it (%s), remove it, or choose another folder with --out", dir, goOnIn(dir))
+	}
+	if err := a.write(dir); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	program, err := campaign.ProgramOf(self)
+	if err != nil {
+		return nil, err
+	}
+	k, err := exhaust.Keep(in(dir, exhaust.KeptFile), program)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be written: %w; choose another folder with --out", dir, strictyaml.FileReason(err))
+	}
+	return k, nil
 }
 
 // certifyPart makes the tries of a shard. There is no certificate of it alone.
