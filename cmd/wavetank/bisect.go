@@ -279,7 +279,8 @@ func (b *bisection) short(commit string) string {
 
 // look judges a commit, and says so.
 func (b *bisection) look(commit string) (is standing, why string, err error) {
-	is, why, err = b.judge(commit)
+	called := b.short(commit)
+	is, why, err = b.judge(commit, called)
 	b.show.Done()
 	if err == nil {
 		err = context.Cause(b.ctx)
@@ -287,7 +288,7 @@ func (b *bisection) look(commit string) (is standing, why string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	line := fmt.Sprintf("%-7s  %s", is, b.short(commit))
+	line := fmt.Sprintf("%-7s  %s", is, called)
 	if why != "" {
 		line += ": " + why
 	}

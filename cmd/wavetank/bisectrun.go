@@ -31,12 +31,12 @@ const (
 // tree is the working tree that commits are checked out into.
 func (b *bisection) tree() string { return filepath.Join(b.temp, "tree") }
 
-// judge builds a commit and runs the plan.
-func (b *bisection) judge(commit string) (standing, string, error) {
+// judge builds a commit, which is called so, and runs the plan.
+func (b *bisection) judge(commit, called string) (standing, string, error) {
 	if _, err := command(b.ctx, b.tree(), "git", "checkout", "--quiet", "--detach", "--force", commit); err != nil {
 		return "", "", fmt.Errorf("%s cannot be checked out: %w", commit, err)
 	}
-	called, program := b.short(commit), filepath.Join(b.temp, "wavetank")
+	program := filepath.Join(b.temp, "wavetank")
 	b.show.Begin("building %s", called)
 	if _, err := command(b.ctx, b.tree(), "go", "build", "-buildvcs=false", "-o", program, "./cmd/wavetank"); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {

@@ -48,6 +48,9 @@ func onlyHoldsCertificate(dir string) error {
 	return onlyHolds(dir, "a certificate", exhaust.CampaignDir, exhaust.OptionsFile, exhaust.KeptFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile, reports.IndexFile)
 }
 
+// goOnIn is the command that goes on with what dir holds.
+func goOnIn(dir string) string { return cli.Pasteable("wavetank exhaust --resume " + dir) }
+
 // asked is what is asked for: the content of options.json.
 type asked struct {
 	exhaust.Options

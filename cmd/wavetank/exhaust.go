@@ -145,9 +145,6 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 	return err
 }
 
-// goOnIn is the command that goes on with what dir holds.
-func goOnIn(dir string) string { return cli.Pasteable("wavetank exhaust --resume " + dir) }
-
 // sayWhat says what is about to be tried.
 func (f *exhaustFlags) sayWhat(say *cli.Printer, dir string, d *exhaust.Definition) {
 	if d.Pairs {

@@ -34,6 +34,15 @@ func (p Fingerprint) Name() string {
 	return fmt.Sprintf("%s-%x", p.Invariant, sha256.Sum256([]byte(text)))[:len(p.Invariant)+9]
 }
 
+// What a finding has for a cause whose plan is as it was drawn.
+const (
+	causeFlaky    = "the same plan gave another run"
+	causeUnshrunk = "a plan that could not be shrunk"
+)
+
+// AsDrawn says whether the plan was not shrunk, so that its faults and settings say little.
+func (f *Finding) AsDrawn() bool { return f.Flaky || f.Cause == causeUnshrunk }
+
 // callsMost is how many calls of a stack tell what went out of bounds: those further out are the same for much.
 const callsMost = 4
 

@@ -71,15 +71,6 @@ type Finding struct {
 	Detail     string            `json:"detail,omitempty"`     // the stack, or dump, of a contained run
 }
 
-// What a finding has for a cause whose plan is as it was drawn.
-const (
-	causeFlaky    = "the same plan gave another run"
-	causeUnshrunk = "a plan that could not be shrunk"
-)
-
-// AsDrawn says whether the plan was not shrunk, so that its faults and settings say little.
-func (f *Finding) AsDrawn() bool { return f.Flaky || f.Cause == causeUnshrunk }
-
 // keep gives the plan its name and enters it in the finding.
 func (f *Finding) keep(p *plans.Plan) error {
 	p.Name = f.Fingerprint().Name()
