@@ -65,10 +65,12 @@ alerts: bin/wavetank bin/wavetank-alerts ## say which alerts fire in the last ru
 	@$(if $(SCENARIO),$(RUN) --quiet || { s=$$?; test $$s = 1 || test $$s = 3; })
 	@./bin/wavetank-alerts $(if $(OUT),'$(OUT)')
 
-# Go knows best what has changed.
+# Go knows best what has changed. A build is named by its commit, where git knows one.
+VCS = -buildvcs=$(if $(shell git rev-parse --verify --quiet HEAD 2>/dev/null),auto,false)
+
 .PHONY: bin/wavetank bin/wavetank-alerts bin/scheduler
 bin/wavetank bin/wavetank-alerts bin/scheduler:
-	+@$(if $(wildcard $@),$(GO) build -buildvcs=false -o $@ ./cmd/$(@F),$(call FIRST,Building $@); $(call COUNTED,$(GO) build -v -buildvcs=false -o $@ ./cmd/$(@F))) || exit 2
+	+@$(if $(wildcard $@),$(GO) build $(VCS) -o $@ ./cmd/$(@F),$(call FIRST,Building $@); $(call COUNTED,$(GO) build -v $(VCS) -o $@ ./cmd/$(@F))) || exit 2
 
 # FIRST says what takes so long before there is a binary.
 FIRST = echo '$(1). The first time Go downloads modules and compiles all packages, which takes 2 to 3 minutes.' >&2

@@ -36,7 +36,7 @@ type Fault struct {
 	At        time.Duration `yaml:"at,omitempty" json:"at,omitempty" min:"1ns" max:"720h" doc:"at this time since the world began"`
 	Do        Effect        `yaml:"do" json:"do" like:"fail-before" doc:"what goes wrong, as wavetank list faults names it"`
 	Rate      float64       `yaml:"rate,omitempty" json:"rate,omitempty" min:"0.000001" max:"1" doc:"with on: hits each operation that matches with this probability"`
-	Times     int           `yaml:"times,omitempty" json:"times,omitempty" min:"0" max:"1000000" doc:"with on: how many in a row, from match's occurrence on; 0 is 1"`
+	Times     int           `yaml:"times,omitempty" json:"times,omitempty" min:"1" max:"1000000" doc:"with on: how many in a row, from match's occurrence on; 1 if not given"`
 	Node      string        `yaml:"node,omitempty" json:"node,omitempty" like:"scheduler-1" doc:"for what strikes a node: which one; actor is whoever ran the operation that matches"`
 	From      string        `yaml:"from,omitempty" json:"from,omitempty" like:"redis" doc:"for partition: what the node is cut off from"`
 	With      string        `yaml:"with,omitempty" json:"with,omitempty" like:"oom" doc:"for refusal: why Redis does not do what it is asked: oom (maxmemory, with the policy noeviction), full-disk (MISCONF), readonly, noreplicas (min-replicas-to-write), loading or busy (a script)"`
@@ -67,6 +67,6 @@ func (f *Fault) Value(key string) (d *time.Duration, name string) {
 type Match struct {
 	Job        int    `yaml:"job,omitempty" json:"job,omitempty" min:"0" max:"100000" doc:"the number of the job; 0 is any"`
 	Phase      string `yaml:"phase" json:"phase" like:"publish" doc:"the operation, as wavetank list faults names it"`
-	Occurrence int    `yaml:"occurrence,omitempty" json:"occurrence,omitempty" min:"0" max:"1000000" doc:"which such operation of that job, or of each where job is 0; 0 is the first"`
+	Occurrence int    `yaml:"occurrence,omitempty" json:"occurrence,omitempty" min:"1" max:"1000000" doc:"which such operation of that job, or of each where job is 0; the first if not given"`
 	Node       string `yaml:"node,omitempty" json:"node,omitempty" like:"scheduler-1" doc:"only on this node; empty is any"`
 }

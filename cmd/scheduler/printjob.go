@@ -69,6 +69,10 @@ func printMates(p *cli.Printer, known []knownMate, now time.Time) {
 			p.Line("    ... and %d more", len(known)-i)
 			return
 		}
+		if w.Stopping {
+			p.Line("    %s of pool %s, which said %s ago that it stops", w.Worker, w.Pool, ago(now, w.Heard))
+			continue
+		}
 		p.Line("    %s of pool %s, %d of %d jobs, %s ago", w.Worker, w.Pool, w.Active, w.Most, ago(now, w.Heard))
 	}
 }

@@ -84,11 +84,12 @@ type shownJob struct {
 
 // knownMate is a worker that the schedulers know.
 type knownMate struct {
-	Worker string    `json:"worker_id"`
-	Pool   string    `json:"pool"`
-	Active int       `json:"active_jobs"`
-	Most   int       `json:"max_parallel_jobs"`
-	Heard  time.Time `json:"heard"`
+	Worker   string    `json:"worker_id"`
+	Pool     string    `json:"pool"`
+	Active   int       `json:"active_jobs"`
+	Most     int       `json:"max_parallel_jobs"`
+	Stopping bool      `json:"stopping,omitempty"`
+	Heard    time.Time `json:"heard"`
 }
 
 // printHeard is what the schedulers knew of the worker that has a job.
@@ -234,7 +235,7 @@ func readSnapshot(ctx context.Context, client *redis.Client) (snapshot registry.
 func knownMates(snapshot *registry.Snapshot) (known []knownMate) {
 	for _, w := range snapshot.Workers {
 		h := w.Heartbeat
-		known = append(known, knownMate{h.WorkerID, h.Pool, h.ActiveJobs, h.MaxParallelJobs, time.UnixMilli(w.LastSeen).UTC()})
+		known = append(known, knownMate{h.WorkerID, h.Pool, h.ActiveJobs, h.MaxParallelJobs, h.Stopping, time.UnixMilli(w.LastSeen).UTC()})
 	}
 	return known
 }

@@ -77,3 +77,15 @@ func TestShowSaysThatAWorkerIsSilent(t *testing.T) {
 	}
 	assert.Nil(t, heardOf(&registry.Snapshot{}, &store.Record{Worker: "w", UpdatedAt: now}), "there is no snapshot")
 }
+
+// A worker that has said that it stops is not one that is full.
+func TestShowSaysThatAWorkerStops(t *testing.T) {
+	now := time.UnixMilli(1_700_000_000_000).UTC()
+	at := now.Add(-3 * time.Second).UnixMilli()
+	var text bytes.Buffer
+	printMates(cli.NewPrinter(&text), knownMates(&registry.Snapshot{Workers: []registry.Seen{
+		{Heartbeat: job.Heartbeat{WorkerID: "full", Pool: "a", ActiveJobs: 4, MaxParallelJobs: 4}, LastSeen: at},
+		{Heartbeat: job.Heartbeat{WorkerID: "stops", Pool: "a", ActiveJobs: 4, MaxParallelJobs: 4, Stopping: true}, LastSeen: at},
+	}}), now)
+	assert.Equal(t, "  The schedulers have heard of:\n    full of pool a, 4 of 4 jobs, 3s ago\n    stops of pool a, which said 3s ago that it stops\n", text.String())
+}

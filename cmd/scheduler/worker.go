@@ -66,7 +66,7 @@ each execution to a file, where duplicates can be counted.
 
 A NATS that does not answer, or where no scheduler has made its streams yet, is
 waited for. On SIGINT, SIGTERM or SIGHUP it takes no more, finishes what it has begun, and
-says for two seconds at least that it is full; another one, a second later or more,
+says for two seconds at least that it stops; another one, a second later or more,
 ends it at once. What was dispatched to it and not begun stays queued, and it says how
 much that is: it waits for a worker of the same --id, or ends TIMEOUT at a tick of the
 reconciler, once the worker has been silent for engine.dispatch_timeout (with

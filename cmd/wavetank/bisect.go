@@ -64,7 +64,7 @@ and any of those that are left may be it, 130 interrupted.`,
 	cmd.Flags().StringVar(&f.invariant, "invariant", "", "what the plan breaks, `NAME` (default the first that it expects to, or else any)")
 	cmd.Flags().IntVar(&f.seeds, "seeds", 1, "run the plan under `N` seeds, from its own on")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long one run may take, `TIME`; a hang is what is looked for only with --invariant no-hang")
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print the commit that was found alone")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, and print the commit that was found alone")
 	return cmd
 }
 
@@ -81,7 +81,7 @@ func (f *bisectFlags) bisect(ctx context.Context, file, good, bad string, stdout
 	if err != nil {
 		return err
 	}
-	b := &bisection{flags: f, plan: plan, invariant: f.invariant, temp: os.TempDir(), out: cli.NewPrinter(stdout), skipped: map[string]string{}}
+	b := &bisection{flags: f, plan: plan, invariant: f.invariant, temp: os.TempDir(), out: cli.NewPrinter(stdout), show: cli.NewProgress(stderr, f.quiet), skipped: map[string]string{}}
 	cleanUp := func() {
 		b.leave()
 		removeTemp()
@@ -143,6 +143,7 @@ type bisection struct {
 	repo      string // whose commits they are
 	entered   bool   // there is a working tree to remove
 	out       *cli.Printer
+	show      *cli.Progress
 	good, bad string
 	skipped   map[string]string // commits, and why
 }
@@ -278,14 +279,16 @@ func (b *bisection) short(commit string) string {
 
 // look judges a commit, and says so.
 func (b *bisection) look(commit string) (is standing, why string, err error) {
-	is, why, err = b.judge(commit)
+	called := b.short(commit)
+	is, why, err = b.judge(commit, called)
+	b.show.Done()
 	if err == nil {
 		err = context.Cause(b.ctx)
 	}
 	if err != nil {
 		return "", "", err
 	}
-	line := fmt.Sprintf("%-7s  %s", is, b.short(commit))
+	line := fmt.Sprintf("%-7s  %s", is, called)
 	if why != "" {
 		line += ": " + why
 	}

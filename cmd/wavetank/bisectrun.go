@@ -31,19 +31,22 @@ const (
 // tree is the working tree that commits are checked out into.
 func (b *bisection) tree() string { return filepath.Join(b.temp, "tree") }
 
-// judge builds a commit and runs the plan.
-func (b *bisection) judge(commit string) (standing, string, error) {
+// judge builds a commit, which is called so, and runs the plan.
+func (b *bisection) judge(commit, called string) (standing, string, error) {
 	if _, err := command(b.ctx, b.tree(), "git", "checkout", "--quiet", "--detach", "--force", commit); err != nil {
 		return "", "", fmt.Errorf("%s cannot be checked out: %w", commit, err)
 	}
 	program := filepath.Join(b.temp, "wavetank")
+	b.show.Begin("building %s", called)
 	if _, err := command(b.ctx, b.tree(), "go", "build", "-buildvcs=false", "-o", program, "./cmd/wavetank"); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
 			return "", "", cli.Fail(cli.ExitUsage, "bisect needs Go, which is not installed")
 		}
 		return unknown, "it does not build: " + err.Error(), nil
 	}
+	b.show.Begin("running the plan in %s", called)
 	for i := range b.flags.seeds {
+		b.show.Show("running the plan in %s: seed %d of %d", called, i+1, b.flags.seeds)
 		is, why := b.run(program, b.plan.Seed+uint64(i))
 		if is != holds {
 			return is, why, nil

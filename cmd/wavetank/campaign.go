@@ -41,6 +41,7 @@ func (f *campaignFlags) add(cmd *cobra.Command, out string) {
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, and print only what came of it")
 }
 
+// check refuses what is wrong before a folder is made: flags, and a machine without room for temporary files.
 func (f *campaignFlags) check(cmd *cobra.Command) error {
 	if given := cmd.Flags().Changed("workers"); given && f.workers < 1 || f.workers > workersMax {
 		return cli.Fail(cli.ExitUsage, "--workers is %d, out of range; give 1 to %d", f.workers, workersMax)
@@ -50,7 +51,14 @@ func (f *campaignFlags) check(cmd *cobra.Command) error {
 			return cli.Fail(cli.ExitUsage, "--seeds is %d, out of range; give 1 or more", n)
 		}
 	}
-	return namedFolder(cmd)
+	if err := namedFolder(cmd); err != nil {
+		return err
+	}
+	_, remove, err := newTemp(tempdir.Memory())
+	if err == nil {
+		remove()
+	}
+	return err
 }
 
 // namedFolder refuses an --out that names no folder.
@@ -125,8 +133,8 @@ func resumeCommand(dir string, spec campaign.Spec) string {
 	return "the same command again"
 }
 
-// run runs the campaign in dir, with its progress on stderr. It returns errInterrupted after a
-// Ctrl-C, with what there is so far.
+// run runs the campaign in dir, with its progress on stderr. It returns [cli.ErrInterrupted] after a
+// Ctrl-C, with what there is so far; so it does with an error that ended it.
 func (f *campaignFlags) run(ctx context.Context, dir string, record func(*campaign.Record), stderr io.Writer) (*campaign.Result, error) {
 	return f.by(ctx, record, stderr, func(ctx context.Context, opt campaign.Options) (*campaign.Result, error) {
 		return campaign.Run(ctx, dir, opt)
@@ -146,53 +154,22 @@ func (f *campaignFlags) by(ctx context.Context, record func(*campaign.Record), s
 	defer removeTemp()
 	ctx, stop := cli.Interruptible(ctx, removeTemp)
 	defer stop()
-	show := newCampaignProgress(stderr, f.quiet)
+	show := cli.NewProgress(stderr, f.quiet)
 	res, err := run(ctx, campaign.Options{
-		Workers: f.workers, Command: []string{self, campaignWorker}, Progress: show.show, Record: record, Elsewhere: f.elsewhere,
+		Workers: f.workers, Command: []string{self, campaignWorker}, Progress: func(now campaign.Progress) { show.Show("%s", progressLine(now)) }, Record: record, Elsewhere: f.elsewhere,
 	})
-	show.done()
+	show.Done()
 	differ := new(campaign.NotDeterministicError)
 	switch {
 	case errors.As(err, &differ):
 		return nil, &cli.Error{Code: cli.ExitNotDeterministic, Text: differ.Error() + "; its plan:", Detail: differ.Plan}
 	case err != nil:
-		return nil, cli.Fail(cli.ExitUsage, "%w", err)
+		return res, cli.Fail(cli.ExitUsage, "%w", err)
 	case errors.Is(context.Cause(ctx), cli.ErrInterrupted):
 		return res, cli.ErrInterrupted
 	}
 	return res, nil
 }
-
-// campaignProgress shows how far a campaign is: one line that is written again and again on a
-// terminal, and elsewhere a line now and then.
-type campaignProgress struct {
-	w        io.Writer
-	terminal *cli.Progress
-	last     time.Duration
-}
-
-// plainEvery is how often a campaign says how far it is where there is no terminal.
-const plainEvery = 30 * time.Second
-
-func newCampaignProgress(stderr io.Writer, quiet bool) *campaignProgress {
-	if quiet {
-		return &campaignProgress{}
-	}
-	return &campaignProgress{w: stderr, terminal: cli.NewProgress(stderr, false)}
-}
-
-func (p *campaignProgress) show(now campaign.Progress) {
-	switch {
-	case p.w == nil:
-	case p.terminal != nil:
-		p.terminal.Show("%s", progressLine(now))
-	case now.Elapsed-p.last >= plainEvery:
-		p.last = now.Elapsed
-		fmt.Fprintln(p.w, progressLine(now))
-	}
-}
-
-func (p *campaignProgress) done() { p.terminal.Done() }
 
 func progressLine(now campaign.Progress) string {
 	seconds := max(now.Elapsed.Seconds(), 0.001)

@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+	"reflect"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/reports/words"
+	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -27,22 +31,82 @@ func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, stderr io.Writer
 	if err := onlyHoldsCertificate(dir); err != nil {
 		return err
 	}
-	if err := prepare(in(dir, exhaust.CampaignDir), f.spec(d), stderr); err != nil {
+	at := in(dir, exhaust.CampaignDir)
+	if state, err := campaign.Look(at); err == nil && state != campaign.Unfinished { // the pages may be of another build
+		if err := os.RemoveAll(in(dir, exhaust.TriesDir)); err != nil {
+			return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+		}
+	}
+	if err := prepare(at, f.spec(d), stderr); err != nil {
 		return err
 	}
-	return keepOptions(dir, d)
+	a := asked{Options: d.Options, Plan: d.Plan, Shard: f.part}
+	return a.write(dir)
 }
 
 func onlyHoldsCertificate(dir string) error {
-	return onlyHolds(dir, "a certificate", exhaust.CampaignDir, exhaust.OptionsFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile, reports.IndexFile)
+	return onlyHolds(dir, "a certificate", exhaust.CampaignDir, exhaust.OptionsFile, exhaust.KeptFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile, reports.IndexFile)
 }
 
-func keepOptions(dir string, d *exhaust.Definition) error {
-	return cli.WriteFile(in(dir, exhaust.OptionsFile), func(w io.Writer) error { return cli.PrintJSON(w, d.Options) })
+// goOnIn is the command that goes on with what dir holds.
+func goOnIn(dir string) string { return cli.Pasteable("wavetank exhaust --resume " + dir) }
+
+// asked is what is asked for: the content of options.json.
+type asked struct {
+	exhaust.Options
+	Plan  string          `json:"plan"` // as YAML
+	Shard *campaign.Shard `json:"shard,omitempty"`
+}
+
+// askedIn is what is asked for in dir.
+func askedIn(dir string) (*asked, error) {
+	file, a := in(dir, exhaust.OptionsFile), new(asked)
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, a)
+	}
+	if err == nil && a.Plan == "" {
+		err = errors.New("it names no plan")
+	}
+	if err != nil {
+		return nil, cli.Fail(cli.ExitUsage, "%s cannot be read: %v; give the folder of a certificate that this build has begun", file, strictyaml.FileReason(err))
+	}
+	return a, nil
+}
+
+func (a *asked) write(dir string) error {
+	return cli.WriteFile(in(dir, exhaust.OptionsFile), func(w io.Writer) error { return cli.PrintJSON(w, a) })
+}
+
+// keep makes dir the folder of what is asked for, before there is a campaign, and opens the file of the runs that look for pairs.
+func (a *asked) keep(dir string) (*exhaust.Kept, error) {
+	there, err := askedIn(dir)
+	if err == nil && !reflect.DeepEqual(there, a) {
+		return nil, fmt.Errorf("%s holds another search; go on with it (%s), remove it, or choose another folder with --out", dir, goOnIn(dir))
+	}
+	if err := a.write(dir); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	program, err := campaign.ProgramOf(self)
+	if err != nil {
+		return nil, err
+	}
+	k, err := exhaust.Keep(in(dir, exhaust.KeptFile), program)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be written: %w; choose another folder with --out", dir, strictyaml.FileReason(err))
+	}
+	return k, nil
 }
 
 // certifyPart makes the tries of a shard. There is no certificate of it alone.
-func (f *exhaustFlags) certifyPart(ctx context.Context, dir string, stdout, stderr io.Writer) error {
+func (f *exhaustFlags) certifyPart(ctx context.Context, dir string, d *exhaust.Definition, stdout, stderr io.Writer) error {
+	if err := f.begin(dir, d, stderr); err != nil {
+		return err
+	}
 	at := in(dir, exhaust.CampaignDir)
 	res, err := f.run(ctx, at, nil, stderr)
 	if err != nil {
@@ -68,29 +132,61 @@ func (f *exhaustFlags) certifyPart(ctx context.Context, dir string, stdout, stde
 	return nil
 }
 
-// certify makes the tries, and leaves their certificate and its pages in dir. The error is [cli.ErrInterrupted] after a
-// Ctrl-C. What ends ctx otherwise leaves a certificate of what was tried.
+// certify makes the tries, and leaves their certificate and its pages in dir. One that is there and still stands keeps its
+// pages, and what is missing of them is made. The error is [cli.ErrInterrupted] after a
+// Ctrl-C. What ends ctx otherwise leaves a certificate of what was tried. A certificate with another error is one that could
+// not be stored as a whole.
 func (f *exhaustFlags) certify(ctx context.Context, dir string, d *exhaust.Definition, stderr io.Writer) (*exhaust.Certificate, *campaign.Result, error) {
+	if c := finished(ctx, dir, d); c != nil {
+		if res, err := campaign.LoadResult(in(dir, exhaust.CampaignDir)); err == nil {
+			return c, res, f.publish(context.WithoutCancel(ctx), dir, d, c, res, stderr)
+		}
+	}
+	if err := f.begin(dir, d, stderr); err != nil {
+		return nil, nil, err
+	}
 	var records []*campaign.Record
 	res, err := f.run(ctx, in(dir, exhaust.CampaignDir), func(r *campaign.Record) { records = append(records, r) }, stderr)
-	if err != nil {
+	if res == nil || errors.Is(err, cli.ErrInterrupted) {
 		return nil, nil, err
 	}
-	c, err := d.Certify(records, res)
-	if err != nil {
-		return nil, nil, err
+	c, wrong := d.Certify(records, res)
+	if wrong != nil {
+		return nil, nil, wrong
 	}
-	return c, res, f.publish(context.WithoutCancel(ctx), dir, d, c, res, stderr)
+	if err == nil {
+		err = f.publish(context.WithoutCancel(ctx), dir, d, c, res, stderr)
+	}
+	return c, res, err
+}
+
+// sampleAgain is of how many runs a certificate of an earlier time is made again before it counts.
+const sampleAgain = 5
+
+// finished is the whole certificate of d that dir holds, if it still stands, or nil. What broke a promise is tried again.
+func finished(ctx context.Context, dir string, d *exhaust.Definition) *exhaust.Certificate {
+	data, err := os.ReadFile(in(dir, exhaust.CertificateFile))
+	c := new(exhaust.Certificate)
+	if err != nil || json.Unmarshal(data, c) != nil || c.Check() != nil {
+		return nil
+	}
+	if !c.Complete || broke(c) > 0 || c.Build != scenarios.Build() || c.Plan != d.Plan || d.Differs(c) != "" {
+		return nil
+	}
+	for _, n := range c.Sample(sampleAgain) {
+		if differs, err := d.Again(ctx, c, n); err != nil || differs != "" {
+			return nil
+		}
+	}
+	return c
 }
 
 // publish writes the certificate, a plan for each try that did not hold, and the pages: of the findings, and of the
 // first try for each release. Of pairs, which are many, those that are outside of a promise have a plan only with a page.
+// Pages that are there stay.
 func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Definition, c *exhaust.Certificate, res *campaign.Result, stderr io.Writer) error {
 	if err := finishFuzz(ctx, in(dir, exhaust.CampaignDir), res); err != nil {
 		return err
-	}
-	if err := os.RemoveAll(in(dir, exhaust.TriesDir)); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
 	if err := os.MkdirAll(in(dir, exhaust.TriesDir), 0o755); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
@@ -110,8 +206,10 @@ func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Defin
 		}
 		file := exhaust.TryFile(n)
 		if c.IsExample(n) {
-			examples = append(examples, runPage{file, string(text)})
 			c.Tries[n].Page = file + ".html"
+			if page := (runPage{file, string(text)}); !page.made(dir) {
+				examples = append(examples, page)
+			}
 			continue
 		}
 		if err := cli.WriteFile(in(dir, file+".yaml"), func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
@@ -153,8 +251,6 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 		}
 	}
 	p.Line("%s, %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), c.Digest)
-	p.Line("Certificate: %s", in(dir, exhaust.CertificateFile))
-	p.Line("Fault map:   %s", filepath.Join(dir, reports.PageFile))
 }
 
 // bounded is ctx until the budget has passed, if there is one.

@@ -67,7 +67,11 @@ func (f *checkFlags) checkCertificate(ctx context.Context, path string, stdout, 
 	}
 	ctx, stop := cli.Interruptible(ctx, func() {})
 	defer stop()
-	d, err := exhaust.Define(ctx, plan, c.Options())
+	show := cli.NewProgress(stderr, f.quiet)
+	defer show.Done()
+	o := c.Options()
+	o.Progress = func(done, all int) { show.Show("looking for pairs: %d of %d runs", done, all) }
+	d, err := exhaust.Define(ctx, plan, o)
 	if err != nil {
 		return cli.Fail(cli.ExitUsage, "%v", err)
 	}
@@ -83,8 +87,6 @@ func (f *checkFlags) checkCertificate(ctx context.Context, path string, stdout, 
 		size = 0
 	}
 	list := c.Sample(size)
-	show := cli.NewProgress(stderr, f.quiet)
-	defer show.Done()
 	for i, n := range list {
 		show.Show("%d of %d runs", i, len(list))
 		differs, err := d.Again(ctx, c, n)

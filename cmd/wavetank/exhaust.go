@@ -2,20 +2,19 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
-	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 type exhaustFlags struct {
@@ -120,11 +119,10 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 	if err := f.queue.use(cmd, &f.campaignFlags); err != nil {
 		return err
 	}
-	d, dir, err := f.target(cmd, args, stderr)
+	ctx, cancel := f.bounded(cmd.Context())
+	defer cancel()
+	d, dir, err := f.target(ctx, cmd, args, stderr)
 	if err != nil {
-		return err
-	}
-	if err := f.begin(dir, d, stderr); err != nil {
 		return err
 	}
 	say := cli.NewPrinter(stdout)
@@ -132,19 +130,17 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 		say.W = io.Discard
 	}
 	f.sayWhat(say, dir, d)
-	ctx, cancel := f.bounded(cmd.Context())
-	defer cancel()
 	if f.part != nil {
-		err = f.certifyPart(ctx, dir, stdout, stderr)
+		err = f.certifyPart(ctx, dir, d, stdout, stderr)
 	} else {
 		var c *exhaust.Certificate
 		var res *campaign.Result
-		if c, res, err = f.certify(ctx, dir, d, stderr); err == nil {
-			err = f.tell(dir, c, res, stdout)
+		if c, res, err = f.certify(ctx, dir, d, stderr); c != nil {
+			err = f.tell(dir, c, res, err, stdout)
 		}
 	}
 	if errors.Is(err, cli.ErrInterrupted) {
-		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with: %s", cli.Pasteable("wavetank exhaust --resume "+dir))
+		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with: %s", goOnIn(dir))
 	}
 	return err
 }
@@ -169,16 +165,23 @@ func (f *exhaustFlags) sayWhat(say *cli.Printer, dir string, d *exhaust.Definiti
 	say.Line("  %s\n", dir)
 }
 
-// tell prints what was certified.
-func (f *exhaustFlags) tell(dir string, c *exhaust.Certificate, res *campaign.Result, stdout io.Writer) error {
+// tell prints what was certified, which was stored unless that failed.
+func (f *exhaustFlags) tell(dir string, c *exhaust.Certificate, res *campaign.Result, failed error, stdout io.Writer) error {
 	if f.json {
 		if err := cli.PrintJSON(stdout, c); err != nil {
 			return err
 		}
 	} else {
-		printCertificate(cli.NewPrinter(stdout), dir, c, res)
+		p := cli.NewPrinter(stdout)
+		printCertificate(p, dir, c, res)
+		if failed == nil {
+			p.Line("Certificate: %s", in(dir, exhaust.CertificateFile))
+			p.Line("Fault map:   %s", filepath.Join(dir, reports.PageFile))
+		}
 	}
 	switch {
+	case failed != nil:
+		return failed
 	case broke(c) > 0:
 		return &cli.Error{Code: cli.ExitViolated}
 	case !c.Complete || c.Counts[exhaust.Inconclusive] > 0:
@@ -188,12 +191,12 @@ func (f *exhaustFlags) tell(dir string, c *exhaust.Certificate, res *campaign.Re
 }
 
 // target is what is tried, and its folder.
-func (f *exhaustFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) (*exhaust.Definition, string, error) {
+func (f *exhaustFlags) target(ctx context.Context, cmd *cobra.Command, args []string, stderr io.Writer) (*exhaust.Definition, string, error) {
 	switch {
 	case f.budget < 0 || cmd.Flags().Changed("budget") && f.budget == 0:
 		return nil, "", cli.Fail(cli.ExitUsage, "--budget is %s, out of range; give a time such as 30m", f.budget)
 	case cmd.Flags().Changed("resume"):
-		return f.resumed(cmd, args, stderr)
+		return f.resumed(ctx, cmd, args, stderr)
 	case f.faults != 1 && f.faults != 2:
 		return nil, "", cli.Fail(cli.ExitUsage, "--faults is %d, out of range; give 1 or 2", f.faults)
 	case f.unpruned && f.faults != 2:
@@ -207,36 +210,59 @@ func (f *exhaustFlags) target(cmd *cobra.Command, args []string, stderr io.Write
 	if err != nil {
 		return nil, "", err
 	}
-	d, err := f.define(cmd.Context(), s.Plan, exhaust.Options{Pairs: f.faults == 2, Unpruned: f.unpruned, EveryLength: f.lengths == everyLength, Reduced: f.reduced, Phases: f.phases, Kinds: f.kinds}, stderr)
+	a := asked{Options: exhaust.Options{Pairs: f.faults == 2, Unpruned: f.unpruned, EveryLength: f.lengths == everyLength, Reduced: f.reduced, Phases: f.phases, Kinds: f.kinds}}
+	plan := s.Plan.Clone()
+	plan.Expect = plans.Expect{}
+	text, err := plans.Marshal(plan)
 	if err != nil {
 		return nil, "", err
 	}
-	spec := d.Spec()
+	a.Plan = string(text)
+	spec := campaign.Spec{Version: campaign.SpecVersion, Name: "exhaust", Struck: &campaign.Struck{Plan: a.Plan}}
 	if err := f.shard.of(cmd, &spec); err != nil {
 		return nil, "", err
 	}
 	if err := f.takes(&spec); err != nil {
 		return nil, "", err
 	}
+	a.Shard = f.part
 	dir := f.out
 	if dir == "" {
-		plain := s.variant == "" && !d.Pairs && !d.Reduced && f.lengths == oneLength && len(f.phases) == 0 && len(f.kinds) == 0
-		dir = shardDir(folderOf("exhaust-"+s.Name, plain, d.Spec()), f.part)
+		plain := s.variant == "" && !a.Pairs && !a.Reduced && f.lengths == oneLength && len(f.phases) == 0 && len(f.kinds) == 0
+		dir = shardDir(folderOf("exhaust-"+s.Name, plain, spec.Whole(), a.Options), f.part)
 	}
-	return d, dir, nil
+	if err := onlyHoldsCertificate(dir); err != nil {
+		return nil, "", err
+	}
+	d, err := f.define(ctx, dir, &a, stderr)
+	return d, dir, err
 }
 
-// define lists what is to be tried, with its progress on stderr.
-func (f *exhaustFlags) define(ctx context.Context, plan *plans.Plan, o exhaust.Options, stderr io.Writer) (*exhaust.Definition, error) {
+// define lists what is to be tried, with its progress on stderr. What it takes to look for pairs is kept in dir.
+func (f *exhaustFlags) define(ctx context.Context, dir string, a *asked, stderr io.Writer) (*exhaust.Definition, error) {
+	plan, err := plans.Parse(exhaust.OptionsFile, []byte(a.Plan))
+	if err != nil {
+		return nil, err
+	}
 	ctx, stop := cli.Interruptible(ctx, func() {})
 	defer stop()
 	show := cli.NewProgress(stderr, f.quiet)
 	defer show.Done()
-	o.Progress = func(done, all int) { show.Show("looking for pairs: %d of %d runs", done, all) }
+	o, when := a.Options, "before the first run"
+	o.Keep = func() (*exhaust.Kept, error) {
+		show.Begin("looking for pairs, in the run of each single fault")
+		return a.keep(dir)
+	}
+	o.Progress = func(done, all int) {
+		show.Show("looking for pairs: %d of %d runs", done, all)
+		when = fmt.Sprintf("after %d of %d runs that look for pairs; they are kept. Go on with: %s", done, all, goOnIn(dir))
+	}
 	d, err := exhaust.Define(ctx, plan, o)
 	switch {
 	case errors.Is(context.Cause(ctx), cli.ErrInterrupted):
-		return nil, cli.Fail(cli.ExitInterrupted, "interrupted before the first run")
+		return nil, cli.Fail(cli.ExitInterrupted, "interrupted %s", when)
+	case ctx.Err() != nil:
+		return nil, cli.Fail(cli.ExitInconclusive, "--budget, %s, has passed %s", f.budget, when)
 	case err != nil:
 		return nil, cli.Fail(cli.ExitUsage, "%v", err)
 	}
@@ -254,48 +280,39 @@ func (f *exhaustFlags) takes(spec *campaign.Spec) error {
 }
 
 // resumed is what was begun in the folder that --resume names.
-func (f *exhaustFlags) resumed(cmd *cobra.Command, args []string, stderr io.Writer) (*exhaust.Definition, string, error) {
+func (f *exhaustFlags) resumed(ctx context.Context, cmd *cobra.Command, args []string, stderr io.Writer) (*exhaust.Definition, string, error) {
 	for _, name := range []string{"out", "preset", "set", "faults", "unpruned", "reduced", "lengths", "phase", "fault", "shard", "redis-server"} {
 		if cmd.Flags().Changed(name) || len(args) > 0 {
 			return nil, "", cli.Usage(cmd, "--resume goes on with what was begun, and takes no scenario, --out, --preset, --set, --faults, --unpruned, --reduced, --lengths, --phase, --fault, --shard and --redis-server")
 		}
 	}
-	d, spec, err := f.begunIn(cmd.Context(), f.resume, stderr)
+	a, err := askedIn(f.resume)
 	if err != nil {
 		return nil, "", err
 	}
-	if err := f.takes(&spec); err != nil {
+	if err := f.takes(&campaign.Spec{Shard: a.Shard}); err != nil {
 		return nil, "", err
 	}
-	return d, f.resume, nil
+	d, err := f.begunIn(ctx, f.resume, a, stderr)
+	return d, f.resume, err
 }
 
 // begunIn is what was begun in dir.
-func (f *exhaustFlags) begunIn(ctx context.Context, dir string, stderr io.Writer) (*exhaust.Definition, campaign.Spec, error) {
-	var options exhaust.Options
-	spec, err := campaign.Load(in(dir, exhaust.CampaignDir))
-	if err == nil {
-		var data []byte
-		if data, err = os.ReadFile(in(dir, exhaust.OptionsFile)); err == nil {
-			err = json.Unmarshal(data, &options)
-		}
-	}
-	if err == nil && spec.Struck == nil {
-		err = fmt.Errorf("%s holds another campaign", dir)
-	}
+func (f *exhaustFlags) begunIn(ctx context.Context, dir string, a *asked, stderr io.Writer) (*exhaust.Definition, error) {
+	d, err := f.define(ctx, dir, a, stderr)
 	if err != nil {
-		return nil, spec, cli.Fail(cli.ExitUsage, "%s: %v", dir, strictyaml.FileReason(err))
+		return nil, err
 	}
-	plan, err := plans.Parse(campaign.SpecFile, []byte(spec.Struck.Plan))
-	if err != nil {
-		return nil, spec, err
+	at := in(dir, exhaust.CampaignDir)
+	if state, err := campaign.Look(at); err == nil && state == campaign.None {
+		return d, nil // pairs were still looked for
 	}
-	d, err := f.define(ctx, plan, options, stderr)
-	if err != nil {
-		return nil, spec, err
+	spec, err := campaign.Load(at)
+	switch {
+	case err != nil:
+		return nil, cli.Fail(cli.ExitUsage, "%v", err)
+	case !spec.Whole().Equal(d.Spec()):
+		return nil, cli.Fail(cli.ExitUsage, "%s was begun by another build, in which the plan makes other operations; begin anew in another folder", dir)
 	}
-	if !spec.Whole().Equal(d.Spec()) {
-		return nil, spec, cli.Fail(cli.ExitUsage, "%s was begun by another build, in which the plan makes other operations; begin anew in another folder", dir)
-	}
-	return d, spec, nil
+	return d, nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
-	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -155,27 +153,6 @@ func (f *exhaustFlags) tasks(ctx context.Context, subjects []*subject, dir strin
 	return list, apart, nil
 }
 
-// sampleAgain is of how many runs a certificate of an earlier time is made again before it counts.
-const sampleAgain = 5
-
-// finished is the whole certificate of d that dir holds, if it still stands, or nil. What broke a promise is tried again.
-func finished(ctx context.Context, dir string, d *exhaust.Definition) *exhaust.Certificate {
-	data, err := os.ReadFile(in(dir, exhaust.CertificateFile))
-	c := new(exhaust.Certificate)
-	if err != nil || json.Unmarshal(data, c) != nil || c.Check() != nil {
-		return nil
-	}
-	if !c.Complete || broke(c) > 0 || c.Build != scenarios.Build() || c.Plan != d.Plan || d.Differs(c) != "" {
-		return nil
-	}
-	for _, n := range c.Sample(sampleAgain) {
-		if differs, err := d.Again(ctx, c, n); err != nil || differs != "" {
-			return nil
-		}
-	}
-	return c
-}
-
 // each certifies one scenario after the other, until ctx ends.
 func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.Printer, stderr io.Writer) error {
 	for i := range tasks {
@@ -188,11 +165,13 @@ func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.P
 			if errors.Is(err, cli.ErrInterrupted) {
 				return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
 			}
+			if c != nil {
+				printFindings(say, in(t.dir, exhaust.CampaignDir), res)
+				t.done = c
+			}
 			if err != nil {
 				return err
 			}
-			printFindings(say, in(t.dir, exhaust.CampaignDir), res)
-			t.done = c
 		}
 		printCertified(say, t, t.done)
 	}
@@ -202,18 +181,12 @@ func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.P
 // goOnWith certifies one scenario. What another build has left unfinished of it, or has certified when its runs were others,
 // is begun anew.
 func (f *exhaustFlags) goOnWith(ctx context.Context, t *certifiable, stderr io.Writer) (*exhaust.Certificate, *campaign.Result, error) {
-	once := func() (*exhaust.Certificate, *campaign.Result, error) {
-		if err := f.begin(t.dir, t.d, stderr); err != nil {
-			return nil, nil, err
-		}
-		return f.certify(ctx, t.dir, t.d, stderr)
-	}
 	state, err := campaign.Look(in(t.dir, exhaust.CampaignDir))
 	if err != nil {
 		return nil, nil, cli.Fail(cli.ExitUsage, "%v", err)
 	}
 	if state != campaign.Finished {
-		c, res, err := once()
+		c, res, err := f.certify(ctx, t.dir, t.d, stderr)
 		if !errors.Is(err, campaign.ErrOtherBuild) {
 			return c, res, err
 		}
@@ -222,7 +195,7 @@ func (f *exhaustFlags) goOnWith(ctx context.Context, t *certifiable, stderr io.W
 	if err := os.RemoveAll(t.dir); err != nil {
 		return nil, nil, cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; remove it, or choose another folder with --out", t.dir, strictyaml.FileReason(err))
 	}
-	return once()
+	return f.certify(ctx, t.dir, t.d, stderr)
 }
 
 // printCertified says in a line what came of one scenario.
@@ -268,11 +241,14 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 		for _, r := range c.Releases {
 			outside[r.Cell.Status] += r.Tries
 		}
-		entry, err := again(tasks[i].dir, dir)
+		stored, err := reports.Read(tasks[i].dir)
+		if _, missing := os.Stat(in(tasks[i].dir, reports.PageFile)); err == nil && missing != nil {
+			err = stored.Rewrite()
+		}
 		if err != nil {
 			return cli.Fail(cli.ExitUsage, "%v", err)
 		}
-		entries = append(entries, entry)
+		entries = append(entries, stored.Entry(dir))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil { // nothing was made where every plan was left out
 		return cli.Fail(cli.ExitUsage, "%s cannot be made: %v", dir, strictyaml.FileReason(err))

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -219,49 +218,40 @@ func (f *folder) discard() {
 	f.once.Do(func() { _ = errors.Join(os.RemoveAll(f.temp), f.lock.Close()) })
 }
 
-// file is a file of the folder that is written while the run goes.
+// file is a file of the folder that is written while the run goes. From the first write that fails on, nothing is: the run
+// goes on to its verdict.
 type file struct {
 	*bufio.Writer
 	f      *os.File
-	folder *folder
 	failed error
-	broken context.CancelCauseFunc
 }
 
-// create opens a file of the folder; broken is called, once, when it cannot be written on.
-func (f *folder) create(name string, broken context.CancelCauseFunc) (*file, error) {
+// create opens a file of the folder.
+func (f *folder) create(name string) (*file, error) {
 	out, err := os.Create(filepath.Join(f.temp, name))
 	if err != nil {
 		return nil, f.unwritable(err)
 	}
-	return newFile(out, f, broken), nil
+	return newFile(out), nil
 }
 
-func newFile(out *os.File, f *folder, broken context.CancelCauseFunc) *file {
-	w := &file{f: out, folder: f, broken: broken}
-	w.Writer = bufio.NewWriterSize(failingOnce{w}, 1<<18)
+func newFile(out *os.File) *file {
+	w := &file{f: out}
+	w.Writer = bufio.NewWriterSize(untilItFails{w}, 1<<18)
 	return w
 }
 
-// failingOnce passes writes on, and stops the run at the first that fails.
-type failingOnce struct{ *file }
+// untilItFails passes writes on until one fails.
+type untilItFails struct{ *file }
 
-func (w failingOnce) Write(p []byte) (int, error) {
-	n, err := w.f.Write(p)
-	if err != nil && w.failed == nil {
-		w.failed = w.folder.unwritable(err)
-		w.broken(w.failed)
+func (w untilItFails) Write(p []byte) (int, error) {
+	if w.failed == nil {
+		_, w.failed = w.f.Write(p)
 	}
-	return n, err
+	return len(p), nil
 }
 
+// close is the first error, if there was one.
 func (w *file) close() error {
-	err := errors.Join(w.Flush(), w.f.Close())
-	if w.failed != nil {
-		return w.failed
-	}
-	if err != nil {
-		return w.folder.unwritable(err)
-	}
-	return nil
+	return errors.Join(w.Flush(), w.failed, w.f.Close())
 }

@@ -108,6 +108,9 @@ func (f *fuzzFlags) tell(ctx context.Context, dir string, spec campaign.Spec, re
 	}
 	interrupted := errors.Is(err, cli.ErrInterrupted)
 	if err != nil && !interrupted {
+		if res != nil && !f.json {
+			printFound(cli.NewPrinter(stdout), dir, res) // so far
+		}
 		return err
 	}
 	if f.json {

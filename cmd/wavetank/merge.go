@@ -109,7 +109,11 @@ func (f *mergeFlags) merge(cmd *cobra.Command, dirs []string, stdout, stderr io.
 
 // merged certifies what the folders of all shards hold, in dir.
 func (f *exhaustFlags) merged(ctx context.Context, dirs []string, dir string, put func(dirs []string, out string, record func(*campaign.Record)) (*campaign.Result, error), stdout, stderr io.Writer) error {
-	d, _, err := f.begunIn(ctx, dirs[0], stderr)
+	a, err := askedIn(dirs[0])
+	if err != nil {
+		return err
+	}
+	d, err := f.begunIn(ctx, dirs[0], a, stderr)
 	if err != nil {
 		return err
 	}
@@ -123,7 +127,8 @@ func (f *exhaustFlags) merged(ctx context.Context, dirs []string, dir string, pu
 	var records []*campaign.Record
 	res, err := put(from, in(dir, exhaust.CampaignDir), func(r *campaign.Record) { records = append(records, r) })
 	if res != nil {
-		err = errors.Join(keepOptions(dir, d), err)
+		a.Shard = nil
+		err = errors.Join(a.write(dir), err)
 	}
 	var c *exhaust.Certificate
 	if err == nil {
@@ -135,10 +140,10 @@ func (f *exhaustFlags) merged(ctx context.Context, dirs []string, dir string, pu
 	if errors.Is(err, cli.ErrInterrupted) {
 		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
 	}
-	if err != nil {
+	if c == nil {
 		return err
 	}
-	return f.tell(dir, c, res, stdout)
+	return f.tell(dir, c, res, err, stdout)
 }
 
 // merged makes the pages of what the folders of all shards hold, in dir.

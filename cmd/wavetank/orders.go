@@ -136,7 +136,9 @@ func (f *ordersFlags) search(ctx context.Context, d *orders.Definition, stderr i
 	if n == 0 {
 		n = runtime.NumCPU()
 	}
-	o := orders.Options{Runs: f.runs, Progress: ordersProgress(stderr, f.quiet)}
+	show := cli.NewProgress(stderr, f.quiet)
+	defer show.Done()
+	o := orders.Options{Runs: f.runs, Progress: ordersProgress(show)}
 	for range n {
 		w, err := startOrdersWorker(ctx, d)
 		if err != nil {
@@ -146,35 +148,18 @@ func (f *ordersFlags) search(ctx context.Context, d *orders.Definition, stderr i
 		o.Runners = append(o.Runners, w.order)
 	}
 	res, err := d.Explore(ctx, o)
-	if o.Progress != nil {
-		o.Progress(orders.Progress{})
-	}
 	if err == nil && errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
 		err = cli.ErrInterrupted
 	}
 	return res, err
 }
 
-// ordersProgress shows how far a search is: on a line that is written again and again or, without a terminal, now and
-// then on one more. Told of no run it takes the line away.
-func ordersProgress(stderr io.Writer, quiet bool) func(orders.Progress) {
-	if quiet {
-		return nil
-	}
-	show, begun, last := cli.NewProgress(stderr, false), time.Now(), time.Now()
+// ordersProgress shows how far a search is.
+func ordersProgress(show *cli.Progress) func(orders.Progress) {
+	begun := time.Now()
 	return func(now orders.Progress) {
-		if now.Runs == 0 {
-			show.Done()
-			return
-		}
-		line := fmt.Sprintf("%s of at most %s orders of %s, %.0f runs a second, %d broke a promise", cli.Thousands(now.Level), cli.Thousands(now.Of),
+		show.Show("%s of at most %s orders of %s, %.0f runs a second, %d broke a promise", cli.Thousands(now.Level), cli.Thousands(now.Of),
 			cli.Plural(now.Preemptions, "pre-emption"), float64(now.Runs)/max(time.Since(begun).Seconds(), 0.001), now.Broken)
-		if show != nil {
-			show.Show("%s", line)
-		} else if time.Since(last) > plainEvery {
-			last = time.Now()
-			fmt.Fprintln(stderr, line)
-		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -21,7 +20,8 @@ import (
 // runPage is a run to have a page: its files are called after File, from the folder that they are in.
 type runPage struct{ File, Plan string }
 
-// runPages makes the pages of runs of what, and writes their plans beside them. After a Ctrl-C its error is cli.ErrInterrupted.
+// runPages makes the pages of runs of what, and then writes their plans beside them, so that a plan is there if its page is.
+// After a Ctrl-C its error is cli.ErrInterrupted.
 func runPages(ctx context.Context, dir, what string, list []runPage, quiet bool, stderr io.Writer) error {
 	removeTemp, err := ownTemp(tempdir.Memory())
 	if err != nil {
@@ -32,24 +32,31 @@ func runPages(ctx context.Context, dir, what string, list []runPage, quiet bool,
 	defer stop()
 	show := cli.NewProgress(stderr, quiet)
 	defer show.Done()
-	if show == nil && !quiet && len(list) > 0 {
-		fmt.Fprintf(stderr, "making %s of runs of %s\n", cli.Plural(len(list), "page"), what)
+	if len(list) > 0 {
+		show.Begin("making %s of runs of %s", cli.Plural(len(list), "page"), what)
 	}
 	for i, page := range list {
 		show.Show("%s: page %d of %d of its runs", what, i+1, len(list))
 		if err := os.MkdirAll(filepath.Dir(in(dir, page.File)), 0o755); err != nil {
 			return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 		}
-		if err := cli.WriteFile(in(dir, page.File+".yaml"), func(w io.Writer) error { _, err := io.WriteString(w, page.Plan); return err }); err != nil {
-			return err
-		}
 		if err := planPage(ctx, dir, page.File+".yaml", page.Plan, page.File+".html"); errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
 			return cli.ErrInterrupted
 		} else if err != nil {
 			return err
 		}
+		if err := cli.WriteFile(in(dir, page.File+".yaml"), func(w io.Writer) error { _, err := io.WriteString(w, page.Plan); return err }); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// made says whether the page is there, of that plan.
+func (p *runPage) made(dir string) bool {
+	plan, err := os.ReadFile(in(dir, p.File+".yaml"))
+	_, missing := os.Stat(in(dir, p.File+".html"))
+	return err == nil && missing == nil && string(plan) == p.Plan
 }
 
 // planPage runs a plan in this process, for its page, and looks for what its first violation hangs on. The command to replay

@@ -28,7 +28,7 @@ func printPlan(p *cli.Printer, s *subject) {
 	p.Line("")
 }
 
-// printResult says what came of it. The last line is the command that repeats it.
+// printResult says what came of it. The last line is the command that repeats it. Page is "" if there is none.
 func printResult(p *cli.Printer, res *scenarios.Result, page string) {
 	printVerdict(p, res)
 	if c := res.Cause; c != nil {
@@ -66,7 +66,9 @@ func printResult(p *cli.Printer, res *scenarios.Result, page string) {
 		p.Line("pct: %s in %s, %s; bound 1/(n k^(d-1)) = 1/(%d x %d^%d) = %.2g for a bug of depth d = %d", cli.Plural(s.ChangePoints, "change point"),
 			cli.Plural(s.Steps, "step"), cli.Plural(s.Actors, "actor"), s.Actors, s.Steps, s.ChangePoints, s.Bound, s.ChangePoints+1)
 	}
-	p.Line("Report: %s", page)
+	if page != "" {
+		p.Line("Report: %s", page)
+	}
 	p.Line("Replay: %s", cli.Pasteable(res.Replay))
 }
 

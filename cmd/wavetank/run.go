@@ -125,49 +125,57 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 		os.Exit(cli.ExitInternal)
 	}
 	res, err := f.simulate(ctx, s, dir, cli.NewProgress(stderr, f.quiet), stalled)
-	if err != nil {
+	if res == nil {
 		return err
 	}
-	debug, err := writeDebug(dir, res, f.debugAt, f.out)
-	if err != nil {
-		return err
+	debug := ""
+	if err == nil {
+		debug, err = writeDebug(dir, res, f.debugAt, f.out)
 	}
-	if err := dir.keep(); err != nil {
-		return err
+	page := filepath.Join(dir.path, reports.PageFile)
+	if err == nil {
+		err = dir.keep()
+	}
+	if err != nil {
+		page = ""
 	}
 	if f.junit != "" {
-		if err := cli.WriteFile(f.junit, func(w io.Writer) error { return reports.JUnitRun(w, res) }); err != nil {
-			return err
+		if wrong := cli.WriteFile(f.junit, func(w io.Writer) error { return reports.JUnitRun(w, res) }); err == nil {
+			err = wrong
 		}
 	}
-	switch {
-	case f.json:
-		if err := copyFile(stdout, filepath.Join(dir.path, reports.ResultFile)); err != nil {
-			return err
-		}
-	case f.quiet:
-		printVerdict(cli.NewPrinter(stdout), res)
-	default:
-		printResult(say, res, filepath.Join(dir.path, reports.PageFile))
+	if wrong := f.print(res, page, debug, stdout, stderr); err == nil {
+		err = wrong
 	}
-	f.printDebug(debug, stdout, stderr)
+	if err != nil {
+		return err
+	}
 	return verdictError(res.Verdict)
 }
 
-func (f *runFlags) printDebug(command string, stdout, stderr io.Writer) {
-	if f.json {
-		stdout = stderr
+// print says what came of the run; its page and the command for a debugger may be "".
+func (f *runFlags) print(res *scenarios.Result, page, debug string, stdout, stderr io.Writer) error {
+	p := cli.NewPrinter(stdout)
+	switch {
+	case f.json:
+		if err := cli.PrintJSON(stdout, res); err != nil {
+			return err
+		}
+		p = cli.NewPrinter(stderr)
+	case f.quiet:
+		printVerdict(p, res)
+	default:
+		printResult(p, res, page)
 	}
-	if command != "" {
-		cli.NewPrinter(stdout).Line("Debug: %s", command)
+	if debug != "" {
+		p.Line("Debug: %s", debug)
 	}
+	return nil
 }
 
-// simulate runs the plan and fills the folder.
+// simulate runs the plan and fills the folder. A result with an error is of a run that could not be stored.
 func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *cli.Progress, stalled func(string)) (*scenarios.Result, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	trace, err := dir.create(reports.TraceFile, cancel)
+	trace, err := dir.create(reports.TraceFile)
 	if err != nil {
 		return nil, err
 	}
@@ -190,16 +198,17 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 		return nil, cli.Fail(cli.ExitUsage, "%s; name another program with --redis-server=PATH", strings.TrimPrefix(err.Error(), "sim: "))
 	case err != nil:
 		return nil, fmt.Errorf("%s, seed %d: the run broke down: %w", s.Name, s.Seed, err)
-	case closed != nil:
-		return nil, closed
 	}
 	if len(res.Violations) > 0 && !f.noWhy && f.debugAt == 0 { // who debugs looks at one run
 		if err := f.explain(ctx, s, res, show); err != nil {
 			return nil, err
 		}
 	}
-	if err := reports.Write(dir.temp, s.Plan, res); err != nil {
-		return nil, dir.unwritable(err)
+	if closed == nil {
+		closed = reports.Write(dir.temp, s.Plan, res)
+	}
+	if closed != nil {
+		return res, dir.unwritable(closed)
 	}
 	return res, nil
 }
@@ -215,15 +224,6 @@ func (f *runFlags) explain(ctx context.Context, s *subject, res *scenarios.Resul
 		return fmt.Errorf("%s, seed %d: the run broke down while it was made again to find why: %w", s.Name, s.Seed, err)
 	}
 	return nil
-}
-
-func copyFile(w io.Writer, name string) error {
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(data)
-	return err
 }
 
 // verdictError carries a run's exit code; the verdict is printed already.

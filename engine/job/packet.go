@@ -272,6 +272,7 @@ type Heartbeat struct {
 	GPUUtilization  float64           `json:"gpu_utilization,omitempty"` // percent
 	Labels          map[string]string `json:"labels,omitempty"`
 	Capabilities    []string          `json:"capabilities,omitempty"`
+	Stopping        bool              `json:"stopping,omitempty"` // it takes no more; it says that it is full, too, whatever it executes
 }
 
 // Validate says what keeps a heartbeat from being believed, or nil. A worker's id need not be a

@@ -9,18 +9,17 @@ import (
 )
 
 // beat says that the worker lives and how busy it is, until left is closed, and then once more. From stop on it says
-// that it is full, so that no more comes.
+// so, and that it is full, so that no more comes.
 func (w *Worker) beat(ctx context.Context, stop, left <-chan struct{}) {
 	sent := w.outage("heartbeat not sent; trying again", "heartbeats are sent again")
 	tick := w.Clock.NewTicker(w.HeartbeatEvery)
 	defer tick.Stop()
-	full := false
-	for last := false; ; {
-		h := job.Heartbeat{WorkerID: w.ID, Pool: w.Pool, Topics: w.Topics, ActiveJobs: w.active(), MaxParallelJobs: w.MaxParallel, Labels: w.Labels, Capabilities: w.Capabilities}
+	for stopping, last := false, false; ; {
+		h := job.Heartbeat{WorkerID: w.ID, Pool: w.Pool, Topics: w.Topics, ActiveJobs: w.active(), MaxParallelJobs: w.MaxParallel, Labels: w.Labels, Capabilities: w.Capabilities, Stopping: stopping}
 		if w.Load != nil {
 			h.CPULoad, h.GPUUtilization = w.Load(h.ActiveJobs)
 		}
-		if full {
+		if stopping {
 			h.ActiveJobs = h.MaxParallelJobs
 		}
 		data, err := json.Marshal(h)
@@ -36,7 +35,7 @@ func (w *Worker) beat(ctx context.Context, stop, left <-chan struct{}) {
 		case <-tick.Chan():
 		case <-w.hurry:
 		case <-stop:
-			full, stop = true, nil // once
+			stopping, stop = true, nil // once
 			tick.Reset(min(w.HeartbeatEvery, farewellEvery))
 		case <-left:
 			last = true

@@ -179,7 +179,7 @@ func TestAnotherWorkersMessagesArePassedOver(t *testing.T) {
 	assert.Zero(t, w.left())
 }
 
-// A worker that stops finishes what it has begun, says that it is full, and leaves the rest.
+// A worker that stops finishes what it has begun, says that it stops and is full, and leaves the rest.
 func TestAWorkerThatStops(t *testing.T) {
 	w := newWorld(t)
 	began, finish := make(chan struct{}, 1), make(chan struct{})
@@ -198,7 +198,9 @@ func TestAWorkerThatStops(t *testing.T) {
 		stop()
 		close(ended)
 	}()
-	assert.Equal(t, 1, w.beat().ActiveJobs)
+	farewell := w.beat()
+	assert.Equal(t, 1, farewell.ActiveJobs)
+	assert.True(t, farewell.Stopping)
 	close(finish)
 	assert.Equal(t, "job-1", w.result().JobID)
 	<-ended

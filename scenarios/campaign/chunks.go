@@ -17,7 +17,7 @@ type Chunks struct {
 
 // Program is a hash of the executable of a command, which tells builds apart.
 func Program(command string) (string, error) {
-	program, err := programOf(command)
+	program, err := ProgramOf(command)
 	if err != nil {
 		return "", fmt.Errorf("a worker cannot be started (%s): %w", command, plainExec(err))
 	}

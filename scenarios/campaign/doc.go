@@ -46,6 +46,7 @@
 //	fold.go                            records into a result
 //	group.go                           findings by what is to blame
 //	result.go                          the result
+//	fingerprint.go                     what a finding is known by
 //	observe.go                         a run into a record
 //	cause.go                           what a plan has that a calm one has not
 //	kinds.go                           kinds of faults, by whom and what they strike

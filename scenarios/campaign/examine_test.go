@@ -108,6 +108,7 @@ func TestExamine(t *testing.T) {
 			assert.Empty(t, f.Detail)
 			assert.True(t, f.explains(oneDispatch, r))
 			assert.Regexp(t, `^findings/one-dispatch-per-job-[0-9a-f]{8}\.yaml$`, f.File)
+			assert.Equal(t, "findings/"+f.Fingerprint().Name()+".yaml", f.File)
 			assert.Equal(t, "wavetank run "+f.File, f.Replay)
 
 			p, err := plans.Parse(f.File, []byte(f.Plan))
@@ -354,20 +355,4 @@ func TestSpecLooksAtEveryPlanThatItPerturbs(t *testing.T) {
 	assert.ErrorContains(t, spec.Validate(), "there is no job 3")
 	spec.Drawn.Plans = spec.Drawn.Plans[:1]
 	assert.NoError(t, spec.Validate())
-}
-
-// A plan is known by what happens in it, not by what is said of it.
-func TestContentHash(t *testing.T) {
-	hash := func(p *plans.Plan) string {
-		text, err := contentHash(p)
-		require.NoError(t, err)
-		return text
-	}
-	p := planOf(t, "seed: 7\nfaults: [{on: {job: 1, phase: publish}, do: hang}]\n")
-	same, other := *p, *p
-	same.Name, same.Story, same.Expect = "y", "It hangs.", plans.Expect{Violates: []string{oneDispatch}}
-	other.Seed = 8
-	assert.Equal(t, hash(p), hash(&same))
-	assert.NotEqual(t, hash(p), hash(&other))
-	assert.Equal(t, "y", same.Name)
 }

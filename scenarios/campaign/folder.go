@@ -123,7 +123,7 @@ func giveWay(dir string) error {
 // Load reads the spec of the campaign in dir.
 func Load(dir string) (Spec, error) {
 	var spec Spec
-	if err := readJSON(dir, SpecFile, &spec); err != nil {
+	if err := readJSON(dir, SpecFile, SpecVersion, &spec); err != nil {
 		return spec, err
 	}
 	if err := spec.Validate(); err != nil {
@@ -135,11 +135,8 @@ func Load(dir string) (Spec, error) {
 // LoadResult reads what the campaign in dir found. It fails if the campaign is not over.
 func LoadResult(dir string) (*Result, error) {
 	res := &Result{}
-	if err := readJSON(dir, ResultFile, res); err != nil {
+	if err := readJSON(dir, ResultFile, ResultVersion, res); err != nil {
 		return nil, err
-	}
-	if res.Version != ResultVersion {
-		return nil, fmt.Errorf("%s is of version %d; this build reads version %d: use the build that wrote it", filepath.Join(dir, ResultFile), res.Version, ResultVersion)
 	}
 	return res, nil
 }
@@ -147,8 +144,8 @@ func LoadResult(dir string) (*Result, error) {
 // Equal says whether both ask for the same runs.
 func (s Spec) Equal(other Spec) bool { return s.hash() == other.hash() }
 
-// readJSON reads one of a campaign's files strictly.
-func readJSON(dir, name string, into any) error {
+// readJSON reads one of a campaign's files, of that version, strictly.
+func readJSON(dir, name string, version int, into any) error {
 	path := filepath.Join(dir, name)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,16 +156,24 @@ func readJSON(dir, name string, into any) error {
 	} else if err != nil {
 		return fmt.Errorf("%s cannot be read: %w", path, strictyaml.FileReason(err))
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		var version struct {
-			Version int `json:"version"`
-		}
-		if json.Unmarshal(data, &version) == nil && version.Version > SpecVersion {
-			return fmt.Errorf("%s is of version %d; this build reads version %d: use the build that wrote it", path, version.Version, SpecVersion)
-		}
-		return fmt.Errorf("%s is broken: %s; remove %s and begin the campaign anew", path, jsonReason(err), dir)
+	anew := "remove " + dir + " and begin the campaign anew"
+	if name == ResultFile { // it comes of the journal
+		anew = "remove it and go on with the campaign"
+	}
+	var of struct {
+		Version int `json:"version"`
+	}
+	err = json.Unmarshal(data, &of)
+	if err == nil && of.Version != version {
+		return fmt.Errorf("%s is of version %d, and this build reads version %d; use the build that wrote it, or %s", path, of.Version, version, anew)
+	}
+	if err == nil {
+		dec := json.NewDecoder(bytes.NewReader(data))
+		dec.DisallowUnknownFields()
+		err = dec.Decode(into)
+	}
+	if err != nil {
+		return fmt.Errorf("%s is broken: %s; %s", path, jsonReason(err), anew)
 	}
 	return nil
 }

@@ -98,11 +98,22 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 
 	write(t, dir, SpecFile, strings.Replace(string(data), `"version": 2`, `"version": 3`, 1))
 	_, err = Load(dir)
-	assert.EqualError(t, err, path+": the campaign's format is version 3; this build reads version 2: use the build that wrote it")
+	assert.EqualError(t, err, path+" is of version 3, and this build reads version 2; use the build that wrote it, or remove "+dir+" and begin the campaign anew")
 	write(t, dir, SpecFile, strings.Replace(string(data), `"version": 2`, `"version": 3, "nodes": []`, 1))
 	_, err = Load(dir)
-	assert.EqualError(t, err, path+" is of version 3; this build reads version 2: use the build that wrote it")
+	assert.EqualError(t, err, path+" is of version 3, and this build reads version 2; use the build that wrote it, or remove "+dir+" and begin the campaign anew")
 	write(t, dir, SpecFile, string(data[:20]))
 	_, err = Load(dir)
-	assert.EqualError(t, err, path+" is broken: unexpected EOF; remove "+dir+" and begin the campaign anew")
+	assert.EqualError(t, err, path+" is broken: unexpected end of JSON input; remove "+dir+" and begin the campaign anew")
+
+	path = filepath.Join(dir, ResultFile)
+	for content, says := range map[string]string{
+		`hello`:                      " is broken: invalid character 'h' looking for beginning of value; remove it and go on with the campaign",
+		`{"version": 2, "nodes": 1}`: " is of version 2, and this build reads version 1; use the build that wrote it, or remove it and go on with the campaign",
+		`{"version": 1, "nodes": 1}`: ` is broken: unknown field "nodes"; remove it and go on with the campaign`,
+	} {
+		write(t, dir, ResultFile, content)
+		_, err = LoadResult(dir)
+		assert.EqualError(t, err, path+says)
+	}
 }

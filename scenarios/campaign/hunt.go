@@ -78,8 +78,9 @@ func (h *hunt) found(b broken, f Finding) {
 
 // add enters what was found, or counts it if it is a finding already.
 func (h *hunt) add(b broken, f Finding) {
+	name := f.Fingerprint().Name()
 	for i := range h.findings {
-		if old := &h.findings[i]; old.Invariant == f.Invariant && old.Cause == f.Cause {
+		if old := &h.findings[i]; old.Invariant == f.Invariant && (old.Cause == f.Cause || old.Fingerprint().Name() == name) {
 			old.Runs++
 			return
 		}

@@ -35,6 +35,23 @@ func hunted(h *hunt, runs []*Record, examine func(broken) Finding) (asked []brok
 	}
 }
 
+// The name of a finding is its fingerprint's, so that it is one finding with whatever has the same.
+func TestFindingsWithOneFingerprintAreOne(t *testing.T) {
+	runs := []*Record{brokenRun(1, "a", "first"), brokenRun(2, "a", "first"), brokenRun(3, "a", "first")}
+	h := &hunt{max: 20, known: map[broken]*Finding{}}
+	hunted(h, runs, func(b broken) Finding {
+		setting := map[int]string{1: "x", 2: "y", 3: "y"}[b.n]
+		f := Finding{Invariant: b.invariant, Cause: "a, with " + setting, Settings: []string{setting}, Kinds: []string{"a"}, Verdict: "violated", Operations: []string{"publish"}}
+		if b.n == 3 {
+			f.Cause, f.Operations = "a, with z", []string{"ack"}
+		}
+		return f
+	})
+	require.Len(t, h.findings, 2)
+	assert.Equal(t, 2, h.findings[0].Runs)
+	assert.Equal(t, []string{"ack"}, h.findings[1].Operations)
+}
+
 func TestWhatAFindingExplainsIsNotExamined(t *testing.T) {
 	runs := []*Record{
 		brokenRun(2, "a", "first"), kept(3), brokenRun(5, "a", "first", "second"), brokenRun(7, "b", "first"), brokenRun(8, "b", "first"), brokenRun(9, "a", "second"),

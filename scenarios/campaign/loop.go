@@ -43,7 +43,8 @@ func (s *supervisor) run(ctx context.Context) (*Result, error) {
 	}
 	if s.err != nil {
 		s.abandon()
-		return nil, s.err
+		res, _ := s.result(false)
+		return res, s.err
 	}
 	return s.result(ctx.Err() == nil)
 }

@@ -55,7 +55,7 @@ func newMerger(dirs []string, out string, opt Options) (*merger, error) {
 	if len(opt.Command) == 0 {
 		return nil, errors.New("campaign: Options.Command is empty; give the command that starts a worker")
 	}
-	program, err := programOf(opt.Command[0])
+	program, err := ProgramOf(opt.Command[0])
 	if err != nil {
 		return nil, fmt.Errorf("a worker cannot be started (%s): %w", opt.Command[0], plainExec(err))
 	}

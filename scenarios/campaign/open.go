@@ -24,7 +24,7 @@ func newSupervisor(ctx context.Context, dir string, opt Options) (*supervisor, e
 		learnt: make(chan learnt, 1),
 	}
 	s.sink = s.record
-	program, err := programOf(opt.Command[0])
+	program, err := ProgramOf(opt.Command[0])
 	if err != nil {
 		return nil, fmt.Errorf("a worker cannot be started (%s): %w", opt.Command[0], plainExec(err))
 	}

@@ -137,8 +137,8 @@ func plainExec(err error) error {
 	return strictyaml.FileReason(err)
 }
 
-// programOf is a hash of an executable.
-func programOf(command string) (string, error) {
+// ProgramOf is a hash of an executable.
+func ProgramOf(command string) (string, error) {
 	path, err := exec.LookPath(command)
 	if err != nil {
 		return "", err

@@ -1,8 +1,6 @@
 package campaign
 
 import (
-	"crypto/sha256"
-	"fmt"
 	"slices"
 	"time"
 
@@ -49,14 +47,14 @@ type Coverage struct {
 // Finding is one way in which promises are broken: an invariant and a cause.
 type Finding struct {
 	Invariant  string            `json:"invariant"`            // or a Containment
-	Cause      string            `json:"cause"`                // the faults and settings of the smallest plan, without numbers; findings with one cause are one
+	Cause      string            `json:"cause"`                // the faults and settings of the smallest plan, without numbers; findings with one cause are one, and those with one fingerprint
 	Kinds      []string          `json:"kinds,omitempty"`      // of fault, in the smallest plan, as FaultKind writes them
 	Settings   []string          `json:"settings,omitempty"`   // of engine and world, in which it differs from its preset, with how
 	Why        string            `json:"why,omitempty"`        // what the violation in the smallest plan hangs on; "" if nobody knows
 	Blamed     []string          `json:"blamed,omitempty"`     // a choice of the engine without which it does not come, or a part of it that is off; else kinds of strike and settings
 	Operations []string          `json:"operations,omitempty"` // on the path of why, on which the violation hangs; each once, in order of name
 	Story      string            `json:"story"`                // what happens, from the facts of the smallest plan's run
-	File       string            `json:"file"`                 // the smallest plan, in the campaign's folder: findings/INVARIANT-HASH.yaml, named by its content
+	File       string            `json:"file"`                 // the smallest plan, in the campaign's folder: findings/NAME.yaml, by the name of its fingerprint
 	Plan       string            `json:"plan"`                 // the same, as YAML
 	Replay     string            `json:"replay"`               // the command that runs it, from the campaign's folder
 	First      int               `json:"first"`                // the first run that shows it
@@ -73,22 +71,9 @@ type Finding struct {
 	Detail     string            `json:"detail,omitempty"`     // the stack, or dump, of a contained run
 }
 
-// What a finding has for a cause whose plan is as it was drawn.
-const (
-	causeFlaky    = "the same plan gave another run"
-	causeUnshrunk = "a plan that could not be shrunk"
-)
-
-// AsDrawn says whether the plan was not shrunk, so that its faults and settings say little.
-func (f *Finding) AsDrawn() bool { return f.Flaky || f.Cause == causeUnshrunk }
-
 // keep gives the plan its name and enters it in the finding.
 func (f *Finding) keep(p *plans.Plan) error {
-	hash, err := contentHash(p)
-	if err != nil {
-		return err
-	}
-	p.Name = f.Invariant + "-" + hash
+	p.Name = f.Fingerprint().Name()
 	text, err := plans.Marshal(p)
 	if err != nil {
 		return err
@@ -97,17 +82,6 @@ func (f *Finding) keep(p *plans.Plan) error {
 	f.Replay = scenarios.RunCommand(f.File)
 	f.Jobs, f.Faults, f.Schedulers, f.Workers = p.Workload.Jobs, len(p.Faults), p.Topology.Schedulers, p.Topology.Workers
 	return nil
-}
-
-// contentHash tells plans apart by what happens in them: name, story and expectations do not count.
-func contentHash(p *plans.Plan) (string, error) {
-	bare := *p
-	bare.Name, bare.Story, bare.Expect = "x", "", plans.Expect{}
-	text, err := plans.Marshal(&bare)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%x", sha256.Sum256(text))[:8], nil
 }
 
 // expected is what the plan of a finding is there to show: the finding's own promise first.

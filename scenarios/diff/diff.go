@@ -145,8 +145,12 @@ func (d *Difference) Builds() string {
 	if d.A.Build != d.B.Build {
 		return fmt.Sprintf("A is of build %s, B of build %s.", d.A.Build, d.B.Build)
 	}
-	if d.A.Build == scenarios.Devel {
-		return fmt.Sprintf("Both are of build %s: a build that is no release has no other name.", d.A.Build)
+	says := fmt.Sprintf("Both are of build %s", d.A.Build)
+	switch {
+	case d.A.Build == scenarios.Devel:
+		says += ": a build that was made outside of git, or by go run or go test, has no other name"
+	case strings.HasSuffix(d.A.Build, scenarios.Dirty):
+		says += ": builds of a commit with other changes have the same name"
 	}
-	return fmt.Sprintf("Both are of build %s.", d.A.Build)
+	return says + "."
 }

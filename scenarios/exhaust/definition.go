@@ -29,6 +29,7 @@ type Options struct {
 	Reduced     bool     `json:"reduced,omitempty"`      // operations are struck of the jobs that the plan is about, and of no job; of tries that find the same, one is made
 
 	Progress func(done, all int)      `json:"-"` // is told of the runs that look for pairs; nil is nobody
+	Keep     func() (*Kept, error)    `json:"-"` // is asked before the first of them where they are kept; nil is nowhere
 	Variant  func() scheduler.Variant `json:"-"` // gives each run what changes its code under test; nil leaves that as it is
 }
 

@@ -29,6 +29,7 @@
 //	certificate.go  the certificate, as a file
 //	define.go       what is to be tried
 //	pairs.go        pairs
+//	kept.go         the runs that look for them, in a file
 //	definition.go   the tries, as plans
 //	strikes.go      what can strike a site
 //	lengths.go      how long faults last

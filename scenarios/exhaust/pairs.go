@@ -3,6 +3,7 @@ package exhaust
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/wavetank-sim/wavetank/faults"
@@ -56,21 +57,31 @@ func (d *Definition) pair(ctx context.Context, p *plans.Plan, calm []moment) err
 	return nil
 }
 
-// seconds runs each try, and lists the moments after its fault, the closest first.
+// seconds runs each try, unless that was kept, and lists the moments after its fault, the closest first.
 func (d *Definition) seconds(ctx context.Context, about []int) (list []second, err error) {
+	var runs *Kept
+	if d.Keep != nil {
+		if runs, err = d.Keep(); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, runs.Close()) }()
+	}
 	for n := range d.Tries {
 		if d.Progress != nil {
 			d.Progress(n, len(d.Tries))
 		}
-		plan, err := d.PlanOf(n)
+		moments, err := runs.moments(n, func() ([]moment, error) {
+			plan, err := d.PlanOf(n)
+			if err != nil {
+				return nil, err
+			}
+			moments, _, _, err := d.momentsOf(ctx, plan, true)
+			return d.wanted(moments, about), err
+		})
 		if err != nil {
 			return nil, err
 		}
-		moments, _, _, err := d.momentsOf(ctx, plan, true)
-		if err != nil {
-			return nil, err
-		}
-		for i, m := range d.wanted(moments, about) {
+		for i, m := range moments {
 			list = append(list, second{m, n, i})
 		}
 	}
@@ -106,15 +117,15 @@ func (d *Definition) fresh(l found, m *moment, strikes []faults.Fault) []faults.
 
 // before says whether the same was found before, by effects on the operation or by other faults, and notes that it is now.
 func (l found) before(m *moment, effect bool) bool {
-	at, is := foundAt{m.Phase, m.Job, m.Node, effect, 0}, m.all
+	at, is := foundAt{m.Phase, m.Job, m.Node, effect, 0}, m.OfAll
 	if effect && m.Job > 0 {
-		is = m.job
+		is = m.OfJob
 	}
-	at.likeness = is.likeness
-	if slices.ContainsFunc(l[at], func(was []invariants.Kinds) bool { return within(was, is.struck) }) {
+	at.likeness = is.Likeness
+	if slices.ContainsFunc(l[at], func(was []invariants.Kinds) bool { return within(was, is.Struck) }) {
 		return true
 	}
-	l[at] = append(l[at], is.struck)
+	l[at] = append(l[at], is.Struck)
 	return false
 }
 

@@ -39,13 +39,14 @@ func (s Site) String() string {
 // moment is a site and what a fault finds there.
 type moment struct {
 	Site
-	job, all standing
+	OfJob standing `json:"of_job"`
+	OfAll standing `json:"of_all"`
 }
 
 // standing is what is known at a moment, of a site's job or of everything, and the strikes so far.
 type standing struct {
-	likeness uint64
-	struck   []invariants.Kinds
+	Likeness uint64             `json:"likeness"`
+	Struck   []invariants.Kinds `json:"struck"`
 }
 
 // momentsOf runs the plan and lists its operations in the order in which they are made: all, or those after the plan's
@@ -73,8 +74,8 @@ func (o *Options) momentsOf(ctx context.Context, p *plans.Plan, afterLast bool) 
 		} else {
 			seen[key] = true
 		}
-		m.job.likeness, m.job.struck = op.Likeness(op.Job)
-		m.all.likeness, m.all.struck = op.Likeness("")
+		m.OfJob.Likeness, m.OfJob.Struck = op.Likeness(op.Job)
+		m.OfAll.Likeness, m.OfAll.Struck = op.Likeness("")
 		list = append(list, m)
 	}
 	res, err = scenarios.Run(ctx, p, opt)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
@@ -30,17 +31,17 @@ type When struct {
 
 // Entry is a finding of the ledger, and the content of its file. [plans.Load] takes the file for the plan that is in it.
 type Entry struct {
-	Ledger      int             `yaml:"ledger,required" min:"1" max:"1"` // the version of the format
-	State       State           `yaml:"state,required" oneof:"new,ongoing,resolved,back"`
-	Fingerprint Fingerprint     `yaml:"fingerprint,required"`
-	Cause       string          `yaml:"cause"`                 // faults and settings of the smallest plan, in words
-	Blamed      []string        `yaml:"blamed,omitempty"`      // what the violation hangs on; findings of which that is the same have one cause
-	First       When            `yaml:"first_seen,required"`   // the night that found it first
-	Last        When            `yaml:"last_seen,required"`    // the last that found it
-	Clean       When            `yaml:"clean_since,omitempty"` // the first that did not, since then; of one that is back, before that
-	Seen        []Count         `yaml:"seen"`                  // how often, and how long it was not
-	Counted     string          `yaml:"counted,omitempty"`     // the last night that is in these numbers
-	Given       strictyaml.Node `yaml:"plan,required"`         // as it is in the file
+	Ledger      int                  `yaml:"ledger,required" min:"1" max:"1"` // the version of the format
+	State       State                `yaml:"state,required" oneof:"new,ongoing,resolved,back"`
+	Fingerprint campaign.Fingerprint `yaml:"fingerprint,required"`
+	Cause       string               `yaml:"cause"`                 // faults and settings of the smallest plan, in words
+	Blamed      []string             `yaml:"blamed,omitempty"`      // what the violation hangs on; findings of which that is the same have one cause
+	First       When                 `yaml:"first_seen,required"`   // the night that found it first
+	Last        When                 `yaml:"last_seen,required"`    // the last that found it
+	Clean       When                 `yaml:"clean_since,omitempty"` // the first that did not, since then; of one that is back, before that
+	Seen        []Count              `yaml:"seen"`                  // how often, and how long it was not
+	Counted     string               `yaml:"counted,omitempty"`     // the last night that is in these numbers
+	Given       strictyaml.Node      `yaml:"plan,required"`         // as it is in the file
 
 	Plan *plans.Plan `yaml:"-"` // the smallest, of the last night that found it
 }

@@ -66,33 +66,33 @@ func nightOf(day, runs int, found ...campaign.Finding) *Night {
 
 // The fingerprint of a finding is the same whichever job it is about, on however many nodes, and under which seed.
 func TestAFingerprintSurvivesOtherJobsAndSeeds(t *testing.T) {
-	ack := FingerprintOf(new(found(t, lostAck(1, 1), "one-dispatch-per-job", 1)))
-	assert.Equal(t, Fingerprint{"one-dispatch-per-job", []string{"fail-after publish"}, []string{"publish"}}, ack)
+	ack := new(found(t, lostAck(1, 1), "one-dispatch-per-job", 1)).Fingerprint()
+	assert.Equal(t, campaign.Fingerprint{Invariant: "one-dispatch-per-job", Strikes: []string{"fail-after publish"}, Operations: []string{"publish"}}, ack)
 	for job, seed := range map[int]int{2: 4, 3: 8} {
-		assert.Equal(t, ack, FingerprintOf(new(found(t, lostAck(job, seed), "one-dispatch-per-job", 1))), "job %d, seed %d", job, seed)
+		assert.Equal(t, ack, new(found(t, lostAck(job, seed), "one-dispatch-per-job", 1)).Fingerprint(), "job %d, seed %d", job, seed)
 	}
-	late := FingerprintOf(new(found(t, lateWrite(1, 1), "lock-mutual-exclusion", 1)))
+	late := new(found(t, lateWrite(1, 1), "lock-mutual-exclusion", 1)).Fingerprint()
 	assert.NotEqual(t, ack.Name(), late.Name())
-	assert.Equal(t, late, FingerprintOf(new(found(t, lateWrite(2, 5), "lock-mutual-exclusion", 1))))
+	assert.Equal(t, late, new(found(t, lateWrite(2, 5), "lock-mutual-exclusion", 1)).Fingerprint())
 }
 
 // What went out of bounds is known by the calls that led there, whatever their lines and the numbers of functions without a name.
 func TestAFingerprintSurvivesMovedLines(t *testing.T) {
-	panics := func(detail string) Fingerprint {
-		return FingerprintOf(&campaign.Finding{Invariant: "no-panic", Kinds: []string{"crash of a worker at a time"}, Detail: detail})
+	panics := func(detail string) campaign.Fingerprint {
+		return (&campaign.Finding{Invariant: "no-panic", Kinds: []string{"crash of a worker at a time"}, Detail: detail}).Fingerprint()
 	}
 	was := panics("panic: index 3\n  engine/pick.(*Picker).weigh pick.go:80\n  engine/pick.(*Picker).Pick.func1 pick.go:31\n  engine.(*Scheduler).handle handle.go:10\n  engine.run run.go:7\n  main.main main.go:1\n")
 	assert.Equal(t, []string{"engine/pick.(*Picker).weigh", "engine/pick.(*Picker).Pick", "engine.(*Scheduler).handle", "engine.run"}, was.Operations)
 	assert.Equal(t, was, panics("panic: index 5\n  engine/pick.(*Picker).weigh pick.go:92\n  engine/pick.(*Picker).Pick.func2.1 pick.go:44\n  engine.(*Scheduler).handle handle.go:12\n  engine.run run.go:7\n"))
 	assert.NotEqual(t, was.Name(), panics("panic: index 3\n  engine/pick.(*Picker).other pick.go:80\n").Name())
-	flaky := FingerprintOf(&campaign.Finding{Invariant: "every-job-settles", Flaky: true, Cause: "the same plan gave another run", Kinds: []string{"hang publish"}})
+	flaky := (&campaign.Finding{Invariant: "every-job-settles", Flaky: true, Cause: "the same plan gave another run", Kinds: []string{"hang publish"}}).Fingerprint()
 	assert.Equal(t, []string{"the same plan gave another run"}, flaky.Strikes)
 }
 
 // Kinds of fault that do the same to the world are one strike.
 func TestAFingerprintSurvivesAnEqualStrike(t *testing.T) {
 	of := func(kinds ...string) string {
-		return FingerprintOf(&campaign.Finding{Invariant: "x", Verdict: scenarios.Violated, Kinds: kinds}).Name()
+		return (&campaign.Finding{Invariant: "x", Verdict: scenarios.Violated, Kinds: kinds}).Fingerprint().Name()
 	}
 	assert.Equal(t, of("fail-before publish", "late ack"), of("late ack", "hang publish"))
 	assert.NotEqual(t, of("fail-before publish"), of("fail-after publish"))
@@ -108,7 +108,7 @@ func TestTenNights(t *testing.T) {
 	late := func(job, seed int) campaign.Finding {
 		return found(t, lateWrite(job, seed), "lock-mutual-exclusion", seldom)
 	}
-	ackName, lateName := FingerprintOf(new(ack(1, 1))).Name(), FingerprintOf(new(late(1, 1))).Name()
+	ackName, lateName := new(ack(1, 1)).Fingerprint().Name(), new(late(1, 1)).Fingerprint().Name()
 	for i, n := range []struct {
 		found []campaign.Finding
 		ack   State // "" is not told

@@ -84,7 +84,7 @@ func (n *Night) sightings() map[string]*Sighting {
 	for _, c := range n.Campaigns {
 		for i := range c.Result.Findings {
 			f := &c.Result.Findings[i]
-			name := FingerprintOf(f).Name()
+			name := f.Fingerprint().Name()
 			s := seen[name]
 			if s == nil {
 				s = &Sighting{Finding: f, Dir: c.Dir}

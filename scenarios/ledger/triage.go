@@ -57,7 +57,7 @@ func (l *Ledger) Triage(n *Night) (*Report, error) {
 		e := l.entry(name)
 		hits := again[name]
 		if e == nil {
-			e = &Entry{Ledger: 1, Fingerprint: FingerprintOf(s.Finding), First: past.When}
+			e = &Entry{Ledger: 1, Fingerprint: s.Finding.Fingerprint(), First: past.When}
 			l.Entries = append(l.Entries, e)
 			hits = s
 		}

@@ -104,6 +104,8 @@ func TestParseRefuses(t *testing.T) {
 		{"unknown engine key", "name: x\nengine: {max_dispatch_retrys: 3}\n", `p.yaml:2:10: unknown key "max_dispatch_retrys" in engine; .*\(did you mean "max_dispatch_retries"\?\)`},
 		{"text for a number", "name: x\nworkload: {jobs: many}\n", `p.yaml:2:18: workload.jobs is "many", not an integer; give 1 to 100000`},
 		{"too many", "name: x\nworkload: {jobs: 1000000000000}\n", `p.yaml:2:18: workload.jobs is 1000000000000, out of range; give 1 to 100000`},
+		{"no times", "name: x\nfaults:\n  - {on: {phase: publish}, do: fail-before, times: 0}\n", `p.yaml:3:52: faults[0].times is 0, out of range; give 1 to 1000000`},
+		{"no occurrence", "name: x\nfaults:\n  - {on: {phase: publish, occurrence: 0}, do: fail-before}\n", `p.yaml:3:39: faults[0].on.occurrence is 0, out of range; give 1 to 1000000`},
 		{"zero", "name: x\nworkload: {jobs: 0}\n", `p.yaml:2:18: workload.jobs is 0, out of range`},
 		{"number for a mapping", "name: x\nworkload: 3\n", `p.yaml:2:11: workload is not a mapping; give keys such as jobs, every, work`},
 		{"name for a job's number", "name: x\nworkload: {slow: {job-3: 15m}}\n", `p.yaml:2:19: "job-3" in workload.slow is not a number`},

@@ -12,7 +12,7 @@
 //	renamed.go   variables that have the project's old name
 //	print.go     what is printed for people, and as JSON
 //	table.go     a table as wide as the terminal
-//	progress.go  how far it is, on a terminal
+//	progress.go  how far it is, on a terminal or on a line now and then
 //	output.go    standard output, and whether it could be written
 //	files.go     files that are written whole, and temporary folders
 //	signals.go   interrupts

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -22,33 +23,50 @@ func colored(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// Progress is one line on a terminal that is written again and again. Nil shows nothing.
+// Progress says how far a command is: on a terminal on one line that is written again and again, and elsewhere on a line
+// now and then. Nil says nothing.
 type Progress struct {
-	mu    sync.Mutex
-	w     io.Writer
-	shown bool
+	mu       sync.Mutex
+	w        io.Writer
+	terminal bool
+	shown    bool             // there is a line on the terminal
+	now      func() time.Time // of a real clock
+	last     time.Time        // of the last line elsewhere, or of the beginning
 }
 
-// NewProgress is a line on a terminal; nil where stderr is none.
+// plainEvery is how often a line comes where there is no terminal.
+const plainEvery = 10 * time.Second
+
+// NewProgress writes to stderr; nil if quiet.
 func NewProgress(stderr io.Writer, quiet bool) *Progress {
-	if quiet || !isTerminal(stderr) {
+	if quiet {
 		return nil
 	}
-	return &Progress{w: stderr}
+	return &Progress{w: stderr, terminal: isTerminal(stderr), now: time.Now, last: time.Now()}
 }
 
-// Show writes the line anew.
-func (p *Progress) Show(format string, args ...any) {
+// Show says how far it is.
+func (p *Progress) Show(format string, args ...any) { p.show(false, format, args) }
+
+// Begin says what begins that takes long.
+func (p *Progress) Begin(format string, args ...any) { p.show(true, format, args) }
+
+func (p *Progress) show(always bool, format string, args []any) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.shown = true
-	fmt.Fprintf(p.w, "\r\033[K"+format, args...)
+	if p.terminal {
+		p.shown = true
+		fmt.Fprintf(p.w, "\r\033[K"+format, args...)
+	} else if now := p.now(); always || now.Sub(p.last) >= plainEvery {
+		p.last = now
+		fmt.Fprintf(p.w, format+"\n", args...)
+	}
 }
 
-// Done takes the line away.
+// Done takes the line away from a terminal.
 func (p *Progress) Done() {
 	if p == nil {
 		return

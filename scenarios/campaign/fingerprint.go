@@ -1,4 +1,4 @@
-package ledger
+package campaign
 
 import (
 	"crypto/sha256"
@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // Fingerprint is what a finding is known by in every night: which jobs and nodes its plan has, which seed, and where in the
@@ -18,8 +16,8 @@ type Fingerprint struct {
 	Operations []string `yaml:"operations,omitempty"` // on the path of why, on which the violation hangs; of what went out of bounds, the calls that led there
 }
 
-// FingerprintOf is that of a finding.
-func FingerprintOf(f *campaign.Finding) Fingerprint {
+// Fingerprint is what the finding is known by.
+func (f *Finding) Fingerprint() Fingerprint {
 	p := Fingerprint{Invariant: f.Invariant, Strikes: f.Strikes(), Operations: f.Operations}
 	switch {
 	case f.AsDrawn():
@@ -30,11 +28,20 @@ func FingerprintOf(f *campaign.Finding) Fingerprint {
 	return p
 }
 
-// Name names the finding, and its file: by its invariant, and a hash of the rest.
+// Name names the finding and its file, in the folder of a campaign and in the ledger: by its invariant, and a hash of the rest.
 func (p Fingerprint) Name() string {
 	text := strings.Join([]string{p.Invariant, strings.Join(p.Strikes, ","), strings.Join(p.Operations, ",")}, "\n")
 	return fmt.Sprintf("%s-%x", p.Invariant, sha256.Sum256([]byte(text)))[:len(p.Invariant)+9]
 }
+
+// What a finding has for a cause whose plan is as it was drawn.
+const (
+	causeFlaky    = "the same plan gave another run"
+	causeUnshrunk = "a plan that could not be shrunk"
+)
+
+// AsDrawn says whether the plan was not shrunk, so that its faults and settings say little.
+func (f *Finding) AsDrawn() bool { return f.Flaky || f.Cause == causeUnshrunk }
 
 // callsMost is how many calls of a stack tell what went out of bounds: those further out are the same for much.
 const callsMost = 4
