@@ -115,9 +115,9 @@ func (f *Facts) HandOut(j *Job, seq uint64) (again bool) {
 		if d.Seq != seq {
 			continue
 		}
-		if d.acked && f.Strikes.ever&history.StrikesOf(history.NATSPowerLoss) != 0 {
+		if forgets := f.Strikes.ever & history.StrikesOf(history.NATSPowerLoss, history.AckLost); d.acked && forgets != 0 {
 			d.acked = false
-			f.reachJob(j, history.StrikesOf(history.NATSPowerLoss)) // else the consumer would know that it was acknowledged
+			f.reachJob(j, forgets) // else the consumer would know that it was acknowledged
 		}
 		again = again || d.handed
 		d.handed = true

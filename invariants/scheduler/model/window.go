@@ -116,6 +116,12 @@ func (k *Strikes) lasts(node string) bool {
 	return slices.ContainsFunc(k.windows, func(w window) bool { return w.node == node && w.until == 0 && w.kind != history.ClockWrong })
 }
 
+// behind says whether a scheduler was away a short time ago: it hears of what came meanwhile, and of what came of its own writes, in any
+// order.
+func (k *Strikes) behind(scheduler string, at time.Duration) bool {
+	return slices.ContainsFunc(k.windows, func(w window) bool { return w.kind == history.SchedulerAway && w.node == scheduler && w.open(at) })
+}
+
 // aftermath is for how long a strike that is over is felt by what appears then. What was taken under the strike lasts for
 // its TTL: a lock of a job or a tick, the word that a worker lives, a circuit that is open. Clients that lost their
 // server are back long before. Of a scheduler's own locks and ticks is known whom they reach; there remains what it knows
@@ -128,12 +134,14 @@ func (f *Facts) aftermath(w *window) time.Duration {
 		}
 		return f.Config.WorkerTTL
 	}
-	counts := time.Duration(0)
 	if w.kind == history.ClockWrong && f.Config.Replay.Enabled {
-		counts = f.Config.Replay.GrowthWindow
+		return outlastsRuns
 	}
-	return max(counts, 2*f.Config.PollInterval, f.Config.JobLockTTL, f.Config.SnapshotLockTTL, f.Config.WorkerTTL, f.Config.Policy.OpenFor)
+	return max(2*f.Config.PollInterval, f.Config.JobLockTTL, f.Config.SnapshotLockTTL, f.Config.WorkerTTL, f.Config.Policy.OpenFor)
 }
+
+// outlastsRuns is how long dead letters are kept, and longer than any run.
+const outlastsRuns = 30 * 24 * time.Hour
 
 // Appears marks a job or a run that is new with the strikes whose windows are open, if they reach everything or are on
 // the scheduler that makes it.

@@ -169,7 +169,7 @@ type Candidate struct {
 // Candidates returns the workers that the step's replica has to choose from, now that it picks, if the events
 // tell them for sure and all are of one pool.
 func (f *Facts) Candidates(s *Step) (list []Candidate) {
-	if s.About.Wish.Particular() {
+	if s.About.Wish.Particular() || f.Strikes.behind(s.Node, s.At) {
 		return nil
 	}
 	pool := ""
