@@ -53,7 +53,9 @@ func (s *redisServer) dial(p *Process) (client, error) {
 		},
 		MaxRetries:               -1,
 		Protocol:                 2,
-		PoolSize:                 256, // the default depends on GOMAXPROCS
+		PoolSize:                 256,     // the default depends on GOMAXPROCS
+		ReadBufferSize:           4 << 10, // of each connection; the default is eight times that
+		WriteBufferSize:          4 << 10,
 		DisableIdentity:          true,
 		ContextTimeoutEnabled:    true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},

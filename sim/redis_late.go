@@ -99,6 +99,9 @@ func (c *wire) SyscallConn() (syscall.RawConn, error) {
 	return asked{}, nil
 }
 
+// SetWriteDeadline sets none: Redis reads at once, and a deadline of a pipe is a timer.
+func (c *wire) SetWriteDeadline(time.Time) error { return nil }
+
 // asked is a connection on which nothing has come unasked.
 type asked struct{}
 

@@ -12,11 +12,11 @@ import (
 // socket is a connection to a redis-server, which answers at once. Who reads from it waits in the kernel: that takes a third of the
 // system calls that Go's poller would, and nobody else in the world has anything to do meanwhile.
 //
-// The server answers while no time passes in the world: a deadline on the connection counts only if it has passed.
+// The server answers while no time passes in the world: a deadline for reads counts only if it has passed, and one for writes does not.
 type socket struct {
-	fd            int
-	now           func() time.Time
-	reads, writes time.Time // deadlines
+	fd       int
+	now      func() time.Time
+	deadline time.Time // of reads
 }
 
 func dialSocket(path string, now func() time.Time) (*socket, error) {
@@ -32,16 +32,12 @@ func dialSocket(path string, now func() time.Time) (*socket, error) {
 	return &socket{fd: fd, now: now}, nil
 }
 
-func (s *socket) SetDeadline(t time.Time) error      { s.reads, s.writes = t, t; return nil }
-func (s *socket) SetReadDeadline(t time.Time) error  { s.reads = t; return nil }
-func (s *socket) SetWriteDeadline(t time.Time) error { s.writes = t; return nil }
-
-func (s *socket) passed(deadline time.Time) bool {
-	return !deadline.IsZero() && !deadline.After(s.now())
-}
+func (s *socket) SetDeadline(t time.Time) error     { return s.SetReadDeadline(t) }
+func (s *socket) SetReadDeadline(t time.Time) error { s.deadline = t; return nil }
+func (*socket) SetWriteDeadline(time.Time) error    { return nil }
 
 func (s *socket) Read(b []byte) (int, error) {
-	if s.passed(s.reads) {
+	if !s.deadline.IsZero() && !s.deadline.After(s.now()) {
 		return 0, os.ErrDeadlineExceeded
 	}
 	n, err := uninterrupted(func() (int, error) { return syscall.Read(s.fd, b) })
@@ -52,9 +48,6 @@ func (s *socket) Read(b []byte) (int, error) {
 }
 
 func (s *socket) Write(b []byte) (int, error) {
-	if s.passed(s.writes) {
-		return 0, os.ErrDeadlineExceeded
-	}
 	for sent := 0; sent < len(b); {
 		n, err := uninterrupted(func() (int, error) { return syscall.Write(s.fd, b[sent:]) })
 		if err != nil {
