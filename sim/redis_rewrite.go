@@ -17,7 +17,7 @@ type rewriter struct {
 	part     []byte // of a command that has not been written to its end
 	out      []byte
 	args     [][]byte
-	keys     [][]byte // the first of each command of the present write
+	keys     [][]byte // of the commands of the present write
 	watching bool
 	look     *look        // which was sent
 	in       []byte       // of replies that have come
