@@ -34,7 +34,8 @@
 //	redis_time.go, redis_rewrite.go      a redis-server's commands on the time of the world
 //	redis_call.go, redis_command.go      what an operation asks, and what each command is
 //	redis_process.go, redis_store.go     a redis-server that runs, and what a world's Redis must do
-//	redis_socket.go, redis_resp.go       a connection to it, and what goes over it
+//	redis_pipe.go, redis_socket.go       a connection to either
+//	redis_resp.go                        what goes over it
 //	nats_powerloss.go, nats_restart.go   NATS goes away, and comes back
 //	nats_core.go, nats_stream.go         messages and streams
 //	nats_jetstream.go, nats_consumer.go  publishes and pulls

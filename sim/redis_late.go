@@ -60,7 +60,9 @@ func (h *held) arrive() string {
 		return io.EOF.Error()
 	}
 	_ = conn.SetDeadline(time.Time{}) // the sender's has passed
-	go func() { _, _ = conn.Write(h.bytes) }()
+	if _, err := conn.Write(h.bytes); err != nil {
+		return err.Error()
+	}
 	answers := bufio.NewReader(conn)
 	last := ""
 	for range h.replies {
@@ -99,7 +101,7 @@ func (c *wire) SyscallConn() (syscall.RawConn, error) {
 	return asked{}, nil
 }
 
-// SetWriteDeadline sets none: Redis reads at once, and a deadline of a pipe is a timer.
+// SetWriteDeadline sets none: what is written is taken at once ([pipe], [socket]), and a deadline of a pipe is a timer.
 func (c *wire) SetWriteDeadline(time.Time) error { return nil }
 
 // asked is a connection on which nothing has come unasked.

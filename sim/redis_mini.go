@@ -29,7 +29,10 @@ func newMini(seed uint64, now func() time.Duration) *mini {
 	return m
 }
 
-func (m *mini) dial() (net.Conn, error) { return m.Dial() }
+func (m *mini) dial() (net.Conn, error) {
+	conn, err := m.Dial()
+	return &pipe{Conn: conn}, err
+}
 
 func (m *mini) version() string { return "" }
 
@@ -47,9 +50,9 @@ func (m *mini) sync(time.Duration) {}
 func (m *mini) die(time.Duration, bool) (map[string]value, error) { return nil, nil }
 
 func (m *mini) forget() {
-	conn := must(m.Dial())
+	conn := must(m.dial())
 	defer func() { _ = conn.Close() }()
-	go func() { _, _ = conn.Write(appendCommand(nil, []string{"SCRIPT", "FLUSH"})) }()
+	must(conn.Write(appendCommand(nil, []string{"SCRIPT", "FLUSH"})))
 	must(proto.Read(bufio.NewReader(conn)))
 }
 

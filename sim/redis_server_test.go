@@ -386,3 +386,41 @@ func makeStaleSocket(t *testing.T, path string) {
 	old := time.Now().Add(-time.Hour)
 	require.NoError(t, os.Chtimes(path, old, old))
 }
+
+// However long the commands and the answers are that go over a connection at once, none waits for another.
+func TestLongCommandsAndAnswers(t *testing.T) {
+	long := strings.Repeat("x", 10_000)
+	overBoth(t, func(t *testing.T, program string) {
+		for _, tx := range []bool{false, true} {
+			_, err := sim.Run(sim.Config{Seed: 1, RedisServer: program}, func(w *sim.World) error {
+				var answers []redis.Cmder
+				w.Node("n", func(p *sim.Process) {
+					ctx, c := p.Context(), p.Redis()
+					for range 2 { // on one connection
+						ask := func(q redis.Pipeliner) error {
+							q.Set(ctx, "long", long, 0)
+							q.Get(ctx, "long")
+							for i := range 500 {
+								q.HSet(ctx, "hash", i, i)
+							}
+							q.Get(ctx, "long")
+							return nil
+						}
+						if tx {
+							answers, _ = c.TxPipelined(ctx, ask)
+						} else {
+							answers, _ = c.Pipelined(ctx, ask)
+						}
+					}
+				}).Start()
+				w.Step(time.Minute, nil)
+				require.Len(t, answers, 503)
+				assert.Equal(t, long, answers[1].(*redis.StringCmd).Val())
+				assert.Equal(t, long, answers[502].(*redis.StringCmd).Val())
+				assert.Len(t, w.Redis()["hash"], 500)
+				return w.CheckTruth()
+			})
+			require.NoError(t, err)
+		}
+	})
+}
