@@ -48,7 +48,7 @@ func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 	once.Do(ats.Register) // nats-server's access-time ticker would otherwise live in the first bubble
 	takeTasks()
 	if cfg.RedisServer != "" && cfg.RedisDisk == "" {
-		if err := startRedis(cfg.RedisServer); err != nil {
+		if err := CheckRedisServer(cfg.RedisServer); err != nil {
 			return sum, fmt.Errorf("sim: %w", err)
 		}
 	}
@@ -103,7 +103,11 @@ func (w *World) live(body func(*World) error) (sum Summary, err error) {
 		err = body(w)
 	}()
 	<-ended
-	sum = Summary{Digest: w.trace.digest(), Steps: w.steps, Virtual: w.Now(), Redis: find[*redisServer](w.servers).store.version()}
+	redis := find[*redisServer](w.servers).store
+	sum = Summary{Digest: w.trace.digest(), Steps: w.steps, Virtual: w.Now(), Redis: redis.version()}
+	if lost := redis.lost(); lost != nil {
+		return sum, fmt.Errorf("sim: %w", lost)
+	}
 	if err == nil {
 		err = w.refused
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -28,12 +29,14 @@ type redisServer struct {
 
 	replicated time.Duration // all that was written until then is at the replica
 	seen       []sight       // where the present step may have changed something
+	watches    atomic.Int32  // so many connections WATCH keys
+	held       []net.Conn    // on which something was held back, which their processes leave open
 }
 
 func (s *redisServer) start() (err error) {
 	s.shadow = map[string]value{}
 	if s.world.cfg.RedisServer == "" {
-		s.store = newMini(s.world.Draw("redis"), s.world.Now)
+		s.store = newMini(s.world.Draw("redis"), s.world.Now, &s.watches)
 	} else if s.store, err = newReal(s.world); err != nil {
 		return err
 	}
@@ -79,7 +82,7 @@ func (s *redisServer) changed(op *Op, changes []Change) []Change {
 	if c, ok := op.call.(*redisCall); ok && c.applied {
 		before := len(changes)
 		changes = s.readTouched(changes, c)
-		s.wrote(len(changes) - before)
+		s.wrote(changes[before:])
 		if c.waits && c.answer == nil {
 			s.replicated = s.world.Now()
 		}
@@ -129,5 +132,9 @@ func (s *redisServer) check() error {
 	return nil
 }
 
-// stop also closes Redis's end of the connections on which something is held back.
-func (s *redisServer) stop() { s.store.close() }
+func (s *redisServer) stop() {
+	for _, conn := range s.held {
+		_ = conn.Close()
+	}
+	s.store.close()
+}

@@ -149,31 +149,3 @@ func (c *redisCall) touchFields(key string, args []any, step int) {
 		c.touched = append(c.touched, touch{key: key, field: text(args[i])})
 	}
 }
-
-// usesTTL tells the commands that read a key's TTL, or change it by what it was. EXPIRE is one of them only with an
-// option.
-func usesTTL(name string, args []any) bool {
-	switch name {
-	case "ttl", "pttl", "expiretime", "pexpiretime", "getex", "eval", "evalsha", "rename", "renamenx":
-		return true
-	case "expire", "pexpire", "expireat", "pexpireat":
-		return len(args) > 3
-	case "set":
-		return hasOption(args, "keepttl")
-	}
-	return false
-}
-
-// hasOption says whether a SET carries the option behind its key and value.
-func hasOption(args []any, option string) bool {
-	return slices.ContainsFunc(args[min(3, len(args)):], func(a any) bool { return strings.EqualFold(text(a), option) })
-}
-
-// givesTTL tells the commands after which a key's TTL counts from now.
-func givesTTL(name string, args []any) bool {
-	switch name {
-	case "set", "setex", "psetex", "expire", "pexpire", "expireat", "pexpireat":
-		return true
-	}
-	return usesTTL(name, args)
-}

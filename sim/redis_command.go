@@ -130,6 +130,8 @@ func (s *redisServer) runs(operation string, cmds []redis.Cmder, i int) error {
 		why = ", but of replication"
 	case name == "script" && !scriptWords[word]:
 		why = " " + word
+	case tooLong(name, args, s.world.start.Add(s.world.Now())):
+		why = " with a TTL of more than a hundred years"
 	case slices.ContainsFunc(args, func(arg any) bool { return declares(name, word) && strings.Contains(text(arg), "math.random") }):
 		why = " with math.random, which does not hang on the seed"
 	default:

@@ -60,10 +60,10 @@ func (s *redisServer) savePoint() {
 	}
 }
 
-// wrote notes that changes have reached Redis's files.
-func (s *redisServer) wrote(changes int) {
-	if s.world.cfg.RedisDisk != "" && changes > 0 {
-		s.disk.unsaved += changes
-		s.store.wrote(s.world.Now())
+// wrote notes changes.
+func (s *redisServer) wrote(changes []Change) {
+	if len(changes) > 0 {
+		s.disk.unsaved += len(changes)
+		s.store.wrote(s.world.Now(), changes)
 	}
 }

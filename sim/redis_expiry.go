@@ -36,7 +36,7 @@ func (s *redisServer) expire() {
 			s.remember(touch{key: d.key, whole: true}, s.shadow[d.key], true)
 			s.store.remove(d.key)
 			delete(s.shadow, d.key)
-			s.wrote(1)
+			s.wrote([]Change{{Key: d.key, Gone: true}})
 		}
 	}
 }

@@ -36,6 +36,7 @@ func (c *redisCall) hold(op *Op, apply func() error) func() string {
 	if h.wire == nil {
 		return nil
 	}
+	client.server.held = append(client.server.held, h.wire.Conn)
 	return func() string {
 		answer := h.arrive()
 		c.applied, c.refused = true, answer != OutcomeOK && op.Name != namePipeline // whose last answer is not all

@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -21,10 +22,11 @@ type mini struct {
 	*miniredis.Miniredis
 	now     func() time.Duration
 	counted time.Duration // when the TTLs were brought up to date, all of which count from one instant
+	watches *atomic.Int32 // so many connections WATCH keys
 }
 
-func newMini(seed uint64, now func() time.Duration) *mini {
-	m := &mini{Miniredis: miniredis.NewMiniRedis(), now: now}
+func newMini(seed uint64, now func() time.Duration, watches *atomic.Int32) *mini {
+	m := &mini{Miniredis: miniredis.NewMiniRedis(), now: now, watches: watches}
 	m.Seed(int(seed)) // of SPOP and the like
 	return m
 }
@@ -36,13 +38,26 @@ func (m *mini) dial() (net.Conn, error) {
 
 func (m *mini) version() string { return "" }
 
+func (m *mini) lost() error { return nil }
+
 func (m *mini) keys() []string { return m.Keys() }
 
 func (m *mini) remove(key string) { m.Del(key) }
 
 func (m *mini) close() { m.Close() }
 
-func (m *mini) wrote(time.Duration) {}
+// wrote has miniredis see that something of a key is gone, or that a string has changed. It does not of all commands (HDEL, ZPOPMIN,
+// GETEX), and would carry out the EXEC of a client that WATCHes the key.
+func (m *mini) wrote(_ time.Duration, changes []Change) {
+	if m.watches.Load() == 0 {
+		return
+	}
+	for i, ch := range changes {
+		if (ch.Gone || ch.Field == "") && (i == 0 || ch.Key != changes[i-1].Key) {
+			_ = m.Copy(0, ch.Key, 0, ch.Key) // if it is still there
+		}
+	}
+}
 
 func (m *mini) sync(time.Duration) {}
 
@@ -169,25 +184,54 @@ func (m *mini) countDown() {
 
 // instead is a command that finds nothing in the place of one that changes nothing. To Redis the latter is no write. To
 // miniredis it is one, for which it refuses the EXEC of a client that WATCHes the key. Both answer 0.
+//
+// miniredis lists what sets have in common, or have not, in Go's random order of maps: such a list is sorted.
 func (m *mini) instead(args [][]byte, again bool) []string {
+	if bytes.EqualFold(args[0], []byte("sunion")) || bytes.EqualFold(args[0], []byte("sinter")) || bytes.EqualFold(args[0], []byte("sdiff")) {
+		return append([]string{"EVAL", sortedList, "0"}, stringsOf(args)...)
+	}
 	if again || len(args) < 3 { // again: what is under the key then, nobody knows yet
 		return nil
 	}
-	kind, ok := kindOf[string(bytes.ToLower(args[0]))]
-	if !ok || m.Type(string(args[1])) != kind {
-		return nil
+	idle, key := false, string(args[1])
+	switch name := args[0]; {
+	case bytes.EqualFold(name, []byte("sadd")):
+		idle = m.Type(key) == "set" && !slices.ContainsFunc(args[2:], func(member []byte) bool { return !m.holds("set", key, member) })
+	case bytes.EqualFold(name, []byte("srem")):
+		idle = m.Type(key) == "set" && !slices.ContainsFunc(args[2:], func(member []byte) bool { return m.holds("set", key, member) })
+	case bytes.EqualFold(name, []byte("zadd")):
+		idle = m.Type(key) == "zset" && m.hasScores(key, args[2:])
+	case bytes.EqualFold(name, []byte("lrem")) && len(args) == 4:
+		items, err := m.List(key)
+		idle = err == nil && !slices.Contains(items, string(args[3]))
 	}
-	adds := bytes.EqualFold(args[0], []byte("sadd"))
-	for _, member := range args[2:] {
-		if _, holds := m.field(kind, string(args[1]), string(member)); holds != adds {
-			return nil
-		}
+	if !idle {
+		return nil
 	}
 	return []string{"EXISTS", "\x00"}
 }
 
-// kindOf names the type of the keys for commands that miniredis takes for writes whatever they do.
-var kindOf = map[string]string{"sadd": "set", "srem": "set", "hdel": "hash", "zrem": "zset"}
+// sortedList is a script that sorts the answer to the command that its arguments are.
+const sortedList = "local list = redis.pcall(unpack(ARGV)) if not list.err then table.sort(list) end return list"
+
+func (m *mini) holds(kind, key string, field []byte) bool {
+	_, holds := m.field(kind, key, string(field))
+	return holds
+}
+
+// hasScores says whether a sorted set has members with those scores: scores and members in turn.
+func (m *mini) hasScores(key string, pairs [][]byte) bool {
+	for pair := range slices.Chunk(pairs, 2) {
+		score, err := strconv.ParseFloat(string(pair[0]), 64) // an option is no number
+		if err != nil || len(pair) < 2 {
+			return false
+		}
+		if text, holds := m.field("zset", key, string(pair[1])); !holds || text != formatScore(score) {
+			return false
+		}
+	}
+	return true
+}
 
 // expiry counts a TTL from now if the step gave it, else leaves it as it was.
 func (m *mini) expiry(key string, was time.Duration, given bool) time.Duration {

@@ -24,14 +24,15 @@ type redisProcess struct {
 	version string   // as in "redis-server 7.0.15"
 	files   string   // its folder
 	keeps   []string // the options that say what it keeps there
-	kill    func()   // returns when it has ended
+	pid     int
 	ended   chan struct{}
 }
 
 var (
 	redisProcesses   = map[string]*redisProcess{} // by their programs
 	redisProcessesMu sync.Mutex
-	redisSockets     int // so far
+	redisSockets     int      // so far
+	redisRunning     sync.Map // the processes that run, as keys
 )
 
 // keepsNothing are the options of a server that keeps nothing on the disk.
@@ -40,7 +41,14 @@ var keepsNothing = []string{"--appendonly", "no"}
 // ErrNoRedisServer is the error of a world whose redis-server cannot be had.
 var ErrNoRedisServer = errors.New("no redis-server")
 
-// startedRedis returns the process that startRedis has started, from within a bubble.
+// killRedisServers ends all that run. One that is in the middle of a script would outlive this process.
+func killRedisServers() {
+	for p := range redisRunning.Range {
+		p.(*redisProcess).kill()
+	}
+}
+
+// startedRedis returns the process that [CheckRedisServer] has started, from within a bubble.
 func startedRedis(program string) (*redisProcess, error) {
 	redisProcessesMu.Lock()
 	defer redisProcessesMu.Unlock()
@@ -50,13 +58,17 @@ func startedRedis(program string) (*redisProcess, error) {
 	return nil, ErrNoRedisServer
 }
 
-// startRedis starts a redis-server, if this process has not yet. The server ends with the process, however that ends. It keeps
-// nothing on the disk but its socket, which it removes.
-func startRedis(program string) error {
+// CheckRedisServer starts a redis-server, as which worlds use it ([Config.RedisServer]), if this process has not yet. The server ends
+// with the process, however that ends. It keeps nothing on the disk but its socket, which it removes. The error is an
+// [ErrNoRedisServer].
+func CheckRedisServer(program string) error {
 	redisProcessesMu.Lock()
 	defer redisProcessesMu.Unlock()
-	if p := redisProcesses[program]; p != nil && p.runs() {
-		return nil
+	if p := redisProcesses[program]; p != nil {
+		if _, err := p.ask("PING"); err == nil {
+			return nil
+		}
+		p.kill()
 	}
 	p, err := newRedisProcess(program, socketDir(), keepsNothing)
 	if err != nil {
@@ -70,7 +82,7 @@ func startRedis(program string) error {
 func newRedisProcess(program, files string, keeps []string) (*redisProcess, error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s is no program: install Redis, or name one with --redis-server=PATH", ErrNoRedisServer, program)
+		return nil, fmt.Errorf("%w: %s is no program", ErrNoRedisServer, program)
 	}
 	dir := socketDir()
 	if redisSockets == 0 {
@@ -79,6 +91,7 @@ func newRedisProcess(program, files string, keeps []string) (*redisProcess, erro
 	p := &redisProcess{program: path, files: files, keeps: keeps, socket: filepath.Join(dir, fmt.Sprintf("%s%d-%d.sock", socketPrefix, os.Getpid(), redisSockets))}
 	redisSockets++
 	if err := p.start(); err != nil {
+		_ = os.Remove(p.socket)
 		return nil, fmt.Errorf("%w: %s: %w", ErrNoRedisServer, path, err)
 	}
 	return p, nil
@@ -90,7 +103,8 @@ func (p *redisProcess) start() error {
 		"--hash-max-listpack-entries", "100000", "--hash-max-listpack-value", "1048576"}, p.keeps...)...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
-	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	cmd.WaitDelay = time.Second                           // for what it has started, which may hold its output open
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is not for it
 	endWithUs(cmd.SysProcAttr)
 	started, ended := make(chan error, 1), make(chan struct{})
 	p.ended = ended
@@ -105,15 +119,16 @@ func (p *redisProcess) start() error {
 	if err := <-started; err != nil {
 		return err
 	}
-	p.kill = func() {
-		_ = cmd.Process.Kill()
-		<-ended
-	}
+	p.pid = cmd.Process.Pid
+	redisRunning.Store(p, nil)
 	deadline := time.After(10 * time.Second)
 	for {
 		info, err := p.ask("INFO")
 		if err == nil && strings.Contains(info, "\nloading:0") {
-			p.version = versionIn(info)
+			if p.version = versionIn(info); !strings.Contains(info, fmt.Sprintf("\nprocess_id:%d\r", p.pid)) {
+				p.kill()
+				return errors.New("it has started a redis-server as another process, which may outlive it; a wrapper must exec it")
+			}
 			return nil
 		}
 		select {
@@ -125,6 +140,15 @@ func (p *redisProcess) start() error {
 		case <-time.After(time.Millisecond):
 		}
 	}
+}
+
+// kill ends the server, and what it has started.
+func (p *redisProcess) kill() {
+	if p.runs() {
+		_ = syscall.Kill(-p.pid, syscall.SIGKILL)
+		<-p.ended
+	}
+	redisRunning.Delete(p)
 }
 
 // runs says whether the server has not ended.
@@ -142,9 +166,10 @@ const (
 	socketDirMax = 107 - len(socketPrefix) - len("/1234567-1234567.sock") // bytes: sun_path holds 108, with a zero at the end (unix(7))
 )
 
-// socketDir is the folder for temporary files, or /tmp where the path of a socket in it would be too long.
+// socketDir is the folder for temporary files, or /tmp where the path of a socket in it would be too long. The server has another
+// working directory.
 func socketDir() string {
-	if dir := os.TempDir(); len(dir) <= socketDirMax {
+	if dir, err := filepath.Abs(os.TempDir()); err == nil && len(dir) <= socketDirMax {
 		return dir
 	}
 	return "/tmp"

@@ -73,12 +73,19 @@ func (r *realRedis) empty() error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("empty %s: %w", r.process.version, err)
+		return fmt.Errorf("%w: %s cannot be emptied: %w", ErrNoRedisServer, r.process.version, err)
 	}
 	return nil
 }
 
 func (r *realRedis) version() string { return r.process.version }
+
+func (r *realRedis) lost() error {
+	if err := r.client.Ping(bg).Err(); err != nil {
+		return fmt.Errorf("%w: %s has ended in the middle of a run: %w", ErrNoRedisServer, r.process.program, err)
+	}
+	return nil
+}
 
 func (r *realRedis) dial() (net.Conn, error) {
 	return dialSocket(r.process.socket, r.now)
@@ -247,7 +254,11 @@ func (r *realRedis) write(key string, v value) error {
 	return err
 }
 
-func (r *realRedis) wrote(at time.Duration) { r.files.wrote(at) }
+func (r *realRedis) wrote(at time.Duration, _ []Change) {
+	if r.files != nil {
+		r.files.wrote(at)
+	}
+}
 
 func (r *realRedis) sync(at time.Duration) {
 	if r.files.snapshots {

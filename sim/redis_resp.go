@@ -2,8 +2,12 @@ package sim
 
 import (
 	"bytes"
+	"encoding"
 	"fmt"
+	"net"
+	"reflect"
 	"strconv"
+	"time"
 )
 
 // What goes over a connection to Redis (Redis documentation, "Redis serialization protocol specification"), version 2.
@@ -83,13 +87,47 @@ func readReply(b []byte) (reply any, length int) {
 	return string(line), at
 }
 
-// text is an argument of a command as it goes over a connection.
+// text is an argument of a command as go-redis writes it (its internal/proto, Writer.WriteArg).
 func text(a any) string {
 	switch a := a.(type) {
 	case string:
 		return a
 	case []byte:
 		return string(a)
+	case nil:
+		return ""
+	case bool:
+		if a {
+			return "1"
+		}
+		return "0"
+	case float64:
+		return strconv.FormatFloat(a, 'f', -1, 64)
+	case float32:
+		return text(float64(a))
+	case time.Duration:
+		return strconv.FormatInt(int64(a), 10)
+	case time.Time:
+		return a.Format(time.RFC3339Nano)
+	case *time.Time:
+		return textBehind(a)
+	case net.IP:
+		return string(a)
+	case encoding.BinaryMarshaler:
+		b, _ := a.MarshalBinary() // of an error, go-redis tells the caller
+		return string(b)
+	}
+	if reflect.TypeOf(a).Kind() == reflect.Pointer {
+		return textBehind(a)
 	}
 	return fmt.Sprint(a)
+}
+
+// textBehind is the text of what a pointer points to; nil stands for the zero value.
+func textBehind(pointer any) string {
+	v := reflect.ValueOf(pointer)
+	if v.IsNil() {
+		return text(reflect.Zero(v.Type().Elem()).Interface())
+	}
+	return text(v.Elem().Interface())
 }

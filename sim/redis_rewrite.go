@@ -17,7 +17,8 @@ type rewriter struct {
 	part     []byte // of a command that has not been written to its end
 	out      []byte
 	args     [][]byte
-	keys     [][]byte // of the commands of the present write
+	keys     [][]byte // of the commands that were written since the last read
+	copied   []byte   // where they are kept
 	watching bool
 	look     *look        // which was sent
 	in       []byte       // of replies that have come
@@ -39,7 +40,7 @@ func (c *rewriter) Write(b []byte) (int, error) {
 		c.part = append(c.part, b...)
 		rest = c.part
 	}
-	c.out, c.keys = c.out[:0], c.keys[:0]
+	c.out = c.out[:0]
 	for {
 		var n int
 		if c.args, n = readCommand(rest, c.args[:0]); n == 0 {
@@ -69,15 +70,30 @@ func (c *rewriter) Write(b []byte) (int, error) {
 func (c *rewriter) unwatches() bool {
 	switch name := string(c.args[0]); {
 	case strings.EqualFold(name, "watch"):
-		c.watching = true
+		c.watch(true)
 	case strings.EqualFold(name, "exec"), strings.EqualFold(name, "discard"):
-		c.watching = false
+		c.watch(false)
 	case strings.EqualFold(name, "unwatch"):
-		idle := !c.watching
-		c.watching = false
-		return idle
+		return !c.watch(false)
 	}
 	return false
+}
+
+// watch notes whether the connection WATCHes keys, and says whether it did.
+func (c *rewriter) watch(watches bool) (did bool) {
+	did, c.watching = c.watching, watches
+	switch {
+	case watches && !did:
+		c.client.server.watches.Add(1)
+	case did && !watches:
+		c.client.server.watches.Add(-1)
+	}
+	return did
+}
+
+func (c *rewriter) Close() error {
+	c.watch(false)
+	return c.Conn.Close()
 }
 
 // lookBehind sends the look of the operation of which the command that was read is the last.
@@ -93,6 +109,7 @@ func (c *rewriter) lookBehind() {
 }
 
 func (c *rewriter) Read(b []byte) (int, error) {
+	c.keys, c.copied = c.keys[:0], c.copied[:0]
 	for c.look != nil {
 		if err := c.readLook(b); err != nil {
 			return 0, err
@@ -137,13 +154,16 @@ func (c *rewriter) put() []string {
 		return c.client.server.store.instead(c.args, false)
 	}
 	switch name := string(c.args[0]); {
-	case strings.EqualFold(name, nameWait) && len(c.keys) > 0:
-		return []string{"EXISTS", string(c.keys[len(c.keys)-1])} // which was written: one replica has it
+	case strings.EqualFold(name, nameWait):
+		return []string{"EVAL", "return 1", "0"} // one replica has what was written
 	case strings.EqualFold(name, "info") && strings.EqualFold(string(c.args[1]), "replication"):
 		return []string{"ECHO", c.client.server.replication()}
 	}
 	again := slices.ContainsFunc(c.keys, func(key []byte) bool { return bytes.Equal(key, c.args[1]) })
-	c.keys = append(c.keys, keysOf(strings.ToLower(string(c.args[0])), c.args)...)
+	for _, key := range keysOf(strings.ToLower(string(c.args[0])), c.args) {
+		c.copied = append(c.copied, key...)
+		c.keys = append(c.keys, c.copied[len(c.copied)-len(key):])
+	}
 	return c.client.server.store.instead(c.args, again)
 }
 

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -102,10 +105,8 @@ var (
 	anyKey     = rapid.SampledFrom([]string{"s1", "s2", "h1", "z1", "l1", "set1"})
 	anyField   = rapid.SampledFrom([]string{"a", "b", "c"})
 	anyNumber  = rapid.SampledFrom([]int{1, 2, 30, 1000, 2500})
-	anyCommand = rapid.Custom(func(t *rapid.T) []any {
-		return rapid.SampledFrom(commandsOf(anyKey.Draw(t, "key"), anyField.Draw(t, "field"), anyNumber.Draw(t, "n"))).Draw(t, "command")
-	})
-	anyCall = rapid.Custom(func(t *rapid.T) redisCall {
+	anyCommand = rapid.Custom(func(t *rapid.T) []any { return commandOn(t, anyKey.Draw(t, "key")) })
+	anyCall    = rapid.Custom(func(t *rapid.T) redisCall {
 		c := redisCall{
 			wait:     rapid.SampledFrom([]time.Duration{0, time.Millisecond, 700 * time.Millisecond, 2 * time.Second, 29 * time.Second}).Draw(t, "wait"),
 			commands: rapid.SliceOfN(anyCommand, 1, 4).Draw(t, "commands"),
@@ -113,11 +114,27 @@ var (
 		}
 		if rapid.Bool().Draw(t, "watches") {
 			c.watched = anyKey.Draw(t, "watched")
-			c.between = anyCommand.Draw(t, "between")
+			c.between = rapid.Custom(func(t *rapid.T) []any { return commandOn(t, c.watched) }).
+				Filter(func(args []any) bool { return !idle[args[0].(string)] }).Draw(t, "between")
 		}
 		return c
 	})
 )
+
+// idle has commands that miniredis takes for writes when they change nothing.
+var idle = map[string]bool{"setbit": true, "geoadd": true, "smove": true}
+
+// commandOn draws a command, most often one for the type of what is under the key.
+func commandOn(t *rapid.T, key string) []any {
+	all := commandsOf(key, anyField.Draw(t, "field"), anyNumber.Draw(t, "n"))
+	if prefix := typed[key]; prefix != "" && rapid.IntRange(0, 3).Draw(t, "of its type") > 0 {
+		all = slices.DeleteFunc(all, func(args []any) bool { return !strings.HasPrefix(args[0].(string), prefix) || args[1] != key })
+	}
+	return rapid.SampledFrom(all).Draw(t, "command")
+}
+
+// typed has what commands begin with that are for what is under a key.
+var typed = map[string]string{"h1": "h", "z1": "z", "l1": "l", "set1": "s"}
 
 // commandsOf are commands that miniredis and a redis-server answer alike.
 func commandsOf(key, field string, n int) [][]any {
@@ -130,23 +147,28 @@ func commandsOf(key, field string, n int) [][]any {
 		{"zadd", key, 1.5, field}, {"zadd", key, "nx", 2, field}, {"zadd", key, "gt", 3, field}, {"zincrby", key, 1, field}, {"zrem", key, field}, {"zscore", key, field}, {"zcard", key}, {"zrange", key, 0, -1, "withscores"}, {"zrangebyscore", key, "-inf", 2}, {"zremrangebyscore", key, 0, 2}, {"zpopmin", key},
 		{"lpush", key, field}, {"rpush", key, field, "x"}, {"lpop", key}, {"rpop", key}, {"lrange", key, 0, -1}, {"ltrim", key, 0, 1}, {"lrem", key, 0, field}, {"llen", key},
 		{"sadd", key, field, "x"}, {"srem", key, field}, {"smembers", key}, {"sismember", key, field}, {"scard", key},
-		{"rename", key, "s1"}, {"renamenx", key, "h1"}, {"msetnx", key, field, "s2", "y"}, {"rpoplpush", key, "l1"}, {"lmove", "l1", key, "left", "right"}, {"smove", key, "set1", field},
+		{"rename", key, "s1"}, {"renamenx", key, "h1"}, {"msetnx", key, field, "s2", "y"}, {"rpoplpush", key, "l2"}, {"lmove", "l2", key, "left", "right"}, {"smove", key, "set1", field},
 		{"del", key}, {"unlink", key, "s1"}, {"exists", key, "h1"}, {"type", key}, {"keys", "s*"}, {"scan", 0, "match", "*1"}, {"dbsize"},
 		{"eval", "return redis.call('pexpire', KEYS[1], ARGV[1])", 1, key, 700}, {"eval", "redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2]) return redis.call('pttl', KEYS[1])", 1, key, field, 900},
 		{"eval", "return {#ARGV, ARGV[1], KEYS[1]}", 1, key, field},
 		{"touch", key, "s1"}, {"getrange", key, 0, 1}, {"getbit", key, 5}, {"bitcount", key}, {"bitpos", key, 1}, {"getset", key, field}, {"setrange", key, 1, field}, {"setbit", key, 5, 1},
 		{"incrbyfloat", key, 0.5}, {"decr", key}, {"decrby", key, 3}, {"lpushx", key, field}, {"rpushx", key, field}, {"lset", key, 0, field}, {"linsert", key, "before", field, "x"}, {"lindex", key, 0}, {"lpos", key, field},
-		{"hstrlen", key, field}, {"hincrbyfloat", key, field, 0.5}, {"hscan", key, 0}, {"smismember", key, "a", "b"}, {"sinter", key, "set1"}, {"sunion", key, "set1"}, {"sdiff", key, "set1"}, {"sintercard", 2, key, "set1"},
+		{"hstrlen", key, field}, {"hincrbyfloat", key, field, 2}, {"smismember", key, "a", "b"}, {"sinter", key, "set1"}, {"sunion", key, "set1"}, {"sdiff", key, "set1"}, {"sintercard", 2, key, "set1"},
 		{"zmscore", key, "a", "b"}, {"zcount", key, 1, 2}, {"zrank", key, field}, {"zrevrank", key, field}, {"zrevrange", key, 0, -1}, {"zrevrangebyscore", key, 3, 1}, {"zpopmax", key}, {"zremrangebyrank", key, 0, 0},
 		{"zinter", 2, key, "z1"}, {"zunion", 2, key, "z1"}, {"getex", "s1"}, {"expireat", key, 4_000_000_000}, {"pexpireat", key, 4_000_000_000_000}, {"set", key, field, "exat", 4_000_000_000}, {"expireat", key, 1000}, {"expire", key, 100 * 24 * 3600}, {"expiretime", "s9"}, {"pexpiretime", "s9"}, {"ping"}, {"echo", field},
-		{"zlexcount", key, "-", "+"}, {"zrangebylex", key, "-", "+"}, {"zrevrangebylex", key, "+", "-"}, {"zremrangebylex", key, "[a", "[b"},
+		{"zadd", "lex", 0, field}, {"zlexcount", "lex", "-", "+"}, {"zrangebylex", "lex", "-", "+"}, {"zrevrangebylex", "lex", "+", "-"}, {"zremrangebylex", "lex", "[a", "[b"},
 		{"geoadd", key, 13.36, 38.11, field},
+		{"set", key, true, "px", 24 * time.Hour / time.Millisecond}, {"pexpire", key, (99 * 365 * 24 * time.Hour).Milliseconds()},
+		{"set", "string", field, "px", 1500}, {"getex", "string", "persist"}, {"getex", "string", "ex", n}, {"getex", "string", "pxat", 4_000_000_000_000},
+		{"eval", "return redis.call('pexpireat', KEYS[1], ARGV[1])", 1, key, "4000000000000"}, {"eval", "return redis.call('expire', KEYS[1], 100 * 24 * 3600)", 1, key},
+		{"eval", "redis.call('set', KEYS[1], ARGV[1], 'PXAT', 4e12) return redis.call('getex', KEYS[1], 'EX', 50)", 1, key, field}, {"eval", "return redis.call('setex', KEYS[1], ARGV[1], ARGV[2])", 1, key, n, field},
+		{"eval", "return redis.call('expireat', KEYS[1], 1000)", 1, key}, {"script", "load", "return 7"}, {"script", "exists", "59b6ab2fbe0ee4b25733de0f62e6cda4899ef8e9"},
 	}
 }
 
 // notDrawn are the commands that a world runs and [commandsOf] leaves out.
-const notDrawn = `multi exec watch script evalsha info time wait
-	ttl hgetall hkeys hvals geopos geodist geosearch
+const notDrawn = `multi exec watch evalsha info time wait
+	ttl hgetall hkeys hvals hscan geopos geodist geosearch
 	spop srandmember hrandfield zrandmember sscan zscan
 	sunionstore sinterstore sdiffstore zunionstore zinterstore zdiffstore zrangestore zdiff geohash bitfield`
 
@@ -298,13 +320,34 @@ func TestWhatAScriptMayNotCall(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A program that is no redis-server is one clear error.
+// A program that is no redis-server is one clear error, and leaves nothing running.
 func TestNoRedisServer(t *testing.T) {
-	for _, program := range []string{"no-such-redis", "false"} {
+	before := len(socketsOf(t))
+	script := func(name, text string) string {
+		path := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
+		return path
+	}
+	for program, says := range map[string]string{
+		"no-such-redis":           "no-such-redis is no program",
+		"false":                   "false: it ended before it answered",
+		script("says", "echo ow"): "says: it ended before it answered: ow",
+		script("wraps", redisServer(t)+` "$@"; true`): "wraps: it has started a redis-server as another process, which may outlive it; a wrapper must exec it",
+	} {
 		_, err := sim.Run(sim.Config{RedisServer: program}, func(*sim.World) error { return nil })
 		require.ErrorIs(t, err, sim.ErrNoRedisServer)
-		assert.ErrorContains(t, err, program)
+		assert.ErrorContains(t, err, says)
 	}
+	_, err := sim.Run(sim.Config{RedisServer: script("execs", "exec "+redisServer(t)+` "$@"`)}, func(*sim.World) error { return nil })
+	require.NoError(t, err)
+	assert.Len(t, socketsOf(t), before+1, "the last one's")
+}
+
+// socketsOf lists the sockets of this process's servers.
+func socketsOf(t *testing.T) []string {
+	sockets, err := filepath.Glob(filepath.Join(os.TempDir(), fmt.Sprintf("wavetank-redis-%d-*.sock", os.Getpid())))
+	require.NoError(t, err)
+	return sockets
 }
 
 // However a process ends, its redis-server ends with it, and leaves nothing behind. What a world has on its disk when its process
@@ -358,23 +401,43 @@ func TestARedisServerEndsWithItsProcess(t *testing.T) {
 	}
 }
 
-// A server that somebody has ended is not the end of its process: the next world has another.
+// A server that somebody ends is an error of the run, and not the end of its process: the next world has another.
 func TestARedisServerThatHasEndedIsReplaced(t *testing.T) {
-	run := func() error {
-		_, err := sim.Run(sim.Config{RedisServer: redisServer(t)}, func(*sim.World) error { return nil })
+	run := func(end bool) error {
+		_, err := sim.Run(sim.Config{RedisServer: redisServer(t)}, func(w *sim.World) error {
+			w.Node("n", func(p *sim.Process) {
+				for range 3 {
+					_ = p.Redis().Incr(p.Context(), "k").Err()
+				}
+			}).Start()
+			w.Step(time.Second, nil)
+			if end {
+				endServers(t)
+			}
+			w.Step(time.Minute, nil)
+			return nil
+		})
 		return err
 	}
-	require.NoError(t, run())
-	sockets, err := filepath.Glob(filepath.Join(os.TempDir(), fmt.Sprintf("wavetank-redis-%d-*.sock", os.Getpid())))
-	require.NoError(t, err)
-	for _, socket := range sockets {
-		if conn, err := net.Dial("unix", socket); err == nil {
-			_, err = conn.Write([]byte("SHUTDOWN NOSAVE\r\n"))
-			require.NoError(t, err)
-			require.NoError(t, conn.Close())
+	require.NoError(t, run(false))
+	err := run(true)
+	require.ErrorIs(t, err, sim.ErrNoRedisServer)
+	assert.ErrorContains(t, err, "has ended in the middle of a run")
+	require.NoError(t, run(false))
+	endServers(t)
+	require.NoError(t, run(false))
+}
+
+// endServers ends this process's servers, as somebody else may, and returns when they have ended.
+func endServers(t *testing.T) {
+	for _, socket := range socketsOf(t) {
+		if fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0); assert.NoError(t, err) && syscall.Connect(fd, &syscall.SockaddrUnix{Name: socket}) == nil {
+			_, err = syscall.Write(fd, []byte("SHUTDOWN NOSAVE\r\n"))
+			assert.NoError(t, err)
+			_, _ = syscall.Read(fd, make([]byte, 100)) // until it ends the connection
+			assert.NoError(t, syscall.Close(fd))
 		}
 	}
-	require.Eventually(t, func() bool { return run() == nil }, time.Minute, 10*time.Millisecond)
 }
 
 // makeStaleSocket leaves a socket that nobody listens on, as a server does that is killed.
@@ -422,5 +485,133 @@ func TestLongCommandsAndAnswers(t *testing.T) {
 			})
 			require.NoError(t, err)
 		}
+	})
+}
+
+// Lists of what sets have in common are the same each time, and over either.
+func TestWhatSetsHaveInCommonIsSorted(t *testing.T) {
+	overBoth(t, func(t *testing.T, program string) {
+		_, err := sim.Run(sim.Config{Seed: 1, RedisServer: program}, func(w *sim.World) error {
+			w.Node("n", func(p *sim.Process) {
+				ctx, c := p.Context(), p.Redis()
+				c.SAdd(ctx, "s", "d", "a", "c", "b", "f", "e", "g")
+				want := []string{"a", "b", "c", "d", "e", "f", "g"}
+				assert.Equal(t, want, c.SUnion(ctx, "s").Val())
+				assert.Equal(t, want, c.SInter(ctx, "s", "s").Val())
+				assert.Equal(t, want, c.SDiff(ctx, "s", "none").Val())
+				assert.NoError(t, c.Set(ctx, "k", 1, 0).Err())
+				assert.ErrorContains(t, c.SUnion(ctx, "s", "k").Err(), "WRONGTYPE")
+			}).Start()
+			w.Step(time.Minute, nil)
+			return w.CheckTruth()
+		})
+		require.NoError(t, err)
+	})
+}
+
+// A script that does not end is the end of its process, and the server does not outlive it.
+func TestAScriptThatDoesNotEnd(t *testing.T) {
+	program := redisServer(t)
+	if os.Getenv("WAVETANK_ENDLESS") != "" {
+		_, _ = sim.Run(sim.Config{RedisServer: program, Stall: 400 * time.Millisecond, OnStall: func(string) {
+			fmt.Println("servers:", len(socketsOf(t)))
+			for _, socket := range socketsOf(t) {
+				_, err := net.Dial("unix", socket)
+				fmt.Println(err)
+			}
+			os.Exit(0)
+		}}, func(w *sim.World) error {
+			w.Node("n", func(p *sim.Process) { p.Redis().Eval(p.Context(), "while true do end", nil) }).Start()
+			w.Step(time.Minute, nil)
+			return nil
+		})
+		return
+	}
+	said := inChild(t, "WAVETANK_ENDLESS=1")
+	assert.Contains(t, said, "servers: 1")
+	assert.Contains(t, said, "connection refused")
+}
+
+// Values go to Redis as go-redis writes them, and so they are in the trace.
+func TestWhatGoRedisMakesOfValues(t *testing.T) {
+	number, yes, day := 7, true, time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	keys := []any{true, false, 1e6, float32(0.5), 90 * time.Second, day, &number, &yes, &day, (*int)(nil), nil, []byte("b"), net.IPv4(10, 0, 0, 1), &url.URL{Scheme: "https", Host: "a.b"}, uint8(3)}
+	var trace strings.Builder
+	_, err := sim.Run(sim.Config{Trace: &trace}, func(w *sim.World) error {
+		w.Node("n", func(p *sim.Process) {
+			for _, key := range keys {
+				assert.NoError(t, p.Redis().Do(p.Context(), "set", key, "x").Err(), "%T", key)
+			}
+		}).Start()
+		w.Step(time.Minute, nil)
+		for _, key := range []string{"1", "0", "1000000", "0.5", "90000000000", "2026-01-02T03:04:05.000000006Z", "7", "b", "https://a.b", "3", ""} {
+			assert.Contains(t, w.Redis(), key)
+		}
+		return w.CheckTruth()
+	})
+	require.NoError(t, err)
+	assert.NotContains(t, trace.String(), "0xc0", "an address")
+}
+
+// A field that a refused command names is not one of what is there.
+func TestAFieldOfWhatHasNone(t *testing.T) {
+	overBoth(t, func(t *testing.T, program string) {
+		_, err := sim.Run(sim.Config{RedisServer: program}, func(w *sim.World) error {
+			w.Node("n", func(p *sim.Process) {
+				ctx, c := p.Context(), p.Redis()
+				c.Set(ctx, "s", "text", 0)
+				c.RPush(ctx, "l", "item")
+				assert.ErrorContains(t, c.HSet(ctx, "s", "", "x").Err(), "WRONGTYPE")
+				assert.ErrorContains(t, c.HSet(ctx, "l", "0", "x").Err(), "WRONGTYPE")
+			}).Start()
+			w.Step(time.Minute, nil)
+			assert.Equal(t, map[string]string{"": "text"}, w.RedisKey("s"))
+			assert.Equal(t, map[string]string{"0": "item"}, w.RedisKey("l"))
+			return w.CheckTruth()
+		})
+		require.NoError(t, err)
+	})
+}
+
+// WAIT counts the replica, whatever was written; a script is loaded in its turn; and no world counts to a thousand years.
+func TestWhatGoesInThePlaceOfACommand(t *testing.T) {
+	overBoth(t, func(t *testing.T, program string) {
+		_, err := sim.Run(sim.Config{RedisServer: program}, func(w *sim.World) error {
+			w.Node("n", func(p *sim.Process) {
+				ctx, c := p.Context(), p.Redis()
+				answers, err := c.Pipelined(ctx, func(q redis.Pipeliner) error {
+					q.Set(ctx, "k", 1, 0)
+					q.Del(ctx, "k")
+					q.Do(ctx, "wait", 1, 0)
+					return nil
+				})
+				assert.NoError(t, err)
+				assert.EqualValues(t, 1, answers[2].(*redis.Cmd).Val())
+
+				const seven, hash = "return 7", "59b6ab2fbe0ee4b25733de0f62e6cda4899ef8e9"
+				answers, err = c.TxPipelined(ctx, func(q redis.Pipeliner) error {
+					q.ScriptExists(ctx, hash)
+					q.ScriptLoad(ctx, seven)
+					q.ScriptExists(ctx, hash)
+					q.EvalSha(ctx, hash, nil)
+					return nil
+				})
+				assert.NoError(t, err)
+				assert.Equal(t, []bool{false}, answers[0].(*redis.BoolSliceCmd).Val())
+				assert.Equal(t, hash, answers[1].(*redis.StringCmd).Val())
+				assert.Equal(t, []bool{true}, answers[2].(*redis.BoolSliceCmd).Val())
+				assert.EqualValues(t, 7, answers[3].(*redis.Cmd).Val())
+
+				for _, args := range [][]any{
+					{"pexpire", "k", 200 * 365 * 24 * time.Hour / time.Millisecond}, {"expire", "k", math.MaxInt64}, {"expire", "k", math.MinInt64},
+					{"set", "k", 1, "ex", 1e11}, {"pexpireat", "k", math.MaxInt64}, {"getex", "k", "exat", 1e12},
+				} {
+					assert.ErrorContains(t, c.Do(ctx, args...).Err(), "a world cannot run this Redis command: "+args[0].(string)+" with a TTL of more than a hundred years", "%v", args)
+				}
+			}).Start()
+			w.Step(time.Minute, nil)
+			return w.CheckTruth()
+		})
+		require.NoError(t, err)
 	})
 }

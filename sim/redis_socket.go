@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -17,6 +18,7 @@ type socket struct {
 	fd       int
 	now      func() time.Time
 	deadline time.Time // of reads
+	closed   atomic.Bool
 }
 
 func dialSocket(path string, now func() time.Time) (*socket, error) {
@@ -67,6 +69,13 @@ func uninterrupted(call func() (int, error)) (n int, err error) {
 	}
 }
 
-func (s *socket) Close() error         { return syscall.Close(s.fd) }
+// Close may be called more than once.
+func (s *socket) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	return syscall.Close(s.fd)
+}
+
 func (s *socket) LocalAddr() net.Addr  { return &net.UnixAddr{} }
 func (s *socket) RemoteAddr() net.Addr { return &net.UnixAddr{} }

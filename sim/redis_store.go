@@ -28,8 +28,8 @@ type store interface {
 	// expiry is when a key expires at which look has last looked, whole; 0 is never. Before that step it was due at was;
 	// given says whether the step gave it a TTL.
 	expiry(key string, was time.Duration, given bool) time.Duration
-	// wrote says that something was written at an instant, and sync that all that was is on the disk.
-	wrote(at time.Duration)
+	// wrote says what was changed at an instant, and sync that all that was is on the disk.
+	wrote(at time.Duration, changes []Change)
 	sync(at time.Duration)
 	// die ends the server, and starts it again on what its files had at an instant; torn says that they may end in the middle
 	// of what was written then. It returns what the server has loaded, and nil if it holds what it did.
@@ -38,6 +38,8 @@ type store interface {
 	forget()
 	// version is the name and version of a redis-server; empty is miniredis.
 	version() string
+	// lost is the error of a server that somebody else has ended.
+	lost() error
 	// close ends the server's end of every connection.
 	close()
 }

@@ -4,22 +4,20 @@ import (
 	"crypto/sha1"
 	_ "embed"
 	"encoding/hex"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // A redis-server decides by its own clock when a key expires, and what is left of its TTL. In a world it must not. So it is
 // told instants only, which are those of the world: a millisecond of the server's is a nanosecond of the world's, and the world
 // begins at an instant of the server's that its clock does not reach. EXPIRE k 30 becomes PEXPIREAT k with the instant at which
-// the key expires in the world. PTTL k becomes what PEXPIRETIME k says less the time that it is in the world; the server does that
+// the key expires in the world ([realRedis.expiring]; redis_time.lua does the same in scripts). PTTL k becomes what PEXPIRETIME k says less the time that it is in the world; the server does that
 // itself, in a script, so that transactions have it right, too. So do the scripts of processes. Commands that have nothing to do
 // with time pass as they are.
 
-// epoch is the instant of the server's at which a world begins, in milliseconds: in the year 2109. A script counts in float64, which
-// hold every instant of the hundred days after it, but not beyond exact.
+// epoch is the instant of the server's at which a world begins, in milliseconds: in the year 2109. A script reads float64, which hold
+// every instant of the hundred days after it, but not beyond exact.
 const (
 	epoch = 1 << 42
 	exact = 1 << 53
@@ -29,7 +27,7 @@ const (
 var worldTime string
 
 // inWorldTime is what a script begins with, on one line, so that lines are counted as its author does.
-var inWorldTime = strings.Replace(oneLine(worldTime), "ALLOWED", allowed(), 1) + " "
+var inWorldTime = strings.NewReplacer("ALLOWED", allowed(), "LONGEST", strconv.FormatInt(longestTTL.Milliseconds(), 10)).Replace(oneLine(worldTime)) + " "
 
 // allowed is a Lua table of the commands that a script may call.
 func allowed() string {
@@ -46,28 +44,21 @@ func allowed() string {
 // asOne runs a command as a script.
 var asOne = inWorldTime + "return redis.pcall(unpack(ARGV))"
 
-// timed lists the commands that go by the server's clock, or answer in an order that hangs on how it hashes.
-var timed = map[string]bool{
-	"getex": true, "setex": true, "psetex": true, "expire": true, "pexpire": true, "expireat": true, "pexpireat": true,
-	"ttl": true, "pttl": true, "expiretime": true, "pexpiretime": true, "time": true,
-	"smembers": true, "keys": true, "sunion": true, "sinter": true, "sdiff": true, "scan": true,
-}
+// timed lists the commands that answer by the server's clock, or in an order that hangs on how it hashes.
+var timed = setOf(`ttl pttl expiretime pexpiretime time smembers keys sunion sinter sdiff scan`)
 
 // scripts lists the commands that are about scripts.
-var scripts = map[string]bool{"eval": true, "evalsha": true, "script": true}
+var scripts = setOf(`eval evalsha script`)
 
 // instead is the command that goes by the time of the world in the place of one that goes by the server's, or nil.
 func (r *realRedis) instead(of [][]byte, _ bool) []string {
 	name := strings.ToLower(string(of[0]))
-	if !timed[name] && (name != "set" || len(of) < 4) && !scripts[name] {
+	if !timed[name] && optionOf[name] == "" && (optionsFrom[name] == 0 || len(of) <= optionsFrom[name]) && !scripts[name] {
 		return nil
 	}
 	args := stringsOf(of)
-	if put, ok := r.expiring(name, args); ok {
-		return put
-	}
 	switch {
-	case timed[name], name == "set":
+	case timed[name]:
 		put := append([]string{"EVAL", asOne, strconv.Itoa(min(1, len(args)-1))}, args[1:min(2, len(args))]...)
 		return r.stamp(append(put, args...))
 	case name == "eval" && len(args) > 2:
@@ -79,68 +70,48 @@ func (r *realRedis) instead(of [][]byte, _ bool) []string {
 	case name == "script" && len(args) > 2:
 		return r.script(args)
 	}
-	return nil
+	return r.expiring(name, args)
 }
 
-// unitOf has the unit of what is behind each command or option that gives a TTL, or an instant since 1970.
-var unitOf = map[string]time.Duration{
-	"ex": time.Second, "setex": time.Second, "expire": time.Second, "px": time.Millisecond, "psetex": time.Millisecond, "pexpire": time.Millisecond,
-	"exat": time.Second, "expireat": time.Second, "pxat": time.Millisecond, "pexpireat": time.Millisecond,
-}
-
-// instant is that of the server's at which a key expires that is given n behind such a word; false if the server is to refuse n, or
-// the instant has passed.
-func (r *realRedis) instant(word, n string) (string, bool) {
-	number, err := strconv.ParseInt(n, 10, 64)
-	unit := int64(unitOf[word])
-	if err != nil || number <= 0 || number > math.MaxInt64/2/unit {
-		return "", false
+// expiring puts an instant in the place of a command's TTL, or is nil.
+func (r *realRedis) expiring(name string, args []string) []string {
+	option, i := ttlAt(name, args)
+	if i == 0 {
+		return nil
 	}
-	left := number * unit
-	if strings.HasSuffix(word, "at") {
+	n, err := strconv.ParseInt(args[i], 10, 64)
+	expires := strings.Contains(name, "expire")
+	if err != nil || n <= 0 && !expires || strings.HasSuffix(name, "setex") && len(args) != 4 { // the server refuses it
+		return nil
+	}
+	switch at := []string{"PXAT", r.instant(option, n)}; {
+	case expires:
+		return slices.Concat([]string{"PEXPIREAT", args[1]}, at[1:], args[3:])
+	case i == 2: // SETEX
+		return append([]string{"SET", args[1], args[3]}, at...)
+	default:
+		return slices.Concat(args[:i-1], at, args[i+1:])
+	}
+}
+
+// instant is that of the server's at which a key expires that is given n behind an option. One that has passed is before the server's
+// own time, too.
+func (r *realRedis) instant(option string, n int64) string {
+	left := n * int64(unitOf[option])
+	if strings.HasSuffix(option, "at") {
 		left -= r.now().UnixNano()
 	}
-	return strconv.FormatInt(epoch+int64(r.world.Now())+left, 10), left > 0
-}
-
-// expiring puts an instant in the place of the TTL of a command outside of scripts, or says that it has to be done in one.
-func (r *realRedis) expiring(name string, args []string) (put []string, ok bool) {
-	switch name {
-	case "set":
-		for i := 3; i < len(args); i++ {
-			word := strings.ToLower(args[i])
-			if unitOf[word] == 0 {
-				continue
-			}
-			if i+1 == len(args) {
-				return nil, true // the server refuses it
-			}
-			at, ok := r.instant(word, args[i+1])
-			return slices.Concat(args[:i], []string{"PXAT", at}, args[i+2:]), ok
-		}
-		return nil, true
-	case "setex", "psetex":
-		if len(args) == 4 {
-			at, ok := r.instant(name, args[2])
-			return []string{"SET", args[1], args[3], "PXAT", at}, ok
-		}
-	case "expire", "pexpire", "expireat", "pexpireat":
-		if len(args) > 2 {
-			at, ok := r.instant(name, args[2])
-			return append([]string{"PEXPIREAT", args[1], at}, args[3:]...), ok
-		}
+	if left <= 0 {
+		return "1"
 	}
-	return nil, false
+	return strconv.FormatInt(epoch+int64(r.world.Now())+left, 10)
 }
 
 // script is the command in the place of a SCRIPT.
 func (r *realRedis) script(args []string) []string {
 	switch strings.ToLower(args[1]) {
-	case "load": // its answer names the script as its author does
-		if err := r.client.ScriptLoad(bg, r.wrap(args[2])).Err(); err != nil {
-			return nil
-		}
-		return []string{"EVAL", "return ARGV[1]", "0", sha(args[2])}
+	case "load": // as does to run it, which the argument keeps it from; the answer names it as its author does
+		return []string{"EVAL", r.wrap(args[2]), "0", sha(args[2]), "load"}
 	case "exists":
 		put := append([]string{}, args...)
 		for i, s := range put[2:] {

@@ -1,35 +1,53 @@
 -- What a script is run behind, so that its commands go by the time of the world (redis_time.go).
+if ARGV[#ARGV] == 'load' then return ARGV[1] end
 local redis = (function(redis)
   -- The time of the world: in nanoseconds as the server has it, in milliseconds since 1970, and nanoseconds beyond those.
-  local beyond, unix, now = tonumber(table.remove(ARGV)), tonumber(table.remove(ARGV)), tonumber(table.remove(ARGV))
-  local relative = {ex = 1000, px = 1, expire = 1000, pexpire = 1}
-  local absolute = {exat = 1000, pxat = 1, expireat = 1000, pexpireat = 1}
+  local beyond, unix, stamp = tonumber(table.remove(ARGV)), tonumber(table.remove(ARGV)), table.remove(ARGV)
+  local now = tonumber(stamp)
+  local unit = {ex = 1000, px = 1, exat = 1000, pxat = 1}
+  local option = {setex = 'ex', psetex = 'px', expire = 'ex', pexpire = 'px', expireat = 'exat', pexpireat = 'pxat'}
 
-  -- due is the instant that n names after an option or a command, or nil if the server is to refuse n.
-  local function due(word, n)
-    n = tonumber(n)
-    if not n or n ~= math.floor(n) or math.abs(n) > 1e12 then return nil end
-    if relative[word] then return now + n * relative[word] * 1e6 end
-    return now + (n * absolute[word] - unix) * 1e6 - beyond
+  local function refuse(what)
+    error({err = 'ERR a world cannot run this Redis command in a script, over a redis-server: ' .. what})
+  end
+
+  -- instant is that of the server's at which a key expires that is given n milliseconds, or nil if the server is to refuse n. A number
+  -- does not hold it: millions and the rest are counted apart.
+  local function instant(word, n, least)
+    n = type(n) == 'number' and string.format('%.17g', n) or n
+    if not string.match(n, '^[-]?%d+$') or tonumber(n) < least then return nil end
+    local ms, rest = tonumber(n) * unit[word], 0
+    if string.find(word, 'at') then ms, rest = ms - unix, -beyond end
+    if math.abs(ms) > LONGEST then refuse('a TTL of more than a hundred years') end
+    if ms < 0 or ms == 0 and rest <= 0 then return '1' end
+    local millions, rest = tonumber(string.sub(stamp, 1, -7)) + ms, tonumber(string.sub(stamp, -6)) + rest
+    if rest < 0 then millions, rest = millions - 1, rest + 1e6 end
+    return string.format('%.0f%06d', millions, rest)
   end
 
   -- options puts the instant in the place of a TTL among args, from the first on.
-  local function options(args, first)
+  local function options(call, args, first)
     for i = first, #args - 1 do
       local word = string.lower(args[i])
-      if relative[word] or absolute[word] then
-        local at = tonumber(args[i + 1]) and tonumber(args[i + 1]) > 0 and due(word, args[i + 1])
-        if at then args[i], args[i + 1] = 'PXAT', string.format('%.0f', math.max(at, 1)) end
-        return args
+      if unit[word] then
+        local at = instant(word, args[i + 1], 1)
+        if at then args[i], args[i + 1] = 'PXAT', at end
+        break
       end
     end
-    return args
+    return call(unpack(args))
   end
 
-  local function expire(name, args)
-    local at = due(name, args[3])
-    if at then args[1], args[3] = 'PEXPIREAT', string.format('%.0f', at > now and at or 1) end
-    return args
+  local function setex(call, args)
+    local at = #args == 4 and instant(option[string.lower(args[1])], args[3], 1)
+    if at then return call('SET', args[2], args[4], 'PXAT', at) end
+    return call(unpack(args))
+  end
+
+  local function expire(call, args)
+    local at = args[3] and instant(option[string.lower(args[1])], args[3], -math.huge)
+    if at then args[1], args[3] = 'PEXPIREAT', at end
+    return call(unpack(args))
   end
 
   local function sorted(call, args)
@@ -51,20 +69,10 @@ local redis = (function(redis)
 
   -- commands are those of which the answer or the effect hangs on the server's clock, or on how it hashes.
   local commands = {
-    set = function(call, args) return call(unpack(options(args, 4))) end,
-    getex = function(call, args) return call(unpack(options(args, 3))) end,
-    setex = function(call, args)
-      if #args ~= 4 then return call(unpack(args)) end
-      return call(unpack(options({'SET', args[2], args[4], 'EX', args[3]}, 4)))
-    end,
-    psetex = function(call, args)
-      if #args ~= 4 then return call(unpack(args)) end
-      return call(unpack(options({'SET', args[2], args[4], 'PX', args[3]}, 4)))
-    end,
-    expire = function(call, args) return call(unpack(expire('expire', args))) end,
-    pexpire = function(call, args) return call(unpack(expire('pexpire', args))) end,
-    expireat = function(call, args) return call(unpack(expire('expireat', args))) end,
-    pexpireat = function(call, args) return call(unpack(expire('pexpireat', args))) end,
+    set = function(call, args) return options(call, args, 4) end,
+    getex = function(call, args) return options(call, args, 3) end,
+    setex = setex, psetex = setex,
+    expire = expire, pexpire = expire, expireat = expire, pexpireat = expire,
     pttl = function(call, args) return left(call, args, ttl) end,
     ttl = function(call, args) return left(call, args, function(at) return seconds(ttl(at)) end) end,
     pexpiretime = function(call, args) return left(call, args, since1970) end,
@@ -92,7 +100,7 @@ local redis = (function(redis)
     return function(...)
       local args = {...}
       local name = string.lower(tostring(args[1]))
-      if not allowed[name] then error({err = 'ERR a world cannot run this Redis command in a script, over a redis-server: ' .. name}) end
+      if not allowed[name] then refuse(name) end
       local of = commands[name]
       if not of then return call(...) end
       return of(call, args)

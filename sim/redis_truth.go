@@ -16,6 +16,9 @@ func (s *redisServer) readTouched(changes []Change, c *redisCall) []Change {
 }
 
 func (s *redisServer) readField(changes []Change, t touch, seen sight, refused bool) []Change {
+	if seen.kind == "string" || seen.kind == "list" { // which has no such fields: the command was refused
+		return changes
+	}
 	known, had := s.shadow[t.key]
 	if !had {
 		known = value{kind: seen.kind, fields: map[string]string{}}

@@ -36,7 +36,9 @@ func watch(progress *atomic.Int64, limit time.Duration, stalled func(dump string
 			}
 		}
 		buf := make([]byte, 1<<20)
-		stalled(string(buf[:runtime.Stack(buf, true)]))
+		dump := string(buf[:runtime.Stack(buf, true)])
+		killRedisServers()
+		stalled(dump)
 	}()
 	return func() {
 		close(done)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // planFlags are the flags that change a plan.
@@ -31,7 +31,7 @@ func (f *planFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.presets, "preset", nil, "engine settings to start from, `NAME`: documented or hardened (default the plan's)")
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "change one setting, `key=value`; repeatable (see list settings)")
 	cmd.Flags().Var((*program)(&f.redis), "redis-server", "run over a redis-server, the program `PATH` (behind a =), in the place of miniredis")
-	cmd.Flags().Lookup("redis-server").NoOptDefVal = "redis-server"
+	cmd.Flags().Lookup("redis-server").NoOptDefVal = scenarios.RedisProgram()
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions([]string{plans.PresetDocumented, plans.PresetHardened}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var keys []string
@@ -168,15 +168,10 @@ func (f *planFlags) useRedis() error {
 
 // hasRedis refuses a plan over a redis-server where there is none.
 func hasRedis() error {
-	if program := scenarios.RedisProgram(); !isProgram(program) {
-		return cli.Fail(cli.ExitUsage, "the plan runs over a redis-server, and %s is no program; install Redis, or name one: --redis-server=PATH, or the environment variable %s", program, scenarios.RedisVariable)
+	if err := sim.CheckRedisServer(scenarios.RedisProgram()); err != nil {
+		return cli.Fail(cli.ExitUsage, "the plan runs over a redis-server: %w; install Redis, or name one: --redis-server=PATH, or the environment variable %s", err, scenarios.RedisVariable)
 	}
 	return nil
-}
-
-func isProgram(name string) bool {
-	_, err := exec.LookPath(name)
-	return err == nil
 }
 
 // consistent refuses a seed that is given as a setting, and what is given twice.

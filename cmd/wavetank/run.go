@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/whatif"
-	"github.com/wavetank-sim/wavetank/sim"
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
@@ -194,8 +192,6 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 	switch cause := context.Cause(ctx); {
 	case cause != nil && (errors.Is(err, context.Canceled) || err == nil):
 		return nil, cause
-	case errors.Is(err, sim.ErrNoRedisServer):
-		return nil, cli.Fail(cli.ExitUsage, "%s; name another program with --redis-server=PATH", strings.TrimPrefix(err.Error(), "sim: "))
 	case err != nil:
 		return nil, fmt.Errorf("%s, seed %d: the run broke down: %w", s.Name, s.Seed, err)
 	}

@@ -237,7 +237,7 @@ func (s *server) bounded(ctx context.Context, opt scenarios.RunOptions, tell boo
 		return res, nil
 	case ctx.Err() != nil:
 		s.leave()
-	case errors.As(err, &machine): // a full disk, too many open files: the world has none of its own
+	case errors.As(err, &machine), errors.Is(err, sim.ErrNoRedisServer): // a full disk, too many open files: the world has none of its own
 		s.fail(err)
 	case errors.Is(err, sim.ErrNotEnded):
 		return nil, &Contained{What: Leaked, Stack: stackOfLeak(allStacks())}
