@@ -50,7 +50,7 @@ var Strikes = invariants.Vocabulary{
 	{DLQFails, "a write of a dead letter fails, or its answer is lost"},
 	{GuardFails, "an operation of the idempotency guard fails"},
 	{TickFails, "an operation fails that one replica does for all: of a reconciler, a replayer, a poller, the snapshot's writer, or the breaker's shared counter; or the replica that does it is struck itself"},
-	{SubmissionFails, "publishing a request, an approval, a cancellation, a notice or a result fails"},
+	{SubmissionFails, "publishing a request, an approval, a cancellation, a notice or a result fails, or another operation of a client"},
 	{AckLost, "an ack, a nak or a sign of progress is lost"},
 	{DeliveryLost, "a delivery is lost, and comes again, or it comes twice"},
 	{HeartbeatLost, "heartbeats of a worker are lost, or a replica that starts cannot read the snapshot of them"},
@@ -77,6 +77,8 @@ func StrikeOf(e *sim.Event) (s invariants.Strike, ok bool) {
 		s.Kind, ok = nodeStrike(e.Name, e.Target)
 	case e.Fault == string(faults.Partition) && e.Phase != "heartbeat" && e.Kind != sim.KindCall:
 		s.Kind, ok = nodeStrike(e.Fault+" "+sim.NATS, e.Node)
+	case e.Fault != "" && e.Phase != "" && IsClient(e.Node):
+		s.Kind, ok = SubmissionFails, true
 	case e.Fault != "" && e.Phase != "":
 		s.Kind, ok = OperationStrike(faults.Effect(e.Fault), faults.FamilyOf(e.Phase)), true
 	}
@@ -85,29 +87,16 @@ func StrikeOf(e *sim.Event) (s invariants.Strike, ok bool) {
 
 // nodeStrike is the kind of what the harness did to a node or a server.
 func nodeStrike(verb, node string) (k invariants.StrikeKind, ok bool) {
-	scheduler, worker := strings.HasPrefix(node, SchedulerNodes), strings.HasPrefix(node, WorkerNodes)
 	verb, _, _ = strings.Cut(verb, " from ")
 	switch verb {
 	case string(faults.Crash):
-		switch {
-		case scheduler:
-			return SchedulerCrash, true
-		case worker:
-			return WorkerCrash, true
-		}
-		return clientStrike(node), true
+		return onNode(node, SchedulerCrash, WorkerCrash), true
 	case string(faults.Pause), "partition redis", "partition nats":
-		switch {
-		case scheduler:
-			return SchedulerAway, true
-		case worker:
-			return WorkerAway, true
-		}
-		return clientStrike(node), true
+		return onNode(node, SchedulerAway, WorkerAway), true
 	case "partition " + KernelNode:
 		return KernelFails, true
 	case string(faults.Partition):
-		return HeartbeatLost, worker
+		return HeartbeatLost, strings.HasPrefix(node, WorkerNodes)
 	case string(faults.Skew):
 		return ClockWrong, true
 	case string(faults.Failover):
@@ -126,12 +115,27 @@ func nodeStrike(verb, node string) (k invariants.StrikeKind, ok bool) {
 	return "", false
 }
 
-// clientStrike is the kind for a node that is neither scheduler nor worker: the safety kernel, or a client.
-func clientStrike(node string) invariants.StrikeKind {
-	if node == KernelNode {
+// onNode is the kind of what was done to a whole node: one of two, if it is a scheduler or a worker.
+func onNode(node string, scheduler, worker invariants.StrikeKind) invariants.StrikeKind {
+	switch {
+	case strings.HasPrefix(node, SchedulerNodes):
+		return scheduler
+	case strings.HasPrefix(node, WorkerNodes):
+		return worker
+	case node == KernelNode:
 		return KernelFails
 	}
 	return SubmissionFails
+}
+
+// IsClient says whether a node submits, approves or cancels.
+func IsClient(node string) bool {
+	return node != "" && !IsServer(node) && !strings.HasPrefix(node, SchedulerNodes) && !strings.HasPrefix(node, WorkerNodes)
+}
+
+// IsServer says whether a node serves all: NATS, Redis or the safety kernel.
+func IsServer(node string) bool {
+	return node == sim.NATS || node == sim.Redis || node == KernelNode
 }
 
 // OperationStrike is the kind of an effect on an operation of a family.

@@ -66,6 +66,7 @@ func TestStrikeOf(t *testing.T) {
 		"an operation that is cut":    {sim.Event{Kind: sim.KindRedis, Node: s1, Phase: "state_read", Fault: "partition"}, history.SchedulerAway, true},
 		"a worker's":                  {sim.Event{Kind: sim.KindPublish, Node: w1, Phase: "result_publish", Fault: "partition"}, history.WorkerAway, true},
 		"a call that is cut":          {sim.Event{Kind: sim.KindCall, Node: s1, Phase: "safety_check", Fault: "partition"}, history.KernelFails, true},
+		"a client's operation":        {sim.Event{Kind: sim.KindRedis, Node: "approver", Phase: "replica_read", Fault: "fail-before"}, history.SubmissionFails, true},
 		"a crash":                     {sim.Event{Kind: sim.KindControl, Name: "crash", Target: s1}, history.SchedulerCrash, true},
 		"a worker's crash":            {sim.Event{Kind: sim.KindControl, Name: "crash", Target: w1}, history.WorkerCrash, true},
 		"a client's":                  {sim.Event{Kind: sim.KindControl, Name: "crash", Target: "submitter"}, history.SubmissionFails, true},

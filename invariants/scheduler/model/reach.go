@@ -89,20 +89,10 @@ func writesTimes(node string) bool {
 	return !strings.HasPrefix(node, history.WorkerNodes) && node != history.KernelNode
 }
 
-// isServer says whether a node serves all: NATS, Redis or the safety kernel.
-func isServer(node string) bool {
-	return node == sim.NATS || node == sim.Redis || node == history.KernelNode
-}
-
-// isClient says whether a node submits, approves or cancels.
-func isClient(node string) bool {
-	return !isServer(node) && !strings.HasPrefix(node, history.SchedulerNodes) && !strings.HasPrefix(node, history.WorkerNodes)
-}
-
 // struckNode takes in a strike on a node or a server.
 func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 	if verb == "crash" || verb == "pause" {
-		if n := f.Nodes[node]; n == nil && isClient(node) || n != nil && n.Down {
+		if n := f.Nodes[node]; n == nil && history.IsClient(node) || n != nil && n.Down {
 			return // it strikes nobody: the node is down, or has yet to start
 		}
 	}
@@ -111,7 +101,7 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 		w.ends = "" // each node is cut off from it by itself
 	}
 	replica := strings.HasPrefix(node, history.SchedulerNodes)
-	if isServer(node) || replica && f.lastOf(node) {
+	if history.IsServer(node) || replica && f.lastOf(node) {
 		w.reach = everything
 	}
 	if w.ends == "" {
@@ -319,7 +309,7 @@ func (f *Facts) reachJob(j *Job, kind invariants.Kinds) {
 // it, or one may be on its way there. A client has what it has yet to submit, an approved job among them, and so has who
 // made the record of a replay.
 func (f *Facts) inHandOf(node string, j *Job) bool {
-	return j.Lock.Node == node && j.Lock.Live(f.At) || f.awaits(j, node, false) || (isClient(node) || j.MadeBy == node) && (len(j.Messages) == 0 || j.approvedUnsent()) && !j.State.Terminal() ||
+	return j.Lock.Node == node && j.Lock.Live(f.At) || f.awaits(j, node, false) || (history.IsClient(node) || j.MadeBy == node) && (len(j.Messages) == 0 || j.approvedUnsent()) && !j.State.Terminal() ||
 		slices.ContainsFunc(j.Handlings, func(h Handling) bool { return h.Node == node }) ||
 		slices.ContainsFunc(j.Messages, func(m Message) bool {
 			name, _, _ := strings.Cut(m.Holder, " ")

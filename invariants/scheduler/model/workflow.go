@@ -18,7 +18,7 @@ type Workflows struct {
 	Order []*WorkflowRun
 	Jobs  map[string]*StepJob
 
-	PollFailed time.Duration // when Redis last failed a poller of delays
+	PollFailed time.Duration // when a poller of delays last was failed, or who advances runs, one after the other
 }
 
 // WorkflowRun is one run: its record, and who has to do with it.
@@ -113,9 +113,15 @@ type StepAgain struct {
 	Told bool
 }
 
+// polls has the phases of a poll for delays, and of advancing the runs that it found.
+var polls = map[string]bool{
+	"poll_lock": true, "timer_pop": true, "run_lock": true, "run_read": true, "step_read": true, "run_write": true,
+	"submit_write": true, "submit_publish": true,
+}
+
 // Answered takes in what came of a poll, or of asking for a run's lock.
 func (k *Workflows) Answered(f *Facts, s *Step) {
-	if s.Failed && (s.Phase == "poll_lock" || s.Phase == "timer_pop") {
+	if s.Failed && polls[s.Phase] && strings.HasPrefix(s.Node, history.SchedulerNodes) {
 		k.PollFailed = s.At
 	}
 	if s.Phase != "run_lock" || s.Failed || s.Outcome == sim.OutcomePending || s.Outcome == history.TransactionFailed || s.Kind != sim.KindRedis {

@@ -126,6 +126,7 @@ var Matrix = withDeaths(map[string]row{
 	"failed-never-precedes-its-dlq-entry": {Except: []exception{lost}},
 	"processed-message-not-handled-again": {Except: []exception{rewound}},
 	"one-execution-per-job": {Except: []exception{
+		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
 		{By: StrikesOf(PublishUnanswered, PublishLate), But: []mechanism{by(resumed.Name, withResume, withEpochs)}},
 		{By: StrikesOf(RedisFailover), But: []mechanism{by("the stream refuses a second dispatch of an epoch to the same worker", withResume, withEpochs, withAddresses)}},
 	}},
@@ -276,7 +277,7 @@ var Matrix = withDeaths(map[string]row{
 		torn,
 	}},
 	"delay-fires-on-time": {Takes: []mechanism{having(withDurableTimers, withDelayPoller)}, Except: []exception{
-		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, fires no delay in time"},
+		{By: StrikesOf(LockFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, fires no delay in time"},
 		rewound,
 		wrongClock,
 	}},

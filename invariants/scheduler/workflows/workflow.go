@@ -82,12 +82,12 @@ const rounding = time.Second
 
 var delayFiresOnTime = rule.New(invariants.Invariant{
 	Name:   "delay-fires-on-time",
-	Says:   "A delay that is long enough to be kept in Redis is over by the next poll, whoever has died meanwhile: the poller's lock lasts for two polls, and another comes within one more. A run that was stored starts as soon. A poll that Redis fails leaves it to those after it.",
+	Says:   "A delay that is long enough to be kept in Redis is over by the next poll, whoever has died meanwhile: the poller's lock lasts for two polls, and another comes within one more. A run that was stored starts as soon. A poll that is failed, or waits over another run, leaves it to those after it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: durable workflow delay timers, and their background poller",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	bound := func() time.Duration { return rounding + 3*f.Config.Workflow.DelayPoll }
-	// late is how long after its time something is done. A poll that Redis fails leaves it to the next one.
+	// late is how long after its time something is done.
 	late := func(at, due time.Duration) time.Duration { return at - max(due, f.Workflow.PollFailed) }
 	// kept says by when the job of a delay is to be submitted, if the step's own delay is long enough and the run's record tells
 	// of it: by what the step asks for, and by the world's time, but for the time that the end of a job is under way under its lock.
