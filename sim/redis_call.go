@@ -104,6 +104,9 @@ func (c *redisCall) touch(name string, args, keys []any) {
 	key := text(args[1])
 	switch commands[name].does {
 	case writesFirst:
+		if len(keys) > 0 {
+			key = text(keys[0])
+		}
 		ifNew := name == "set" && hasOption(args, "nx") && !c.touches(key)
 		c.touchWhole(touch{key: key, whole: true, givesTTL: givesTTL(name, args), ifNew: ifNew})
 	case writesKeys:

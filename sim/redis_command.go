@@ -23,6 +23,8 @@ const (
 	countedKeys                       // those behind the first, which is their number
 	firstAndCountedKeys               // the first, and those behind the second, which is their number
 	declaredKeys                      // of a script: those behind the second, which is their number
+	keysFromSecond                    // all but the first argument
+	streamKeys                        // the first half of what is behind the word STREAMS
 )
 
 // effect says what a command may change.
@@ -52,18 +54,24 @@ var commands = table(map[command]string{
 	{firstKey, reads}: `get getrange strlen getbit bitcount bitpos type ttl pttl expiretime pexpiretime
 		hget hmget hgetall hkeys hvals hlen hexists hstrlen hscan hrandfield llen lrange lindex lpos
 		smembers sismember smismember scard srandmember sscan zscore zmscore zcard zcount zlexcount zrank zrevrank
-		zrange zrevrange zrangebyscore zrevrangebyscore zrangebylex zrevrangebylex zrandmember zscan geopos geodist geohash geosearch`,
-	{eachKey, reads}:     `mget exists touch watch sunion sinter sdiff`,
-	{countedKeys, reads}: `sintercard zinter zunion zdiff`,
+		zrange zrevrange zrangebyscore zrevrangebyscore zrangebylex zrevrangebylex zrandmember zscan geopos geodist geohash geosearch
+		bitfield_ro sort_ro xlen xrange xrevrange`,
+	{firstTwoKeys, reads}: `lcs`,
+	{streamKeys, reads}:   `xread`,
+	{declaredKeys, reads}: `eval_ro evalsha_ro`,
+	{eachKey, reads}:      `mget exists touch watch sunion sinter sdiff`,
+	{countedKeys, reads}:  `sintercard zinter zunion zdiff`,
 	{firstKey, writesFirst}: `set setnx setex psetex getset getdel getex append setrange setbit bitfield
 		incr incrby incrbyfloat decr decrby expire pexpire expireat pexpireat persist
 		lpush rpush lpushx rpushx lpop rpop lset linsert lrem ltrim sadd spop
-		zincrby zpopmin zpopmax zremrangebyscore zremrangebyrank zremrangebylex geoadd`,
-	{firstTwoKeys, writesFirst}:        `zrangestore`,
-	{eachKey, writesFirst}:             `sunionstore sinterstore sdiffstore`,
+		zincrby zpopmin zpopmax zremrangebyscore zremrangebyrank zremrangebylex geoadd pfadd xadd xdel xtrim`,
+	{firstTwoKeys, writesFirst}:        `zrangestore geosearchstore`,
+	{eachKey, writesFirst}:             `sunionstore sinterstore sdiffstore pfmerge`,
+	{keysFromSecond, writesFirst}:      `bitop`,
 	{firstAndCountedKeys, writesFirst}: `zunionstore zinterstore zdiffstore`,
-	{firstTwoKeys, writesKeys}:         `rename renamenx rpoplpush lmove smove`,
-	{eachKey, writesKeys}:              `del unlink`,
+	{firstTwoKeys, writesKeys}:         `rename renamenx copy rpoplpush lmove smove`,
+	{countedKeys, writesKeys}:          `lmpop zmpop`,
+	{eachKey, writesKeys}:              `del unlink pfcount`,
 	{everyOtherKey, writesKeys}:        `mset msetnx`,
 	{declaredKeys, writesKeys}:         `eval evalsha`,
 	{firstKey, writesEach}:             `hdel zrem srem`,
@@ -75,9 +83,11 @@ var commands = table(map[command]string{
 // hashes, and its hashes do not hang on the seed.
 var onlyMini = setOf(`spop srandmember hrandfield zrandmember sscan zscan`)
 
-// onlyServer has those that run over a redis-server alone: miniredis leaves an empty key behind, takes them for a write that
-// change nothing, or does not know them.
-var onlyServer = setOf(`sunionstore sinterstore sdiffstore zunionstore zinterstore zdiffstore zrangestore zdiff geohash bitfield`)
+// onlyServer has those that run over a redis-server alone: miniredis leaves an empty key behind, takes them for a write when they
+// change nothing, has values of another kind in their keys, or does not know them.
+var onlyServer = setOf(`sunionstore sinterstore sdiffstore zunionstore zinterstore zdiffstore zrangestore zdiff geohash geosearchstore
+	bitfield bitfield_ro bitop copy lcs lmpop zmpop sort_ro eval_ro evalsha_ro pfadd pfcount pfmerge
+	xadd xdel xtrim xlen xrange xrevrange xread`)
 
 func table(names map[command]string) map[string]command {
 	commands := map[string]command{}
@@ -128,6 +138,10 @@ func (s *redisServer) runs(operation string, cmds []redis.Cmder, i int) error {
 		why = ", but by TxPipeline"
 	case name == "info" && word != "replication":
 		why = ", but of replication"
+	case name == "copy" && slices.ContainsFunc(args, func(arg any) bool { return strings.EqualFold(text(arg), "db") }):
+		why = " to another database"
+	case name == "xread" && slices.ContainsFunc(args, func(arg any) bool { return strings.EqualFold(text(arg), "block") }):
+		why = " that blocks"
 	case name == "script" && !scriptWords[word]:
 		why = " " + word
 	case tooLong(name, args, s.world.start.Add(s.world.Now())):
@@ -144,7 +158,9 @@ func (s *redisServer) runs(operation string, cmds []redis.Cmder, i int) error {
 var scriptWords = setOf("load exists flush")
 
 // declares says whether a command carries the text of a script.
-func declares(name, word string) bool { return name == "eval" || name == "script" && word == "load" }
+func declares(name, word string) bool {
+	return name == "eval" || name == "eval_ro" || name == "script" && word == "load"
+}
 
 // keysOf lists the keys of a command of that name.
 func keysOf[T any](name string, args []T) (keys []T) {
@@ -175,6 +191,11 @@ func keysOf[T any](name string, args []T) (keys []T) {
 		return append(args[1:2:2], behind(2)...)
 	case declaredKeys:
 		return behind(2)
+	case keysFromSecond:
+		return args[min(2, len(args)):]
+	case streamKeys:
+		i := 1 + slices.IndexFunc(args, func(arg T) bool { return strings.EqualFold(text(arg), "streams") })
+		return args[i : i+(len(args)-i)/2]
 	}
 	return keys
 }

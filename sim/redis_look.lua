@@ -11,6 +11,12 @@ while i < #ARGV do
     elseif kind == 'zset' then holds = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
     elseif kind == 'list' then holds = redis.call('LRANGE', key, 0, -1)
     elseif kind == 'set' then holds = redis.call('SMEMBERS', key)
+    elseif kind == 'stream' then
+      holds = redis.call('XRANGE', key, '-', '+')
+      local info = redis.call('XINFO', 'STREAM', key)
+      for n = 1, #info, 2 do
+        if info[n] == 'last-generated-id' then holds[#holds + 1] = info[n + 1] end
+      end
     end
   else
     local named = {unpack(ARGV, i + 2, i + 1 + fields)}

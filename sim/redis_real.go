@@ -213,6 +213,15 @@ func fieldsOf(kind string, items []any) map[string]string {
 		for _, item := range items {
 			fields[item.(string)] = ""
 		}
+	case "stream":
+		for _, item := range items {
+			switch item := item.(type) {
+			case []any: // an entry: its ID, and names and values in turn
+				fields[item[0].(string)] = entryText(item[1].([]any))
+			case string:
+				fields[lastID] = item
+			}
+		}
 	default:
 		for pair := range slices.Chunk(items, 2) {
 			fields[pair[0].(string)] = textOf(kind, pair[1].(string))
@@ -243,6 +252,8 @@ func (r *realRedis) write(key string, v value) error {
 			for _, member := range sortedKeys(v.fields) {
 				p.SAdd(bg, key, member)
 			}
+		case "stream":
+			writeStream(p, key, v.fields)
 		default:
 			return fmt.Errorf("a %s", v.kind)
 		}

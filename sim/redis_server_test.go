@@ -170,7 +170,9 @@ func commandsOf(key, field string, n int) [][]any {
 const notDrawn = `multi exec watch evalsha info time wait
 	ttl hgetall hkeys hvals hscan geopos geodist geosearch
 	spop srandmember hrandfield zrandmember sscan zscan
-	sunionstore sinterstore sdiffstore zunionstore zinterstore zdiffstore zrangestore zdiff geohash bitfield`
+	sunionstore sinterstore sdiffstore zunionstore zinterstore zdiffstore zrangestore zdiff geohash geosearchstore
+	bitfield bitfield_ro bitop copy lcs lmpop zmpop sort_ro eval_ro evalsha_ro pfadd pfcount pfmerge
+	xadd xdel xtrim xlen xrange xrevrange xread`
 
 // Every command that a world runs is compared, but for those that are named, each with what it is that differs in README.md.
 func TestEveryCommandIsCompared(t *testing.T) {
@@ -260,21 +262,69 @@ func TestCommandsOfARedisServerAlone(t *testing.T) {
 			ctx, c := p.Context(), p.Redis()
 			c.SAdd(ctx, "s", "a", "b")
 			c.ZAdd(ctx, "z", redis.Z{Score: 1, Member: "a"}, redis.Z{Score: 2, Member: "b"})
+			c.RPush(ctx, "list", 1, 2, 3)
+			c.MSet(ctx, "x", "abc", "y", "abd")
 			for _, args := range [][]any{
 				{"sunionstore", "union", "s", "s"}, {"sinterstore", "inter", "s", "s"}, {"sdiffstore", "diff", "s", "none"}, {"sunionstore", "union", "none"},
 				{"zunionstore", "zunion", 2, "z", "s"}, {"zinterstore", "zinter", 2, "z", "s"}, {"zdiffstore", "zdiff", 2, "z", "none"}, {"zrangestore", "zrange", "z", 1, 1},
+				{"copy", "x", "copied"}, {"bitop", "and", "bits", "x", "y"}, {"lmpop", 2, "none", "list", "left", "count", 2}, {"zmpop", 1, "zunion", "min"},
+				{"pfadd", "hll", "a", "b"}, {"pfcount", "hll"}, {"del", "hll"},
 			} {
-				assert.NoError(t, c.Do(ctx, args...).Err())
+				assert.NoError(t, c.Do(ctx, args...).Err(), "%v", args)
 			}
+			assert.Equal(t, "ab", c.Do(ctx, "lcs", "x", "y").Val())
+			assert.Equal(t, []any{"3"}, c.Do(ctx, "sort_ro", "list").Val())
+			assert.Equal(t, "abc", c.EvalRO(ctx, "return redis.call('get', KEYS[1])", []string{"x"}).Val())
+			assert.Error(t, c.EvalRO(ctx, "return redis.call('del', KEYS[1])", []string{"x"}).Err())
 		}).Start()
 		w.Step(time.Minute, nil)
 		assert.Equal(t, map[string]map[string]string{
 			"s": {"a": "", "b": ""}, "inter": {"a": "", "b": ""}, "diff": {"a": "", "b": ""}, "z": {"a": "1", "b": "2"},
-			"zunion": {"a": "2", "b": "3"}, "zinter": {"a": "2", "b": "3"}, "zdiff": {"a": "1", "b": "2"}, "zrange": {"b": "2"},
+			"zunion": {"b": "3"}, "zinter": {"a": "2", "b": "3"}, "zdiff": {"a": "1", "b": "2"}, "zrange": {"b": "2"},
+			"x": {"": "abc"}, "y": {"": "abd"}, "copied": {"": "abc"}, "bits": {"": "ab`"}, "list": {"0": "3"},
 		}, w.Redis())
 		return w.CheckTruth()
 	})
 	require.NoError(t, err)
+}
+
+// A stream's IDs are of the world's time, in transactions and scripts, too; and a failover takes its last entries back.
+func TestStreamsOfARedisServer(t *testing.T) {
+	var trace strings.Builder
+	_, err := sim.Run(sim.Config{Seed: 1, RedisServer: redisServer(t), RedisLag: time.Minute, Trace: &trace}, func(w *sim.World) error {
+		w.Node("n", func(p *sim.Process) {
+			ctx, c := p.Context(), p.Redis()
+			add := func(values ...any) *redis.XAddArgs { return &redis.XAddArgs{Stream: "s", Values: values} }
+			at := func() string { return fmt.Sprint(p.Clock().Now().UnixMilli()) }
+			id := at()
+			assert.Equal(t, id+"-0", c.XAdd(ctx, add("a b", "c\"d", "", "\n")).Val())
+			answers, err := c.TxPipelined(ctx, func(q redis.Pipeliner) error {
+				q.XAdd(ctx, add("*", "*"))
+				q.Eval(ctx, "return redis.call('xadd', KEYS[1], 'nomkstream', 'maxlen', '~', 100, 'limit', 5, '*', '*', 2)", []string{"s"})
+				return nil
+			})
+			assert.NoError(t, err)
+			assert.Regexp(t, "^"+id[:len(id)-3], answers[0].(*redis.StringCmd).Val())
+			assert.Regexp(t, "^"+id[:len(id)-3]+".*-2$", answers[1].(*redis.Cmd).Val())
+			assert.EqualValues(t, 3, c.XLen(ctx, "s").Val())
+			assert.NoError(t, c.XAdd(ctx, &redis.XAddArgs{Stream: "s", ID: "9999999999999-7", Values: []any{"x", 1}}).Err())
+			c.XDel(ctx, "s", "9999999999999-7")
+			p.Clock().Sleep(30 * time.Second)
+			c.Del(ctx, "s")
+		}).Start()
+		w.Step(20*time.Second, nil)
+		before := w.Redis()["s"]
+		assert.Equal(t, "9999999999999-7", before[""])
+		assert.Len(t, before, 4)
+		w.Step(40*time.Second, nil)
+		assert.NotContains(t, w.Redis(), "s")
+		w.At(50*time.Second, "fail over", sim.Redis, func() { w.FailOverRedis(25 * time.Second) })
+		w.Step(time.Minute, nil)
+		assert.Equal(t, before, w.Redis()["s"])
+		return w.CheckTruth()
+	})
+	require.NoError(t, err)
+	assert.Contains(t, trace.String(), `"value":"\"a b\" `, "what an entry holds")
 }
 
 // What Redis says of the time is what the world's clock says.
@@ -307,7 +357,7 @@ func TestARedisServerGoesByTheWorldsClock(t *testing.T) {
 func TestWhatAScriptMayNotCall(t *testing.T) {
 	_, err := sim.Run(sim.Config{Seed: 1, RedisServer: redisServer(t)}, func(w *sim.World) error {
 		w.Node("n", func(p *sim.Process) {
-			for _, call := range []string{"'SPOP', 'set'", "'LASTSAVE'", "'RANDOMKEY'", "'SSCAN', 'set', 0", "'FLUSHALL'", "'INFO'", "'COPY', 'a', 'b'", "'PFADD', 'p', 'a'"} {
+			for _, call := range []string{"'SPOP', 'set'", "'LASTSAVE'", "'RANDOMKEY'", "'SSCAN', 'set', 0", "'FLUSHALL'", "'INFO'", "'COPY', 'a', 'b'", "'FCALL', 'f', 0"} {
 				for _, by := range []string{"call", "pcall"} {
 					err := p.Redis().Eval(p.Context(), "return redis."+by+"("+call+")", nil).Err()
 					assert.ErrorContains(t, err, "ERR a world cannot run this Redis command", call)

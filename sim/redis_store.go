@@ -45,7 +45,7 @@ type store interface {
 }
 
 // value is what a Redis key holds, flattened to fields: a string under "", a hash's fields, a
-// sorted set's members with their scores, a list's indices, a set's members.
+// sorted set's members with their scores, a list's indices, a set's members, a stream's entries under their IDs and its last ID.
 type value struct {
 	kind    string // as TYPE names it
 	fields  map[string]string

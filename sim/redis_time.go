@@ -33,7 +33,7 @@ var inWorldTime = strings.NewReplacer("ALLOWED", allowed(), "LONGEST", strconv.F
 func allowed() string {
 	var names []string
 	for name := range commands {
-		if !onlyMini[name] && name != "info" && name != nameWait {
+		if !onlyMini[name] && name != "info" && name != "copy" && name != nameWait {
 			names = append(names, name+"=1")
 		}
 	}
@@ -48,11 +48,14 @@ var asOne = inWorldTime + "return redis.pcall(unpack(ARGV))"
 var timed = setOf(`ttl pttl expiretime pexpiretime time smembers keys sunion sinter sdiff scan`)
 
 // scripts lists the commands that are about scripts.
-var scripts = setOf(`eval evalsha script`)
+var scripts = setOf(`eval eval_ro evalsha evalsha_ro script`)
 
 // instead is the command that goes by the time of the world in the place of one that goes by the server's, or nil.
 func (r *realRedis) instead(of [][]byte, _ bool) []string {
 	name := strings.ToLower(string(of[0]))
+	if name == "xadd" {
+		return r.added(stringsOf(of))
+	}
 	if !timed[name] && optionOf[name] == "" && (optionsFrom[name] == 0 || len(of) <= optionsFrom[name]) && !scripts[name] {
 		return nil
 	}
@@ -61,12 +64,12 @@ func (r *realRedis) instead(of [][]byte, _ bool) []string {
 	case timed[name]:
 		put := append([]string{"EVAL", asOne, strconv.Itoa(min(1, len(args)-1))}, args[1:min(2, len(args))]...)
 		return r.stamp(append(put, args...))
-	case name == "eval" && len(args) > 2:
-		return r.stamp(append([]string{"EVAL", r.wrap(args[1])}, args[2:]...))
-	case name == "evalsha" && len(args) > 2:
+	case strings.HasPrefix(name, "evalsha") && len(args) > 2:
 		if wrapped, ok := r.wrapped[strings.ToLower(args[1])]; ok {
-			return r.stamp(append([]string{"EVALSHA", wrapped}, args[2:]...))
+			return r.stamp(append([]string{name, wrapped}, args[2:]...))
 		}
+	case strings.HasPrefix(name, "eval") && len(args) > 2:
+		return r.stamp(append([]string{name, r.wrap(args[1])}, args[2:]...))
 	case name == "script" && len(args) > 2:
 		return r.script(args)
 	}

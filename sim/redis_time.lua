@@ -50,6 +50,21 @@ local redis = (function(redis)
     return call(unpack(args))
   end
 
+  -- xadd dates the ID of an entry that is to be given one, as redis_stream.go does.
+  local function xadd(call, args)
+    local i = 3
+    while args[i] do
+      local word = string.lower(args[i])
+      if word == 'nomkstream' then i = i + 1
+      elseif word == 'limit' then i = i + 2
+      elseif word == 'maxlen' or word == 'minid' then i = i + ((args[i + 1] == '=' or args[i + 1] == '~') and 3 or 2)
+      else break
+      end
+    end
+    if args[i] == '*' then args[i] = string.format('%.0f-*', unix) end
+    return call(unpack(args))
+  end
+
   local function sorted(call, args)
     local list = call(unpack(args))
     if not list.err then table.sort(list) end
@@ -72,6 +87,7 @@ local redis = (function(redis)
     set = function(call, args) return options(call, args, 4) end,
     getex = function(call, args) return options(call, args, 3) end,
     setex = setex, psetex = setex,
+    xadd = xadd,
     expire = expire, pexpire = expire, expireat = expire, pexpireat = expire,
     pttl = function(call, args) return left(call, args, ttl) end,
     ttl = function(call, args) return left(call, args, function(at) return seconds(ttl(at)) end) end,

@@ -59,7 +59,7 @@ func tooLong[T any](name string, args []T, now time.Time) bool {
 // option.
 func usesTTL(name string, args []any) bool {
 	switch name {
-	case "ttl", "pttl", "expiretime", "pexpiretime", "getex", "eval", "evalsha", "rename", "renamenx":
+	case "ttl", "pttl", "expiretime", "pexpiretime", "getex", "eval", "evalsha", "rename", "renamenx", "copy":
 		return true
 	case "expire", "pexpire", "expireat", "pexpireat":
 		return len(args) > 3

@@ -1,0 +1,80 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Streams of a redis-server, but for groups of consumers: how long an entry is pending there goes by the server's clock.
+
+// lastID is the field under which a stream has the last ID that it gave.
+const lastID = ""
+
+// added is an XADD that is to give an ID, with the time of the world in the ID (redis_time.lua does the same in scripts); or nil.
+func (r *realRedis) added(args []string) []string {
+	i := 2
+	for i < len(args) {
+		switch strings.ToLower(args[i]) {
+		case "nomkstream":
+			i++
+		case "limit":
+			i += 2
+		case "maxlen", "minid":
+			if i++; i < len(args) && (args[i] == "=" || args[i] == "~") {
+				i++
+			}
+			i++
+		case "*":
+			args[i] = strconv.FormatInt(r.now().UnixMilli(), 10) + "-*"
+			return args
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// entryText is an entry's names and values, which come in turn.
+func entryText(namesAndValues []any) string {
+	quoted := make([]string, len(namesAndValues))
+	for i, s := range namesAndValues {
+		quoted[i] = strconv.Quote(s.(string))
+	}
+	return strings.Join(quoted, " ")
+}
+
+// writeStream makes a stream of such entries. The last ID is that of an entry which is deleted, if it is none of theirs.
+func writeStream(p redis.Pipeliner, key string, fields map[string]string) {
+	ids := sortedKeys(fields)[1:]
+	slices.SortFunc(ids, compareIDs)
+	for _, id := range ids {
+		args := []any{"XADD", key, id}
+		for text := fields[id]; text != ""; text = strings.TrimPrefix(text, " ") {
+			quoted, _ := strconv.QuotedPrefix(text)
+			s, _ := strconv.Unquote(quoted)
+			args, text = append(args, s), text[len(quoted):]
+		}
+		p.Do(bg, args...)
+	}
+	if last := fields[lastID]; len(ids) == 0 || ids[len(ids)-1] != last {
+		p.Do(bg, "XADD", key, last, "", "")
+		p.XDel(bg, key, last)
+	}
+}
+
+// compareIDs orders IDs of entries as Redis does.
+func compareIDs(a, b string) int {
+	parts := func(id string) (ms, seq uint64) {
+		x, y, _ := strings.Cut(id, "-")
+		ms, _ = strconv.ParseUint(x, 10, 64)
+		seq, _ = strconv.ParseUint(y, 10, 64)
+		return ms, seq
+	}
+	msA, seqA := parts(a)
+	msB, seqB := parts(b)
+	return cmp.Or(cmp.Compare(msA, msB), cmp.Compare(seqA, seqB))
+}
