@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -124,6 +125,13 @@ func (k *Workflows) Answered(f *Facts, s *Step) {
 	if s.Failed && polls[s.Phase] && strings.HasPrefix(s.Node, history.SchedulerNodes) {
 		k.PollFailed = s.At
 	}
+	if s.Failed && s.Phase == "timer_write" { // without Redis the timer in memory is left (Scheduler internals, section 8)
+		for _, r := range k.Order {
+			if r.Lock.HeldBy(s.Event) {
+				r.Hands[s.Node+inMemory] = true
+			}
+		}
+	}
 	if s.Phase != "run_lock" || s.Failed || s.Outcome == sim.OutcomePending || s.Outcome == history.TransactionFailed || s.Kind != sim.KindRedis {
 		return
 	}
@@ -132,6 +140,14 @@ func (k *Workflows) Answered(f *Facts, s *Step) {
 		f.Reach(RunContended)
 		r.Hands[invariants.Who(s.Event)] = true // it asks again
 	}
+}
+
+// inMemory marks the hand of a scheduler that could not keep a delay of the run in Redis.
+const inMemory = " in memory"
+
+// Advanced takes in that a run goes on, so that no delay is in a scheduler's memory alone.
+func (r *WorkflowRun) Advanced() {
+	maps.DeleteFunc(r.Hands, func(by string, _ bool) bool { return strings.HasSuffix(by, inMemory) })
 }
 
 // inHandOf says whether a process of the node has the run in hand.

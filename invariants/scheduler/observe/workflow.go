@@ -59,6 +59,7 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 			}
 		}
 	}
+	r.Advanced()
 	if now.Over() { // whoever waits for its lock will find nothing to do
 		maps.DeleteFunc(r.Hands, func(by string, _ bool) bool { return by != r.By })
 	}

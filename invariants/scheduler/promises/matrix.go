@@ -277,7 +277,7 @@ var Matrix = withDeaths(map[string]row{
 		torn,
 	}},
 	"delay-fires-on-time": {Takes: []mechanism{having(withDurableTimers, withDelayPoller)}, Except: []exception{
-		{By: StrikesOf(LockFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, fires no delay in time"},
+		{By: StrikesOf(LockFails, TickFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, fires no delay in time"},
 		rewound,
 		wrongClock,
 	}},
