@@ -69,7 +69,7 @@ func TestFindingsAreToldWithWhatReplaysThem(t *testing.T) {
 func TestFindingsOfOneCauseAreOneCard(t *testing.T) {
 	res := badNight()
 	first := &res.Findings[0]
-	first.Why, first.Blamed = "It takes fail-after on publish of job 1. Without it, one-dispatch-per-job holds.", []string{"fail-after publish"}
+	first.Why, first.Blamed = "The violation needs fail-after on publish of job 1. Leave it out, and one-dispatch-per-job holds.", []string{"fail-after publish"}
 	for i := range 18 {
 		more := *first
 		more.Faults, more.Runs, more.Cause, more.File = 2, 1, "fail-after publish and crash of a worker", fmt.Sprintf("findings/one-dispatch-per-job-%08x.yaml", i)
@@ -81,7 +81,7 @@ func TestFindingsOfOneCauseAreOneCard(t *testing.T) {
 	card, _, _ := strings.Cut(section, `<code>no-panic</code>`)
 	head, folded, ok := strings.Cut(card, `<details class="same">`)
 	require.True(t, ok)
-	assert.Contains(t, text(head), "one-dispatch-per-job 18 more findings of this cause It takes fail-after on publish of job 1.")
+	assert.Contains(t, text(head), "one-dispatch-per-job 18 more findings of this cause The violation needs fail-after on publish of job 1.")
 	assert.Contains(t, text(head), "cause fail-after on publish, engine.dispatch_order=publish-first smallest plan 1 job, 1 fault")
 	assert.Contains(t, text(folded), "18 more findings of this cause; 427 runs with the one above")
 	assert.Equal(t, 18, strings.Count(folded, "<h4>fail-after publish and crash of a worker</h4>"))
@@ -90,7 +90,7 @@ func TestFindingsOfOneCauseAreOneCard(t *testing.T) {
 	assert.Contains(t, stored.Entry("runs").Reason, "publish-first (18 more findings of this cause); no-panic: crash of a worker; ")
 	var b strings.Builder
 	require.NoError(t, JUnit(&b, res))
-	assert.Equal(t, 19, strings.Count(b.String(), "&#xA;Why: It takes fail-after on publish of job 1.")+strings.Count(b.String(), "\nWhy: It takes fail-after on publish of job 1."), "a testcase for each")
+	assert.Equal(t, 19, strings.Count(b.String(), "&#xA;Why: The violation needs fail-after on publish of job 1.")+strings.Count(b.String(), "\nWhy: The violation needs fail-after on publish of job 1."), "a testcase for each")
 }
 
 func TestCoverageNamesWhatWasNeverMet(t *testing.T) {

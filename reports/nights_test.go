@@ -21,7 +21,7 @@ func lostAck(runs int) campaign.Finding {
 		Invariant: "one-dispatch-per-job", Cause: "fail-after publish", Kinds: []string{"fail-after publish"}, Operations: []string{"publish"},
 		Blamed: []string{"engine.epochs=false"}, Verdict: scenarios.Violated, Runs: runs, File: "findings/one-dispatch-per-job-1a2b3c4d.yaml",
 		Story: "At 2s the publish of job-1 was applied, and its caller was told of an error. At 3s one-dispatch-per-job is broken: at step 59, <b>a second dispatch</b>.",
-		Why:   "It takes fail-after on publish of job 1.",
+		Why:   "The violation needs fail-after on publish of job 1.",
 		Plan:  "version: 1\nname: one-dispatch-per-job-1a2b3c4d\nfaults:\n  - on: {job: 1, phase: publish}\n    do: fail-after\n",
 	}
 }
@@ -55,7 +55,7 @@ func TestAnIssueTellsTheStoryThePlanTheCommandAndThePage(t *testing.T) {
 
 > At 2s the publish of job-1 was applied, and its caller was told of an error. At 3s one-dispatch-per-job is broken: at step 59, &lt;b&gt;a second dispatch&lt;/b&gt;.
 
-It takes fail-after on publish of job 1.
+The violation needs fail-after on publish of job 1.
 
 It was hit by 20 of 1,000 plans of fuzz.
 

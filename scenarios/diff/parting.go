@@ -73,7 +73,7 @@ func partingOf(a, b io.Reader) (*Parting, error) {
 	}
 	p.A, p.B = pointOf(inA), pointOf(inB)
 	if inA != nil && inB != nil {
-		p.Differ = fieldsThatDiffer(inA, inB)
+		p.Differ = FieldsThatDiffer(inA, inB)
 	}
 	return p, nil
 }
@@ -94,9 +94,9 @@ func pointOf(e *sim.Event) *Point {
 	return &Point{e.Step, e.At, e.Node, e.Phase, e.Job, e.Words()}
 }
 
-// fieldsThatDiffer goes through the fields of two events, under their names in the trace. Of the changes it has those that
+// FieldsThatDiffer goes through the fields of two events, under their names in the trace. Of the changes it has those that
 // only one of them has.
-func fieldsThatDiffer(a, b *sim.Event) []Value {
+func FieldsThatDiffer(a, b *sim.Event) []Value {
 	list := []Value{}
 	va, vb := reflect.ValueOf(*a), reflect.ValueOf(*b)
 	for i := range va.NumField() {

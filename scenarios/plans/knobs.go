@@ -137,7 +137,7 @@ var knobs = []Knob{
 	{Name: "engine.fence", Draws: "true false", scenario: "paused-holder", off: "false", breaks: "lock-mutual-exclusion",
 		says: "A replica whose lock has run out goes on where it was, and writes over what its successor wrote."},
 	{Name: "engine.epochs", Draws: "true false", scenario: "publish-ack-lost", off: "false", breaks: "one-dispatch-per-job",
-		says: "The stream stores a dispatch twice, as nothing tells a repetition from a new dispatch."},
+		says: "The stream stores a dispatch twice, since it cannot recognise a repetition."},
 	{Name: "engine.resume_intents", Draws: "true false", scenario: "crash-before-publish", off: "false", breaks: "every-intent-is-published",
 		says: "A job is DISPATCHED, its dispatch was never published, and the redelivery takes it for one in flight."},
 	{Name: "engine.refuse_stale_results", Draws: "true false", scenario: "stale-result", off: "false", breaks: "result-of-current-epoch",
@@ -210,7 +210,7 @@ var knobs = []Knob{
 	{Name: "engine.policy.circuit_half_open_max", Draws: "2 5", Needs: kernelAllow, scenario: "policy-outage"},
 	{Name: "engine.policy.circuit_close_after", Draws: "1 3", Needs: kernelAllow, scenario: "policy-outage"},
 	{Name: "engine.policy.shared_probes", Draws: "true false", Needs: kernelAllow, scenario: "breaker-storm", off: "false", breaks: "half-open-probes-within-limit",
-		says: "Each replica sends as many probes as the limit allows to a safety kernel that has just begun to answer again."},
+		says: "Each replica sends as many probes of its own as the limit allows to a safety kernel that may still be ill."},
 	{Name: "engine.policy.shared_breaker", Needs: hasKernel, scenario: "policy-outage", off: "false", breaks: "open-circuit-stops-every-replica",
 		says: "Each replica counts its own failures, and goes on asking a safety kernel that the others know to be down."},
 	{Name: "engine.policy.fail_mode", Needs: hasKernel, scenario: "policy-outage"},
@@ -232,7 +232,7 @@ var knobs = []Knob{
 	{Name: "engine.saga.peek", Draws: "true false", scenario: "saga-publish-failure", off: "false", breaks: "every-compensation-accounted-for",
 		says: "A compensation has left the stack when its publish fails, and is nowhere any more."},
 	{Name: "engine.saga.durable_rollback", Draws: "true false", scenario: "saga-crash", off: "false", breaks: "every-compensation-accounted-for",
-		says: "Nobody goes on with a rollback that ended too early, as when its scheduler died."},
+		says: "Nobody resumes a rollback that ended too early, as by the death of its scheduler."},
 	{Name: "workload.unreadable", scenario: "saga-rollback"},
 
 	// Workflow runs and their timers.

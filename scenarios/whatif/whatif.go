@@ -1,16 +1,20 @@
 package whatif
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/diff"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // ErrHeld is what Explain fails with where there is no violation to explain.
@@ -239,21 +243,50 @@ func (b *bench) nearest(c *why.Cause, list []change) error {
 	i := slices.IndexFunc(list, func(one change) bool {
 		return one.what == best.What && one.says == best.Says && one.instead == best.Instead
 	})
-	other, _ := apply(b.plan, list[i])
-	c.Nearest = &why.Nearest{Tried: *best}
-	for _, run := range []struct {
-		plan *plans.Plan
-		at   **why.Point
-	}{{b.plan, &c.Nearest.Own}, {other, &c.Nearest.Other}} {
-		event := &nth{step: best.Parts}
-		if _, _, _, err := b.play(run.plan, nil, event); err != nil {
-			return err
-		}
-		if e := event.event; e != nil {
-			*run.at = &why.Point{Step: e.Step, At: e.At, Says: e.Words()}
-		}
+	changed, _ := apply(b.plan, list[i])
+	own, err := b.event(b.plan, best.Parts)
+	if err != nil {
+		return err
 	}
+	other, err := b.event(changed, best.Parts)
+	if err != nil {
+		return err
+	}
+	c.Nearest = &why.Nearest{Tried: *best, Own: pointOf(own, other), Other: pointOf(other, own)}
 	return nil
+}
+
+// event runs a plan and returns its event of that number, or nil if the run is over before.
+func (b *bench) event(p *plans.Plan, number int) (*sim.Event, error) {
+	n := &nth{step: number}
+	_, _, _, err := b.play(p, nil, n)
+	return n.event, err
+}
+
+// differenceMost is how many characters of a difference are told.
+const differenceMost = 120
+
+// pointOf tells an event. Where the words of another are the same, it has what differs, too.
+func pointOf(e, other *sim.Event) *why.Point {
+	if e == nil {
+		return nil
+	}
+	p := &why.Point{Step: e.Step, At: e.At, Says: e.Words()}
+	if other == nil || other.Words() != p.Says {
+		return p
+	}
+	var differ []string
+	for _, v := range diff.FieldsThatDiffer(e, other) {
+		text := cmp.Or(v.A, "none")
+		if utf8.RuneCountInString(text) > differenceMost {
+			text = string([]rune(text)[:differenceMost]) + "…"
+		}
+		differ = append(differ, v.Key+" "+text)
+	}
+	if len(differ) > 0 {
+		p.Says += ", with " + strings.Join(differ, ", ")
+	}
+	return p
 }
 
 // pathMost is how many sentences a path has at most.

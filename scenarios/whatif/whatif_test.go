@@ -33,7 +33,7 @@ func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
 	assert.Equal(t, "workload.slow.3=10s", c.Unneeded()[0].Says)
 	require.Len(t, c.Needed(why.Remedy), 1)
 	assert.Equal(t, "engine.epochs=true", c.Needed(why.Remedy)[0].Instead)
-	assert.Contains(t, c.String(), "The stream stores a dispatch twice, as nothing tells a repetition from a new dispatch. It takes fail-after on publish of job 3 (it was applied")
+	assert.Contains(t, c.String(), "The stream stores a dispatch twice, since it cannot recognise a repetition. The violation needs fail-after on publish of job 3 (it was applied")
 	assert.Contains(t, c.Nearest.Own.Says, "struck by fail-after")
 	assert.Contains(t, c.Nearest.Other.Says, "publish")
 	assert.Equal(t, c.Nearest.Own.Step, c.Nearest.Other.Step)
@@ -67,7 +67,7 @@ func TestStrikesBesideWhatIsNecessary(t *testing.T) {
 	assert.Equal(t, "engine.output.enabled=true", c.Blamed()[0].Says)
 	require.Len(t, c.Together, 2)
 	assert.Empty(t, c.Unneeded())
-	assert.Contains(t, c.String(), "It takes one of these: a partition of scheduler-1 at 5s from kernel for 2m0s; a partition of scheduler-2 at 5s from kernel for 2m0s. It takes engine.output.enabled=true and workload.work=10s, too. Without all of the first, or any one of the others, every-output-is-scanned holds.")
+	assert.Contains(t, c.String(), "The violation needs one of these: a partition of scheduler-1 at 5s from kernel for 2m0s; a partition of scheduler-2 at 5s from kernel for 2m0s. It needs engine.output.enabled=true and workload.work=10s, too. Leave out all of the first, or any one of the others, and every-output-is-scanned holds.")
 }
 
 // What a server loses is said, and so is the setting with which it loses nothing.
@@ -75,7 +75,7 @@ func TestAPowerLossTakesWhatWasNotSynced(t *testing.T) {
 	c, err := Explain(context.Background(), load(t, "nats-power-cut"), Options{Quick: true})
 	require.NoError(t, err)
 	assert.Equal(t, why.Breaks, c.Hardened)
-	assert.Contains(t, c.String(), "It takes a power-loss of nats at 7s, away for 5s (it comes back without what it had not synced to its disk, though it had acknowledged it), with workload.work=1m. Without any one of these, every-intent-is-published holds. With world.sync_always=true it holds, too.")
+	assert.Contains(t, c.String(), "The violation needs a power-loss of nats at 7s, away for 5s (it comes back without what it had not synced to its disk, though it had acknowledged it), with workload.work=1m. Leave out any one of these, and every-intent-is-published holds. It also holds with world.sync_always=true.")
 	assert.Equal(t, "job-6", c.Job)
 	assert.Contains(t, c.Path[2].Says, "the dispatch of job-6 was lost", "of the same step, what is of the violation's job")
 }

@@ -150,24 +150,24 @@ func (c *Cause) Brief() string {
 	}
 	switch {
 	case len(c.Together) > 0:
-		says += "It takes one of these: " + strings.Join(withArticles(c.Together), "; ") + "."
+		says += "The violation needs one of these: " + strings.Join(withArticles(c.Together), "; ") + "."
 		if needed := append(blamed, circumstances...); len(needed) > 0 {
-			says += " It takes " + list(needed) + ", too."
+			says += " It needs " + list(needed) + ", too."
 		}
 	case len(blamed) > 0:
-		says += "It takes " + list(blamed)
+		says += "The violation needs " + list(blamed)
 		if len(circumstances) > 0 {
 			says += ", with " + list(circumstances)
 		}
 		says += "."
 	case len(circumstances) > 0:
-		says += "It takes " + list(circumstances) + ", but no strike and no setting of the engine."
+		says += "The violation needs " + list(circumstances) + ", but no strike and no setting of the engine."
 	case len(c.Needed(Remedy)) > 0:
-		says += "It takes no strike and no setting of the plan."
+		says += "The violation needs no strike and no setting of the plan."
 	case c.Cut:
-		says += "What it takes is not known: the run is long, and was not made again with each strike and setting left out."
+		says += "What the violation needs is not known: the run is long, and was not made again with each strike and setting left out."
 	default:
-		says += "It comes whatever strike or setting of the plan is left out."
+		says += "The violation comes whatever strike or setting of the plan is left out."
 	}
 	return says
 }
@@ -177,26 +177,26 @@ func (c *Cause) String() string {
 	says := c.Brief()
 	switch needed := len(c.Needed(Strike, Setting)); {
 	case len(c.Together) > 0 && needed > 0:
-		says += fmt.Sprintf(" Without all of the first, or any one of the others, %s holds.", c.Invariant)
+		says += fmt.Sprintf(" Leave out all of the first, or any one of the others, and %s holds.", c.Invariant)
 	case len(c.Together) > 0:
-		says += fmt.Sprintf(" Only without all of them, %s holds.", c.Invariant)
+		says += fmt.Sprintf(" Leave out all of them, and %s holds.", c.Invariant)
 	case needed == 1:
-		says += fmt.Sprintf(" Without it, %s holds.", c.Invariant)
+		says += fmt.Sprintf(" Leave it out, and %s holds.", c.Invariant)
 	case needed > 1:
-		says += fmt.Sprintf(" Without any one of these, %s holds.", c.Invariant)
+		says += fmt.Sprintf(" Leave out any one of these, and %s holds.", c.Invariant)
 	}
 	if remedies := c.Needed(Remedy); len(remedies) > 0 && len(remedies) <= remediesMost {
 		var instead []string
 		for _, t := range remedies {
 			instead = append(instead, t.Instead)
 		}
-		says += fmt.Sprintf(" With %s it holds, too.", strings.Join(instead, ", or with "))
+		says += fmt.Sprintf(" It also holds with %s.", strings.Join(instead, ", or with "))
 	}
 	switch c.Hardened {
 	case Holds:
-		says += " The same plan under the preset hardened keeps it."
+		says += " The same plan holds under the preset hardened."
 	case Breaks:
-		says += " The same plan under the preset hardened breaks it, too."
+		says += " The same plan is violated under the preset hardened, too."
 	}
 	return says
 }

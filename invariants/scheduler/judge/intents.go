@@ -44,7 +44,7 @@ var everyIntentIsPublished = rule.New(invariants.Invariant{
 func unpublished(i *model.Intent) invariants.Clause {
 	write := invariants.Say("the DISPATCHED write at step %d (to %s)", invariants.StepNo(i.Step), i.Worker)
 	if i.Lost {
-		return invariants.Say("what was published for %s was lost on its way", write)
+		return invariants.Say("what was published for %s was lost", write)
 	}
 	return invariants.Say("nothing was ever published for %s", write)
 }

@@ -39,7 +39,7 @@ func TestWhatAPowerLossTakesIsNoLongerStored(t *testing.T) {
 	assert.Empty(t, outcomeOf(r, "events-agree-with-servers").Violations)
 	lost := outcomeOf(r, "every-intent-is-published")
 	require.Len(t, lost.Violations, 1)
-	assert.Contains(t, lost.Violations[0].Message, "(to worker-1) was lost on its way")
+	assert.Contains(t, lost.Violations[0].Message, "(to worker-1) was lost")
 	assert.Zero(t, lost.Promised, "the power loss releases it")
 
 	had := newStory().submit(job1).dispatched(s1, job1, w1).handed(w1, job1, 1).losesPower(history.StreamJobs, 1)
