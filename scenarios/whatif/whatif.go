@@ -290,7 +290,7 @@ func pointOf(e, other *sim.Event) *why.Point {
 }
 
 // pathMost is how many sentences a path has at most.
-const pathMost = 6
+const pathMost = 8
 
 // path is how it came to the violation: the sentences of the story that lead to it, and that of it.
 func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string) (list []why.Point) {

@@ -3,6 +3,7 @@ package whatif
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,7 +40,7 @@ func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
 	assert.Equal(t, c.Nearest.Own.Step, c.Nearest.Other.Step)
 	assert.Zero(t, c.NoReturn.Step)
 	assert.GreaterOrEqual(t, len(c.Path), 3)
-	assert.LessOrEqual(t, len(c.Path), 6)
+	assert.LessOrEqual(t, len(c.Path), pathMost)
 	assert.Contains(t, c.Path[len(c.Path)-1].Says, "one-dispatch-per-job was violated")
 }
 
@@ -77,7 +78,7 @@ func TestAPowerLossTakesWhatWasNotSynced(t *testing.T) {
 	assert.Equal(t, why.Breaks, c.Hardened)
 	assert.Contains(t, c.String(), "The violation needs a power-loss of nats at 7s, away for 5s (it comes back without what it had not synced to its disk, though it had acknowledged it), with workload.work=1m. Leave out any one of these, and every-intent-is-published holds. It also holds with world.sync_always=true.")
 	assert.Equal(t, "job-6", c.Job)
-	assert.Contains(t, c.Path[2].Says, "the dispatch of job-6 was lost", "of the same step, what is of the violation's job")
+	assert.True(t, slices.ContainsFunc(c.Path, func(p why.Point) bool { return strings.Contains(p.Says, "the dispatch of job-6 was lost") }), "of the same step, what is of the violation's job")
 }
 
 func TestALongRunIsNotMadeAgainAndAgain(t *testing.T) {
