@@ -23,7 +23,7 @@ type Cause struct {
 	Hardened Standing  `json:"hardened,omitempty"`  // what the same plan does under the preset hardened; "" if it is that already
 	Nearest  *Nearest  `json:"nearest,omitempty"`   // nil: it comes whatever is changed
 	NoReturn *NoReturn `json:"no_return,omitempty"` // nil: it was not looked for to the end
-	Path     []Point   `json:"path"`                // how it came to that, at most six sentences
+	Path     []Point   `json:"path"`                // how it came to that, at most eight sentences
 	Runs     int       `json:"runs"`                // that all of this took
 	Cut      bool      `json:"cut,omitempty"`       // the runs are so long that not every change was tried
 }
