@@ -35,7 +35,7 @@ func writes(op *sim.Op) bool { return op.Write }
 // by one; here it does all of it.
 var frugal = []string{
 	"del", "unlink", "expire", "pexpire", "expireat", "pexpireat", "persist", "getdel", "getex", "hdel", "zrem", "zremrangebyscore", "zremrangebyrank", "zremrangebylex",
-	"zpopmin", "zpopmax", "srem", "spop", "lpop", "rpop", "lrem", "ltrim", "eval", "evalsha",
+	"zpopmin", "zpopmax", "srem", "spop", "lpop", "rpop", "lrem", "ltrim", "eval", "evalsha", "rename", "renamenx", "smove", "xdel", "xtrim", "lmpop", "zmpop",
 }
 
 func takesMemory(op *sim.Op) bool {

@@ -146,3 +146,54 @@ func TestAFailoverGoesNoFurtherBackThanTheWorldRemembers(t *testing.T) {
 	})
 	assert.ErrorContains(t, err, "Config.RedisLag is 1s")
 }
+
+// What a WAIT has confirmed a failover does not lose, whatever the other commands of its pipeline answer.
+func TestAWaitBesideANilAnswer(t *testing.T) {
+	overBoth(t, func(t *testing.T, program string) {
+		_, err := sim.Run(sim.Config{RedisServer: program, RedisLag: time.Minute}, func(w *sim.World) error {
+			w.Node("n", func(p *sim.Process) {
+				ctx := p.Context()
+				_, err := p.Redis().Pipelined(ctx, func(q redis.Pipeliner) error {
+					q.Set(ctx, "k", "v", 0)
+					q.Get(ctx, "none")
+					q.Do(ctx, "wait", 1, 0)
+					return nil
+				})
+				assert.ErrorIs(t, err, redis.Nil)
+			}).Start()
+			w.At(time.Second, "fail over", sim.Redis, func() { w.FailOverRedis(time.Minute) })
+			w.Step(time.Minute, nil)
+			assert.Equal(t, map[string]string{"": "v"}, w.Redis()["k"])
+			return w.CheckTruth()
+		})
+		require.NoError(t, err)
+	})
+}
+
+// A transaction that is never sent, as its connection has been lost since it began to WATCH, changes nothing: no TTL counts anew.
+func TestATransactionThatIsNotSent(t *testing.T) {
+	overBoth(t, func(t *testing.T, program string) {
+		_, err := sim.Run(sim.Config{RedisServer: program, RedisLag: time.Minute}, func(w *sim.World) error {
+			w.Node("n", func(p *sim.Process) {
+				ctx, c := p.Context(), p.Redis()
+				c.Set(ctx, "k", "v", 30*time.Second)
+				err := c.Watch(ctx, func(tx *redis.Tx) error {
+					p.Clock().Sleep(20 * time.Second)
+					_, err := tx.TxPipelined(ctx, func(q redis.Pipeliner) error {
+						q.Set(ctx, "k", "w", time.Hour)
+						return nil
+					})
+					return err
+				}, "k")
+				assert.Error(t, err)
+			}).Start()
+			w.At(10*time.Second, "fail over", sim.Redis, func() { w.FailOverRedis(0) })
+			w.Step(25*time.Second, nil)
+			assert.Equal(t, map[string]string{"": "v"}, w.Redis()["k"])
+			w.Step(35*time.Second, nil)
+			assert.Empty(t, w.Redis()["k"])
+			return w.CheckTruth()
+		})
+		require.NoError(t, err)
+	})
+}

@@ -83,7 +83,7 @@ func (s *redisServer) changed(op *Op, changes []Change) []Change {
 		before := len(changes)
 		changes = s.readTouched(changes, c)
 		s.wrote(changes[before:])
-		if c.waits && c.answer == nil {
+		if c.waited {
 			s.replicated = s.world.Now()
 		}
 	}

@@ -10,8 +10,9 @@ import (
 type touch struct {
 	key, field string
 	whole      bool
-	givesTTL   bool // the key's TTL counts from this command
-	ifNew      bool // SET NX: only if there was no such key
+	kind       string // of a field: of the key that has such fields
+	givesTTL   bool   // the key's TTL counts from this command
+	ifNew      bool   // SET NX: only if there was no such key
 }
 
 // redisCall is what one operation asks of Redis: a command, a pipeline or a transaction.
@@ -24,6 +25,7 @@ type redisCall struct {
 	ttls    []string // the keys whose TTL it uses
 	write   bool
 	waits   bool // for a replica to have what was written
+	waited  bool // and it was told so
 
 	applied bool  // it has reached the server
 	refused bool  // by the server, which has changed nothing
@@ -114,15 +116,15 @@ func (c *redisCall) touch(name string, args, keys []any) {
 			c.touchWhole(touch{key: text(k), whole: true, givesTTL: givesTTL(name, args)})
 		}
 	case writesEach:
-		c.touchFields(key, args[2:], 1)
+		c.touchFields(name, key, args[2:], 1)
 	case writesPairs:
-		c.touchFields(key, args[2:], 2)
+		c.touchFields(name, key, args[2:], 2)
 	case writesZADD:
 		i := 2
 		for i < len(args) && zaddOptions[strings.ToLower(text(args[i]))] {
 			i++
 		}
-		c.touchFields(key, args[min(i+1, len(args)):], 2)
+		c.touchFields(name, key, args[min(i+1, len(args)):], 2)
 	}
 }
 
@@ -147,8 +149,11 @@ func (c *redisCall) touchWhole(t touch) {
 }
 
 // touchFields notes every step-th of args, which names a field of the key.
-func (c *redisCall) touchFields(key string, args []any, step int) {
+func (c *redisCall) touchFields(name, key string, args []any, step int) {
 	for i := 0; i < len(args); i += step {
-		c.touched = append(c.touched, touch{key: key, field: text(args[i])})
+		c.touched = append(c.touched, touch{key: key, field: text(args[i]), kind: kindOf[name[0]]})
 	}
 }
+
+// kindOf has the type of the keys whose fields a command writes, by its first letter.
+var kindOf = map[byte]string{'h': "hash", 'z': "zset", 's': "set"}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -24,6 +25,7 @@ type redisClient struct {
 	holding atomic.Pointer[held] // the next write of its command is held back
 	aborts  atomic.Bool          // no command of a transaction is queued
 	look    *look                // that goes behind the present operation, or nil
+	sent    bool                 // something of the present operation has reached Redis
 }
 
 func (c *redisClient) close() { _ = c.redis.Close() }
@@ -77,10 +79,11 @@ func (c *redisClient) do(ctx context.Context, name string, cmds []redis.Cmder, s
 		*op = Op{Kind: KindRedis, Name: name, Target: call.target, Tags: c.p.node.world.cfg.Tags(ctx), Write: call.write, call: call}
 		err = c.p.do(ctx, op, func() error {
 			call.look = c.server.store.behind(call)
-			c.look = call.look
-			call.applied, call.answer = true, send()
+			c.look, c.sent = call.look, false
+			call.answer = send()
 			c.look = nil
-			call.refused = refused(name, call.answer)
+			call.applied, call.refused = c.sent, refused(name, call.answer)
+			call.waited = call.waits && slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return cmd.Name() == nameWait && cmd.Err() == nil })
 			return call.answer
 		})
 	}

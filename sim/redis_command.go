@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,7 +56,7 @@ var commands = table(map[command]string{
 		hget hmget hgetall hkeys hvals hlen hexists hstrlen hscan hrandfield llen lrange lindex lpos
 		smembers sismember smismember scard srandmember sscan zscore zmscore zcard zcount zlexcount zrank zrevrank
 		zrange zrevrange zrangebyscore zrevrangebyscore zrangebylex zrevrangebylex zrandmember zscan geopos geodist geohash geosearch
-		bitfield_ro sort_ro xlen xrange xrevrange`,
+		bitfield_ro xlen xrange xrevrange`,
 	{firstTwoKeys, reads}: `lcs`,
 	{streamKeys, reads}:   `xread`,
 	{declaredKeys, reads}: `eval_ro evalsha_ro`,
@@ -86,7 +87,7 @@ var onlyMini = setOf(`spop srandmember hrandfield zrandmember sscan zscan`)
 // onlyServer has those that run over a redis-server alone: miniredis leaves an empty key behind, takes them for a write when they
 // change nothing, has values of another kind in their keys, or does not know them.
 var onlyServer = setOf(`sunionstore sinterstore sdiffstore zunionstore zinterstore zdiffstore zrangestore zdiff geohash geosearchstore
-	bitfield bitfield_ro bitop copy lcs lmpop zmpop sort_ro eval_ro evalsha_ro pfadd pfcount pfmerge
+	bitfield bitfield_ro bitop copy lcs lmpop zmpop eval_ro evalsha_ro pfadd pfcount pfmerge
 	xadd xdel xtrim xlen xrange xrevrange xread`)
 
 func table(names map[command]string) map[string]command {
@@ -146,20 +147,31 @@ func (s *redisServer) runs(operation string, cmds []redis.Cmder, i int) error {
 		why = " " + word
 	case tooLong(name, args, s.world.start.Add(s.world.Now())):
 		why = " with a TTL of more than a hundred years"
-	case slices.ContainsFunc(args, func(arg any) bool { return declares(name, word) && strings.Contains(text(arg), "math.random") }):
-		why = " with math.random, which does not hang on the seed"
+	case name == nameWait && (len(args) != 3 || word != "0" && word != "1"):
+		why = ", but for one replica, which is all there are"
+	case unruly.MatchString(scriptIn(name, word, args)):
+		why = " with math.random, which does not hang on the seed, or a way round what a world lets a script call (_G, loadstring)"
 	default:
 		return nil
 	}
 	return fmt.Errorf("%w: %s%s", ErrUnknownCommand, name, why)
 }
 
+// unruly finds in a script what a world cannot let it have.
+var unruly = regexp.MustCompile(`math\s*[.\[]\W*random|\b(_G|loadstring|load|getfenv|setfenv)\b`)
+
 // scriptWords are the subcommands of SCRIPT that a world runs.
 var scriptWords = setOf("load exists flush")
 
-// declares says whether a command carries the text of a script.
-func declares(name, word string) bool {
-	return name == "eval" || name == "eval_ro" || name == "script" && word == "load"
+// scriptIn is the text of the script that a command carries; empty is none.
+func scriptIn(name, word string, args []any) string {
+	switch {
+	case (name == "eval" || name == "eval_ro") && len(args) > 1:
+		return text(args[1])
+	case name == "script" && word == "load" && len(args) > 2:
+		return text(args[2])
+	}
+	return ""
 }
 
 // keysOf lists the keys of a command of that name.

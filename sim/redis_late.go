@@ -39,7 +39,7 @@ func (c *redisCall) hold(op *Op, apply func() error) func() string {
 	client.server.held = append(client.server.held, h.wire.Conn)
 	return func() string {
 		answer := h.arrive()
-		c.applied, c.refused = true, answer != OutcomeOK && op.Name != namePipeline // whose last answer is not all
+		c.applied, c.refused = !h.wire.dead(), answer != OutcomeOK && op.Name != namePipeline // whose last answer is not all
 		return answer
 	}
 }
@@ -119,6 +119,7 @@ func (c *wire) Write(b []byte) (int, error) {
 	if c.dead() || c.holds(b) {
 		return len(b), nil
 	}
+	c.client.sent = true
 	return c.Conn.Write(b)
 }
 

@@ -101,6 +101,7 @@ func newRedisProcess(program, files string, keeps []string) (*redisProcess, erro
 func (p *redisProcess) start() error {
 	cmd := exec.Command(p.program, append([]string{"--port", "0", "--unixsocket", p.socket, "--unixsocketperm", "700", "--dir", p.files, "--save", "",
 		"--hash-max-listpack-entries", "100000", "--hash-max-listpack-value", "1048576"}, p.keeps...)...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C") // by which it sorts
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.WaitDelay = time.Second                           // for what it has started, which may hold its output open
@@ -147,6 +148,7 @@ func (p *redisProcess) kill() {
 	if p.runs() {
 		_ = syscall.Kill(-p.pid, syscall.SIGKILL)
 		<-p.ended
+		_ = os.Remove(p.socket)
 	}
 	redisRunning.Delete(p)
 }

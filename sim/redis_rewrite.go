@@ -22,6 +22,8 @@ type rewriter struct {
 	watching bool
 	look     *look        // which was sent
 	in       []byte       // of replies that have come
+	whole    int          // so many bytes of them are of replies that have come to their ends
+	replies  int          // so many are those
 	ready    bytes.Buffer // of them what is the process's
 }
 
@@ -128,19 +130,18 @@ func (c *rewriter) readLook(b []byte) error {
 		return err
 	}
 	c.in = append(c.in, b[:n]...)
-	at := 0
-	for range c.look.call.replies {
-		_, n := readReply(c.in[at:])
+	for ; c.replies < c.look.call.replies; c.replies++ {
+		_, n := readReply(c.in[c.whole:])
 		if n == 0 {
 			return nil
 		}
-		at += n
+		c.whole += n
 	}
-	answer, n := readReply(c.in[at:])
+	answer, n := readReply(c.in[c.whole:])
 	if n > 0 {
 		c.look.answer = answer
-		c.ready.Write(c.in[:at])
-		c.in, c.look = c.in[:0], nil
+		c.ready.Write(c.in[:c.whole])
+		c.in, c.look, c.whole, c.replies = c.in[:0], nil, 0, 0
 	}
 	return nil
 }

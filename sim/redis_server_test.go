@@ -171,7 +171,7 @@ const notDrawn = `multi exec watch evalsha info time wait
 	ttl hgetall hkeys hvals hscan geopos geodist geosearch
 	spop srandmember hrandfield zrandmember sscan zscan
 	sunionstore sinterstore sdiffstore zunionstore zinterstore zdiffstore zrangestore zdiff geohash geosearchstore
-	bitfield bitfield_ro bitop copy lcs lmpop zmpop sort_ro eval_ro evalsha_ro pfadd pfcount pfmerge
+	bitfield bitfield_ro bitop copy lcs lmpop zmpop eval_ro evalsha_ro pfadd pfcount pfmerge
 	xadd xdel xtrim xlen xrange xrevrange xread`
 
 // Every command that a world runs is compared, but for those that are named, each with what it is that differs in README.md.
@@ -273,7 +273,6 @@ func TestCommandsOfARedisServerAlone(t *testing.T) {
 				assert.NoError(t, c.Do(ctx, args...).Err(), "%v", args)
 			}
 			assert.Equal(t, "ab", c.Do(ctx, "lcs", "x", "y").Val())
-			assert.Equal(t, []any{"3"}, c.Do(ctx, "sort_ro", "list").Val())
 			assert.Equal(t, "abc", c.EvalRO(ctx, "return redis.call('get', KEYS[1])", []string{"x"}).Val())
 			assert.Error(t, c.EvalRO(ctx, "return redis.call('del', KEYS[1])", []string{"x"}).Err())
 		}).Start()
@@ -308,13 +307,14 @@ func TestStreamsOfARedisServer(t *testing.T) {
 			assert.Regexp(t, "^"+id[:len(id)-3]+".*-2$", answers[1].(*redis.Cmd).Val())
 			assert.EqualValues(t, 3, c.XLen(ctx, "s").Val())
 			assert.NoError(t, c.XAdd(ctx, &redis.XAddArgs{Stream: "s", ID: "9999999999999-7", Values: []any{"x", 1}}).Err())
-			c.XDel(ctx, "s", "9999999999999-7")
+			assert.Equal(t, "9999999999999-8", c.XAdd(ctx, add("later", "than the last")).Val())
+			c.XDel(ctx, "s", "9999999999999-7", "9999999999999-8")
 			p.Clock().Sleep(30 * time.Second)
 			c.Del(ctx, "s")
 		}).Start()
 		w.Step(20*time.Second, nil)
 		before := w.Redis()["s"]
-		assert.Equal(t, "9999999999999-7", before[""])
+		assert.Equal(t, "9999999999999-8", before[""])
 		assert.Len(t, before, 4)
 		w.Step(40*time.Second, nil)
 		assert.NotContains(t, w.Redis(), "s")
@@ -565,10 +565,6 @@ func TestAScriptThatDoesNotEnd(t *testing.T) {
 	if os.Getenv("WAVETANK_ENDLESS") != "" {
 		_, _ = sim.Run(sim.Config{RedisServer: program, Stall: 400 * time.Millisecond, OnStall: func(string) {
 			fmt.Println("servers:", len(socketsOf(t)))
-			for _, socket := range socketsOf(t) {
-				_, err := net.Dial("unix", socket)
-				fmt.Println(err)
-			}
 			os.Exit(0)
 		}}, func(w *sim.World) error {
 			w.Node("n", func(p *sim.Process) { p.Redis().Eval(p.Context(), "while true do end", nil) }).Start()
@@ -577,9 +573,7 @@ func TestAScriptThatDoesNotEnd(t *testing.T) {
 		})
 		return
 	}
-	said := inChild(t, "WAVETANK_ENDLESS=1")
-	assert.Contains(t, said, "servers: 1")
-	assert.Contains(t, said, "connection refused")
+	assert.Contains(t, inChild(t, "WAVETANK_ENDLESS=1"), "servers: 0")
 }
 
 // Values go to Redis as go-redis writes them, and so they are in the trace.
@@ -613,6 +607,13 @@ func TestAFieldOfWhatHasNone(t *testing.T) {
 				c.RPush(ctx, "l", "item")
 				assert.ErrorContains(t, c.HSet(ctx, "s", "", "x").Err(), "WRONGTYPE")
 				assert.ErrorContains(t, c.HSet(ctx, "l", "0", "x").Err(), "WRONGTYPE")
+				c.ZAdd(ctx, "z", redis.Z{Score: 1, Member: "a"})
+				_, err := c.Pipelined(ctx, func(q redis.Pipeliner) error {
+					q.HSet(ctx, "z", "a", 1)
+					q.SRem(ctx, "z", "a")
+					return nil
+				})
+				assert.ErrorContains(t, err, "WRONGTYPE")
 			}).Start()
 			w.Step(time.Minute, nil)
 			assert.Equal(t, map[string]string{"": "text"}, w.RedisKey("s"))
@@ -652,6 +653,7 @@ func TestWhatGoesInThePlaceOfACommand(t *testing.T) {
 				assert.Equal(t, []bool{true}, answers[2].(*redis.BoolSliceCmd).Val())
 				assert.EqualValues(t, 7, answers[3].(*redis.Cmd).Val())
 
+				assert.ErrorContains(t, c.Do(ctx, "eval", "return 1", 2, "k").Err(), "Number of keys")
 				for _, args := range [][]any{
 					{"pexpire", "k", 200 * 365 * 24 * time.Hour / time.Millisecond}, {"expire", "k", math.MaxInt64}, {"expire", "k", math.MinInt64},
 					{"set", "k", 1, "ex", 1e11}, {"pexpireat", "k", math.MaxInt64}, {"getex", "k", "exat", 1e12},

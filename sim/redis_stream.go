@@ -14,30 +14,6 @@ import (
 // lastID is the field under which a stream has the last ID that it gave.
 const lastID = ""
 
-// added is an XADD that is to give an ID, with the time of the world in the ID (redis_time.lua does the same in scripts); or nil.
-func (r *realRedis) added(args []string) []string {
-	i := 2
-	for i < len(args) {
-		switch strings.ToLower(args[i]) {
-		case "nomkstream":
-			i++
-		case "limit":
-			i += 2
-		case "maxlen", "minid":
-			if i++; i < len(args) && (args[i] == "=" || args[i] == "~") {
-				i++
-			}
-			i++
-		case "*":
-			args[i] = strconv.FormatInt(r.now().UnixMilli(), 10) + "-*"
-			return args
-		default:
-			return nil
-		}
-	}
-	return nil
-}
-
 // entryText is an entry's names and values, which come in turn.
 func entryText(namesAndValues []any) string {
 	quoted := make([]string, len(namesAndValues))

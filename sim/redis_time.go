@@ -45,7 +45,7 @@ func allowed() string {
 var asOne = inWorldTime + "return redis.pcall(unpack(ARGV))"
 
 // timed lists the commands that answer by the server's clock, or in an order that hangs on how it hashes.
-var timed = setOf(`ttl pttl expiretime pexpiretime time smembers keys sunion sinter sdiff scan`)
+var timed = setOf(`ttl pttl expiretime pexpiretime time smembers keys sunion sinter sdiff scan xadd`)
 
 // scripts lists the commands that are about scripts.
 var scripts = setOf(`eval eval_ro evalsha evalsha_ro script`)
@@ -53,9 +53,6 @@ var scripts = setOf(`eval eval_ro evalsha evalsha_ro script`)
 // instead is the command that goes by the time of the world in the place of one that goes by the server's, or nil.
 func (r *realRedis) instead(of [][]byte, _ bool) []string {
 	name := strings.ToLower(string(of[0]))
-	if name == "xadd" {
-		return r.added(stringsOf(of))
-	}
 	if !timed[name] && optionOf[name] == "" && (optionsFrom[name] == 0 || len(of) <= optionsFrom[name]) && !scripts[name] {
 		return nil
 	}
@@ -64,16 +61,26 @@ func (r *realRedis) instead(of [][]byte, _ bool) []string {
 	case timed[name]:
 		put := append([]string{"EVAL", asOne, strconv.Itoa(min(1, len(args)-1))}, args[1:min(2, len(args))]...)
 		return r.stamp(append(put, args...))
-	case strings.HasPrefix(name, "evalsha") && len(args) > 2:
+	case strings.HasPrefix(name, "eval") && !hasItsKeys(args): // the server refuses it
+	case strings.HasPrefix(name, "evalsha"):
 		if wrapped, ok := r.wrapped[strings.ToLower(args[1])]; ok {
 			return r.stamp(append([]string{name, wrapped}, args[2:]...))
 		}
-	case strings.HasPrefix(name, "eval") && len(args) > 2:
+	case strings.HasPrefix(name, "eval"):
 		return r.stamp(append([]string{name, r.wrap(args[1])}, args[2:]...))
 	case name == "script" && len(args) > 2:
 		return r.script(args)
 	}
 	return r.expiring(name, args)
+}
+
+// hasItsKeys says whether there are as many keys behind a script as it is said to have.
+func hasItsKeys(args []string) bool {
+	if len(args) < 3 {
+		return false
+	}
+	keys, err := strconv.Atoi(args[2])
+	return err == nil && keys >= 0 && keys <= len(args)-3
 }
 
 // expiring puts an instant in the place of a command's TTL, or is nil.

@@ -50,7 +50,7 @@ local redis = (function(redis)
     return call(unpack(args))
   end
 
-  -- xadd dates the ID of an entry that is to be given one, as redis_stream.go does.
+  -- xadd dates the ID of an entry that is to be given one. Behind an ID that is later the server counts on from that.
   local function xadd(call, args)
     local i = 3
     while args[i] do
@@ -61,7 +61,15 @@ local redis = (function(redis)
       else break
       end
     end
-    if args[i] == '*' then args[i] = string.format('%.0f-*', unix) end
+    if args[i] ~= '*' then return call(unpack(args)) end
+    args[i] = string.format('%.0f-*', unix)
+    local id = redis.pcall(unpack(args))
+    if type(id) ~= 'table' or not id.err then return id end
+    if not string.find(id.err, 'equal or smaller') then return call(unpack(args)) end
+    local info = redis.call('XINFO', 'STREAM', args[2])
+    for n = 1, #info, 2 do
+      if info[n] == 'last-generated-id' then args[i] = string.match(info[n + 1], '%d+') .. '-*' end
+    end
     return call(unpack(args))
   end
 
@@ -76,7 +84,7 @@ local redis = (function(redis)
     if #args ~= 2 then return call(unpack(args)) end
     local at = call('PEXPIRETIME', args[2])
     if type(at) == 'table' or at < 0 then return at end
-    return of(at)
+    return of(at > 9007199254740992 and at + 512 or at) -- beyond 2^53 a number is less exact
   end
   local function ttl(at) return math.floor((at - now) / 1e6) end
   local function since1970(at) return unix + math.floor((at - now + beyond) / 1e6) end
@@ -93,7 +101,7 @@ local redis = (function(redis)
     ttl = function(call, args) return left(call, args, function(at) return seconds(ttl(at)) end) end,
     pexpiretime = function(call, args) return left(call, args, since1970) end,
     expiretime = function(call, args) return left(call, args, function(at) return seconds(since1970(at)) end) end,
-    time = function() return {string.format('%.0f', math.floor(unix / 1000)), string.format('%.0f', unix % 1000 * 1000 + math.floor(beyond / 1000))} end,
+    time = function(call, args) if #args > 1 then return call(unpack(args)) end return {string.format('%.0f', math.floor(unix / 1000)), string.format('%.0f', unix % 1000 * 1000 + math.floor(beyond / 1000))} end,
     smembers = sorted, keys = sorted, sunion = sorted, sinter = sorted, sdiff = sorted,
     scan = function(call, args) -- all at once, which COUNT allows
       local pattern, kind = '*', nil

@@ -16,7 +16,7 @@ func (s *redisServer) readTouched(changes []Change, c *redisCall) []Change {
 }
 
 func (s *redisServer) readField(changes []Change, t touch, seen sight, refused bool) []Change {
-	if seen.kind == "string" || seen.kind == "list" { // which has no such fields: the command was refused
+	if seen.kind != t.kind && seen.kind != "none" && seen.kind != "" { // the command was refused
 		return changes
 	}
 	known, had := s.shadow[t.key]
