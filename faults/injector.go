@@ -306,9 +306,12 @@ func (in *Injector) strikeRedis(w *sim.World, a *armed, f Fired) {
 	if a.For == 0 {
 		return
 	}
+	until := w.Now() + a.For
 	for _, node := range in.Users {
-		w.Control(string(Partition)+" "+Redis, node, func() { in.cut[node] = append(in.cut[node], i) })
-		w.At(w.Now()+a.For, "heal "+Redis, node, func() { in.mend(w, node, i) })
+		w.Control(string(Partition)+" "+Redis, node, func() {
+			in.cut[node] = append(in.cut[node], i)
+			w.At(max(until, w.Now()), "heal "+Redis, node, func() { in.mend(w, node, i) }) // it was cut off a moment after the others
+		})
 	}
 }
 
