@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -85,6 +86,12 @@ func newRedisProcess(program, files string, keeps []string) (*redisProcess, erro
 		return nil, fmt.Errorf("%w: %s is no program", ErrNoRedisServer, program)
 	}
 	dir := socketDir()
+	if probe, err := os.CreateTemp(dir, socketPrefix); err != nil {
+		return nil, fmt.Errorf("%w: no socket can be made in %s; set TMPDIR: %w", ErrNoRedisServer, dir, err)
+	} else {
+		_ = probe.Close()
+		_ = os.Remove(probe.Name())
+	}
 	if redisSockets == 0 {
 		removeStaleSockets(dir)
 	}
@@ -122,22 +129,41 @@ func (p *redisProcess) start() error {
 	}
 	p.pid = cmd.Process.Pid
 	redisRunning.Store(p, nil)
+	if err := p.answers(); !errors.Is(err, errEnded) {
+		return err
+	}
+	p.killDaemon()
+	return fmt.Errorf("%w: %s", errEnded, cmp.Or(lastLine(said.String()), cmd.ProcessState.String()))
+}
+
+var errEnded = errors.New("it ended before it answered")
+
+// answers waits until the server answers.
+func (p *redisProcess) answers() error {
 	deadline := time.After(10 * time.Second)
 	for {
 		info, err := p.ask("INFO")
+		if strings.HasPrefix(info, "-") && !strings.HasPrefix(info, "-LOADING") {
+			p.kill()
+			return fmt.Errorf("it answers %q", strings.TrimSpace(info[1:]))
+		}
 		if err == nil && strings.Contains(info, "\nloading:0") {
-			if p.version = versionIn(info); !strings.Contains(info, fmt.Sprintf("\nprocess_id:%d\r", p.pid)) {
+			p.version = versionIn(info)
+			if pid := processIn(info); pid != p.pid {
+				if pid > 0 {
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
 				p.kill()
-				return errors.New("it has started a redis-server as another process, which may outlive it; a wrapper must exec it")
+				return errors.New("it has started a redis-server as another process, which may outlive it; a wrapper must exec it, and without --daemonize")
 			}
 			return nil
 		}
 		select {
-		case <-ended:
-			return fmt.Errorf("it ended before it answered: %s", cmp.Or(lastLine(said.String()), cmd.ProcessState.String()))
+		case <-p.ended:
+			return errEnded
 		case <-deadline:
 			p.kill()
-			return fmt.Errorf("it does not answer: %w", err)
+			return fmt.Errorf("it does not answer: %v", cmp.Or(err, errors.New("it is loading")))
 		case <-time.After(time.Millisecond):
 		}
 	}
@@ -151,6 +177,26 @@ func (p *redisProcess) kill() {
 		_ = os.Remove(p.socket)
 	}
 	redisRunning.Delete(p)
+}
+
+// killDaemon ends a server that goes on without the process that was started. It may not listen yet.
+func (p *redisProcess) killDaemon() {
+	for range 30 {
+		info, _ := p.ask("INFO")
+		if pid := processIn(info); pid > 0 {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// processIn reads the server's process from what INFO says; 0 if it does not say it.
+func processIn(info string) int {
+	_, rest, _ := strings.Cut(info, "\nprocess_id:")
+	line, _, _ := strings.Cut(rest, "\r")
+	pid, _ := strconv.Atoi(line)
+	return pid
 }
 
 // runs says whether the server has not ended.

@@ -382,7 +382,9 @@ func TestNoRedisServer(t *testing.T) {
 		"no-such-redis":           "no-such-redis is no program",
 		"false":                   "false: it ended before it answered",
 		script("says", "echo ow"): "says: it ended before it answered: ow",
-		script("wraps", redisServer(t)+` "$@"; true`): "wraps: it has started a redis-server as another process, which may outlive it; a wrapper must exec it",
+		script("wraps", redisServer(t)+` "$@"; true`):                      "wraps: it has started a redis-server as another process, which may outlive it; a wrapper must exec it, and without --daemonize",
+		script("forks", "exec "+redisServer(t)+` "$@" --daemonize yes`):    "/forks: it ",
+		script("locks", "exec "+redisServer(t)+` "$@" --requirepass word`): `locks: it answers "NOAUTH`,
 	} {
 		_, err := sim.Run(sim.Config{RedisServer: program}, func(*sim.World) error { return nil })
 		require.ErrorIs(t, err, sim.ErrNoRedisServer)

@@ -23,8 +23,8 @@ func newRoot() *cobra.Command {
 		Use:   "wavetank",
 		Short: "Break a job scheduler on purpose, and replay every failure from its seed",
 		Long: `Wavetank runs a complete job scheduler, the real nats-server with JetStream and
-miniredis in one process, on a virtual clock, one step at a time, and breaks
-things on purpose. The same seed gives the same run, byte for byte, on any
+Redis (miniredis or redis-server) on a virtual clock, one step at a time, and
+breaks things on purpose. The same seed gives the same run, byte for byte, on any
 machine. The scheduler itself, over real servers, is a program of its own:
 scheduler.
 

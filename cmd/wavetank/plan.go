@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io/fs"
 	"os"
 	"os/exec"
 	"slices"
@@ -181,7 +182,12 @@ func (f *planFlags) useRedis() error {
 
 // hasRedis refuses a plan over a redis-server where there is none.
 func hasRedis() error {
-	if err := sim.CheckRedisServer(scenarios.RedisProgram()); err != nil {
+	err := sim.CheckRedisServer(scenarios.RedisProgram())
+	var folder *fs.PathError
+	switch {
+	case errors.As(err, &folder):
+		return cli.Fail(cli.ExitUsage, "the plan runs over a redis-server: %w", err)
+	case err != nil:
 		return cli.Fail(cli.ExitUsage, "the plan runs over a redis-server: %w; install Redis, or name one: --redis-server=PATH, or the environment variable %s", err, scenarios.RedisVariable)
 	}
 	return nil
