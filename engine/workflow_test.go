@@ -57,8 +57,8 @@ func TestAFatalStepFailsItsRunAndUndoesIt(t *testing.T) {
 	require.Eventually(t, func() bool { return h.redis.Exists("job:run-1-b-1") }, 10*time.Second, time.Millisecond)
 	h.runEnds("run-1-b-1", job.StatusFailedFatal, workflow.Failed, workflow.StepSucceeded, workflow.StepFailed)
 	assert.Equal(t, []string{"run-1-a-1"}, h.undone(), "and it was not tried again, though it may be")
+	h.runs.Close() // which waits for what follows the write
 	assert.True(t, h.logged("run over", "run-1-b-1 is FAILED"))
-	h.runs.Close()
 }
 
 func TestAStepBeyondItsRetriesFailsTheRun(t *testing.T) {
