@@ -31,8 +31,8 @@
 //	redis_disk.go                        what of it is on the disk
 //	redis_mini.go, redis_real.go         the keys, in miniredis and in a redis-server
 //	redis_files.go                       what a redis-server has on its disk
-//	redis_time.go, redis_stream.go       a redis-server's commands on the time of the world
-//	redis_rewrite.go                     what goes in the place of a command
+//	redis_stream.go                      its streams
+//	redis_time.go, redis_rewrite.go      its commands on the time of the world
 //	redis_call.go, redis_command.go      what an operation asks, and what each command is
 //	redis_ttl.go                         and does with TTLs
 //	redis_process.go, redis_store.go     a redis-server that runs, and what a world's Redis must do

@@ -149,7 +149,7 @@ func (s *redisServer) runs(operation string, cmds []redis.Cmder, i int) error {
 		why = " with a TTL of more than a hundred years"
 	case name == nameWait && (len(args) != 3 || word != "0" && word != "1"):
 		why = ", but for one replica, which is all there are"
-	case unruly.MatchString(scriptIn(name, word, args)):
+	case scripts[name] && unruly.MatchString(scriptIn(name, word, args)):
 		why = " with math.random, which does not hang on the seed, or a way round what a world lets a script call (_G, loadstring)"
 	default:
 		return nil

@@ -34,8 +34,20 @@ func (f *planFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "change one setting, `key=value`; repeatable (see list settings)")
 	cmd.Flags().Var((*program)(&f.redis), "redis-server", "run over a redis-server, the program `PATH` (behind a =), in the place of miniredis")
 	cmd.Flags().Lookup("redis-server").NoOptDefVal = scenarios.RedisProgram()
-	check := cmd.Args
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
+	cmd.Args = noPathOfRedis(cmd.Args)
+	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions([]string{plans.PresetDocumented, plans.PresetHardened}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var keys []string
+		for _, s := range plans.Settings() {
+			keys = append(keys, assignment(s))
+		}
+		return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// noPathOfRedis refuses an argument that is the path of --redis-server, before check looks at the arguments; check may be nil.
+func noPathOfRedis(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
 		for _, arg := range args {
 			if _, err := exec.LookPath(arg); err == nil && cmd.Flags().Changed("redis-server") && strings.ContainsRune(arg, os.PathSeparator) {
 				return cli.Usage(cmd, "--redis-server has its path behind a =: --redis-server=%s", arg)
@@ -46,14 +58,6 @@ func (f *planFlags) add(cmd *cobra.Command) {
 		}
 		return check(cmd, args)
 	}
-	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions([]string{plans.PresetDocumented, plans.PresetHardened}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		var keys []string
-		for _, s := range plans.Settings() {
-			keys = append(keys, assignment(s))
-		}
-		return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-	})
 }
 
 // program is the value of a flag that names one.

@@ -231,6 +231,7 @@ func (s *server) bounded(ctx context.Context, opt scenarios.RunOptions, tell boo
 	s.begin()
 	res, err := s.run(ctx, s.plan, opt)
 	if errors.Is(err, sim.ErrNoRedisServer) { // somebody else has ended it: the next run has another
+		s.steps.Store(0)
 		res, err = s.run(ctx, s.plan, opt)
 	}
 	s.over()

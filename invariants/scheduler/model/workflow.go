@@ -19,7 +19,7 @@ type Workflows struct {
 	Order []*WorkflowRun
 	Jobs  map[string]*StepJob
 
-	PollFailed time.Duration // when a poller of delays last was failed, or who advances runs, one after the other
+	PollFailed time.Duration // when an operation last failed of a poller of delays, or of advancing the runs that it found
 }
 
 // WorkflowRun is one run: its record, and who has to do with it.
