@@ -15,7 +15,7 @@
 //	run.go                         a run from its plan to its result
 //	conditions.go                  how slow its network is
 //	judge.go                       the result
-//	replay.go, build.go            the command that makes the run again, and the build that made it
+//	replay.go                      the command that makes the run again
 //	check.go                       a stored result against its run
 //	story.go                       the story, in the order of time
 //	tell.go                        whom it is about, and how they ended

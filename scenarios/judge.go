@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -19,7 +20,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	p, opt := r.plan, r.opt
 	r.end = sum.Virtual
 	res := &Result{
-		Version: ResultVersion, Build: Build(), Scenario: p.Name, Story: p.Lead(), Preset: p.Preset, Seed: p.Seed,
+		Version: ResultVersion, Build: buildname.Of(), Scenario: p.Name, Story: p.Lead(), Preset: p.Preset, Seed: p.Seed,
 		Overrides: opt.Overrides, Replay: ReplayCommand(opt.Source, p.Seed, opt.Overrides),
 		Digest: sum.Digest, Start: r.plan.World.Start.Time(), Redis: sum.Redis, Steps: sum.Steps, Virtual: sum.Virtual, OutOfSteps: r.stop == sim.StopSteps,
 		Violations: []Violation{}, Fired: []FiredFault{}, Telling: []string{}, Counters: r.counts,

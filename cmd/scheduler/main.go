@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 )
 
 func main() { os.Exit(cli.Main(newRoot(), os.Args[1:], os.Stdout, os.Stderr)) }
@@ -50,7 +51,7 @@ func newVersion() *cobra.Command {
 		Example: "  scheduler version",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "scheduler %s (%s)\n", cli.Build(), runtime.Version())
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "scheduler %s (%s)\n", buildname.Of(), runtime.Version())
 			return err
 		},
 	}

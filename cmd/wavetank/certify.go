@@ -10,9 +10,9 @@ import (
 	"reflect"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/reports/words"
-	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -170,7 +170,7 @@ func finished(ctx context.Context, dir string, d *exhaust.Definition) *exhaust.C
 	if err != nil || json.Unmarshal(data, c) != nil || c.Check() != nil {
 		return nil
 	}
-	if !c.Complete || broke(c) > 0 || c.Build != scenarios.Build() || c.Plan != d.Plan || d.Differs(c) != "" {
+	if !c.Complete || broke(c) > 0 || c.Build != buildname.Of() || c.Plan != d.Plan || d.Differs(c) != "" {
 		return nil
 	}
 	for _, n := range c.Sample(sampleAgain) {

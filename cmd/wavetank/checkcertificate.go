@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 	"github.com/wavetank-sim/wavetank/reports"
-	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
@@ -76,7 +76,7 @@ func (f *checkFlags) checkCertificate(ctx context.Context, path string, stdout, 
 		return cli.Fail(cli.ExitUsage, "%v", err)
 	}
 	of := ""
-	if own := scenarios.Build(); own != c.Build {
+	if own := buildname.Of(); own != c.Build {
 		of = "; it is of build " + c.Build + ", and this is " + own
 	}
 	if differs := d.Differs(c); differs != "" {

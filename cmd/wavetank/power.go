@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 	"github.com/wavetank-sim/wavetank/reports"
-	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/power"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
@@ -118,7 +118,7 @@ func (f *powerFlags) power(cmd *cobra.Command, stdout, stderr io.Writer) error {
 
 // begun is what an earlier run of the same command has measured, or a result without rows.
 func (f *powerFlags) begun() (*power.Result, error) {
-	fresh := &power.Result{Version: power.ResultVersion, Build: scenarios.Build(), Seed: f.seed, Budget: f.budget, Rows: []power.Row{}}
+	fresh := &power.Result{Version: power.ResultVersion, Build: buildname.Of(), Seed: f.seed, Budget: f.budget, Rows: []power.Row{}}
 	data, err := os.ReadFile(in(f.out, powerFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fresh, nil

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
@@ -18,7 +19,7 @@ func newVersion() *cobra.Command {
 		Example: "  wavetank version",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wavetank %s (plan format %d, result format %d, %s)\n", scenarios.Build(), plans.PlanVersion, scenarios.ResultVersion, runtime.Version())
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wavetank %s (plan format %d, result format %d, %s)\n", buildname.Of(), plans.PlanVersion, scenarios.ResultVersion, runtime.Version())
 			return err
 		},
 	}

@@ -5,6 +5,8 @@
 //
 //	operator.go               what a person does to an entry
 //	replayer.go               entries that are replayed by themselves
+//	handover.go               a replay, as a job of its own
+//	outcome.go                what is decided of an entry, and how it ends
 //	growth.go                 a queue that grows too fast
 //	change.go                 one change of an entry
 //	list.go, dlq.go           the queue

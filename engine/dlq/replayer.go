@@ -3,11 +3,9 @@ package dlq
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -133,14 +131,6 @@ func (r *Replayer) visit(ctx context.Context, jobID string) error {
 	return r.Queue.settle(phase.With(ctx, jobID, phase.DLQUpdate), jobID, was.body)
 }
 
-// Decide is what triage makes of an entry.
-func (r *Replayer) Decide(e *Entry) Decision {
-	if !r.Triage {
-		return Decision{Action: AutoReplay, Class: ClassOf(e.ReasonCode).Name, Why: "Without triage every entry is replayed."}
-	}
-	return r.Policy.Decide(e)
-}
-
 // triage decides what becomes of an entry. One that is where triage leaves it stays as it is.
 func (r *Replayer) triage(ctx context.Context, was read) error {
 	d := r.Decide(&was.Entry)
@@ -179,25 +169,6 @@ func (r *Replayer) triage(ctx context.Context, was read) error {
 		return unknown
 	}
 	return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID, was.body)
-}
-
-// said is a decision in words.
-func (d *Decision) said() string {
-	who := ""
-	if d.Owner != "" {
-		who = ", for " + d.Owner
-	}
-	if d.ApproverGroup != "" {
-		who += ", by " + d.ApproverGroup
-	}
-	return fmt.Sprintf("%s%s: %s", d.Action, who, d.Why)
-}
-
-func (r *Replayer) limit(d Decision) int {
-	if d.MaxReplays > 0 {
-		return d.MaxReplays
-	}
-	return r.MaxReplays
 }
 
 // replay makes a job of an entry: unless what it is about has been done, or the safety kernel denies it.
@@ -264,185 +235,6 @@ func (r *Replayer) raise(was read, snapshot, changed, by string) change {
 	c.to.Action, c.to.MaxReplays, c.to.Owner, c.to.ApproverGroup = d.Action, d.MaxReplays, d.Owner, d.ApproverGroup
 	c.to.ReplayStatus, c.to.ReplayReason = d.status(), c.event.Reason
 	return c
-}
-
-// handOver stores and publishes a replay, and notes in its entry that it is replayed, and under which changed policy.
-func (r *Replayer) handOver(ctx context.Context, was read, req job.Request, changed, by string) error {
-	at := func(p phase.Phase) context.Context { return phase.With(ctx, was.JobID, p) }
-	update := at(phase.DLQUpdate)
-	c := change{to: was.Entry, event: audit.Event{Kind: EventReplayed, Reason: "as " + req.JobID, By: by}}
-	c.to.ReplayStatus, c.to.ReplayJob, c.to.NextReplayAt, c.to.ReplayReason = Replayed, req.JobID, 0, changed
-	if changed != "" {
-		c.event.Reason += "; " + changed
-	}
-	if !r.Atomic {
-		if err := r.submit(update, &req); err != nil {
-			return err
-		}
-	} else {
-		c.due = r.Clock.Now() // until its request is published
-		c.absent = r.Record(req.JobID)
-		if r.CheckCommitted && was.IdempotencyKey != "" {
-			c.undone = CommittedKey(was.Tenant, was.IdempotencyKey)
-		}
-		c.also = func(ctx context.Context, p redis.Pipeliner) error { return r.Create(ctx, p, &req) }
-	}
-	err := r.Queue.apply(update, was, c)
-	if errors.Is(err, errTaken) {
-		there, unread := r.Request(at(phase.DLQEntryRead), req.JobID)
-		switch {
-		case unread != nil && !errors.Is(unread, recovery.ErrOwn):
-			return unread
-		case there.Labels[job.LabelReplayOf] != req.Labels[job.LabelReplayOf]:
-			return r.end(ctx, was, Quarantined, "there is another job "+req.JobID+" already", EventTriaged, byWorker)
-		}
-		c.absent, c.also = "", nil // it is the replay: a failover of Redis has lost that the entry was replayed
-		err = r.Queue.apply(update, was, c)
-	}
-	if err != nil {
-		return err
-	}
-	r.tell(ctx, &c.to)
-	if !r.Atomic {
-		return nil
-	}
-	body, err := json.Marshal(c.to)
-	if err != nil {
-		return err
-	}
-	return r.publish(ctx, was.JobID, body, &req)
-}
-
-// mismatch says that another policy has decided on a replay than on its original; "" if not.
-func mismatch(e *Entry, v *safety.Verdict) string {
-	if e.PolicySnapshot == "" || v.Snapshot == "" || v.Snapshot == e.PolicySnapshot {
-		return ""
-	}
-	return anotherPolicy(v.Snapshot, e.PolicySnapshot)
-}
-
-func anotherPolicy(now, before string) string {
-	return fmt.Sprintf("%s: %s decides, and %s did", codeMismatch, now, before)
-}
-
-// status is where triage leaves an entry that is not replayed by itself.
-func (d *Decision) status() string {
-	switch d.Action {
-	case RequireApproval:
-		return AwaitingApproval
-	case Quarantine:
-		return Quarantined
-	}
-	return PendingReview
-}
-
-// submit stores and publishes a replay, as any client does.
-func (r *Replayer) submit(ctx context.Context, req *job.Request) error {
-	_, err := r.Queue.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error { return r.Create(ctx, p, req) })
-	if err != nil {
-		return err
-	}
-	return r.Publish(phase.With(ctx, phase.From(ctx).Job, phase.ReplayPublish), req)
-}
-
-// publishAgain publishes a replay that may not have been.
-func (r *Replayer) publishAgain(ctx context.Context, was read) error {
-	req, err := r.Request(phase.With(ctx, was.JobID, phase.DLQEntryRead), was.ReplayJob)
-	if errors.Is(err, redis.Nil) {
-		return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID, was.body)
-	}
-	if err != nil {
-		return err
-	}
-	return r.publish(ctx, was.JobID, was.body, &req)
-}
-
-// publish puts a replay before the schedulers, and settles the entry that it is about.
-func (r *Replayer) publish(ctx context.Context, about string, body []byte, req *job.Request) error {
-	if err := r.Publish(phase.With(ctx, about, phase.ReplayPublish), req); err != nil {
-		return err
-	}
-	return r.Queue.settle(phase.With(ctx, about, phase.DLQUpdate), about, body)
-}
-
-// request is the job that replays an entry. An approval of the original is not one of its replay.
-func (r *Replayer) request(ctx context.Context, orig job.Request, e *Entry) job.Request {
-	root, n := e.JobID, 1
-	if e.ReplayOf != "" {
-		root, n = e.ReplayOf, e.ReplayCount+1
-	}
-	req := orig
-	req.JobID = root + "-replay-" + strconv.Itoa(n)
-	if !r.Atomic {
-		req.JobID += fmt.Sprintf("-%08x", uint32(r.Draw(ctx)))
-	}
-	req.Labels = job.WithoutOwnLabels(orig.Labels)
-	req.Labels[job.LabelReplayOf], req.Labels[job.LabelReplayCount] = root, strconv.Itoa(n)
-	if req.IdempotencyKey == "" {
-		req.IdempotencyKey = orig.JobID // as when it was submitted
-	}
-	if !r.KeepKey {
-		req.IdempotencyKey = req.JobID
-	}
-	if e.Payload != "" {
-		req.Payload = json.RawMessage(e.Payload)
-	}
-	return req
-}
-
-// committed says who has done what the entry is about: a job that has succeeded or, by the ledger, one that nobody heard
-// of; "" is none.
-func (r *Replayer) committed(ctx context.Context, e *Entry) (by string, err error) {
-	if !r.CheckCommitted || e.IdempotencyKey == "" {
-		return "", nil
-	}
-	ctx = phase.With(ctx, e.JobID, phase.CommittedRead)
-	if by, err = r.Queue.Committed(ctx, e.Tenant, e.IdempotencyKey); err != nil || by != "" || r.Ledger == nil {
-		return by, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, r.Queue.Timeout)
-	defer cancel()
-	had, err := r.Ledger.Had(ctx, e.Tenant, e.IdempotencyKey)
-	if err != nil {
-		return "", recovery.Own(fmt.Errorf("ask the ledger: %w", err))
-	}
-	if had {
-		by = "an execution of which only the ledger knows"
-	}
-	return by, nil
-}
-
-func (r *Replayer) alreadyCommitted(ctx context.Context, was read, done, by string) error {
-	return r.end(ctx, was, AlreadyCommitted, "what it is about has been done, by "+done, EventCommitted, by)
-}
-
-// end takes an entry to a status in which nothing more is to be done.
-func (r *Replayer) end(ctx context.Context, was read, status, reason, event, by string) error {
-	c := change{to: was.Entry, event: audit.Event{Kind: event, Reason: reason, By: by}}
-	c.to.ReplayStatus, c.to.ReplayReason, c.to.NextReplayAt = status, reason, 0
-	if c.to.Action == "" && by == byWorker {
-		c.to.Action = r.Decide(&was.Entry).Action
-	}
-	if c.to == was.Entry {
-		return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID, was.body)
-	}
-	return r.decided(ctx, was, c)
-}
-
-// decided makes a change of an entry, and tells of it.
-func (r *Replayer) decided(ctx context.Context, was read, c change) error {
-	if err := r.Queue.apply(phase.With(ctx, was.JobID, phase.DLQUpdate), was, c); err != nil {
-		return err
-	}
-	r.tell(ctx, &c.to)
-	return nil
-}
-
-func (r *Replayer) tell(ctx context.Context, e *Entry) {
-	r.Ended(e)
-	r.Logger.LogAttrs(ctx, slog.LevelInfo, "dead letter", slog.String("job_id", e.JobID), slog.String("topic", e.Topic),
-		slog.String("reason_code", e.ReasonCode), slog.String("replay_status", e.ReplayStatus), slog.String("replay_job", e.ReplayJob),
-		slog.String("reason", e.ReplayReason))
 }
 
 // Due lists entries that are to be visited, those that are due for longest first; skip passes over so

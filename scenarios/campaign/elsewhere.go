@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 )
 
 // Elsewhere does the runs of a campaign on other machines. What breaks a promise is examined here.
@@ -61,7 +61,7 @@ type Chunk struct {
 
 // jobOf is what there is to do of a campaign for programs of that hash.
 func jobOf(spec *Spec, opt *Options, program string) Job {
-	return Job{SpecVersion, scenarios.Build(), program, *spec, opt.RunTimeout, opt.MemoryMax}
+	return Job{SpecVersion, buildname.Of(), program, *spec, opt.RunTimeout, opt.MemoryMax}
 }
 
 // sendAway lets the runs be done elsewhere, if anybody is to do them there.

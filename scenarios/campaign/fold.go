@@ -10,6 +10,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -83,7 +84,7 @@ func (f *fold) add(r *Record) {
 // result is the fold so far, without findings.
 func (f *fold) result(spec Spec) *Result {
 	res := &Result{
-		Version: ResultVersion, Build: scenarios.Build(), Spec: spec, Runs: f.runs, Verdicts: f.verdicts,
+		Version: ResultVersion, Build: buildname.Of(), Spec: spec, Runs: f.runs, Verdicts: f.verdicts,
 		Contained: f.contained, Steps: f.steps, Virtual: f.virtual, Digest: fmt.Sprintf("%016x", f.digest),
 		Findings: []Finding{}, Invariants: f.invariants.rows, Faults: f.faults.rows, Settings: f.settings.rows, Reasons: f.reasons,
 	}

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 )
 
 // Merge makes of the folders of a campaign's shards the campaign's own folder, out, and runs there what is left to do: the
@@ -59,7 +59,7 @@ func newMerger(dirs []string, out string, opt Options) (*merger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a worker cannot be started (%s): %w", opt.Command[0], plainExec(err))
 	}
-	m := &merger{out: out, head: header{SpecVersion, scenarios.Build(), program, ""}, examined: map[broken]examined{}}
+	m := &merger{out: out, head: header{SpecVersion, buildname.Of(), program, ""}, examined: map[broken]examined{}}
 	for _, dir := range dirs {
 		if sameFolder(dir, out) {
 			return nil, fmt.Errorf("%s is to be merged, and is where to; choose another folder", dir)

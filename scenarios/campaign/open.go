@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 )
 
 func newSupervisor(ctx context.Context, dir string, opt Options) (*supervisor, error) {
@@ -32,7 +32,7 @@ func newSupervisor(ctx context.Context, dir string, opt Options) (*supervisor, e
 	if opt.Elsewhere != nil {
 		s.same = make([]uint64, s.todo.size())
 	}
-	if s.journal, err = openJournal(dir, header{SpecVersion, scenarios.Build(), program, spec.hash()}, s.entered); err != nil {
+	if s.journal, err = openJournal(dir, header{SpecVersion, buildname.Of(), program, spec.hash()}, s.entered); err != nil {
 		return nil, err
 	}
 	if err := s.prepare(); err != nil {

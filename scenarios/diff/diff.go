@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -147,9 +148,9 @@ func (d *Difference) Builds() string {
 	}
 	says := fmt.Sprintf("Both are of build %s", d.A.Build)
 	switch {
-	case d.A.Build == scenarios.Devel:
+	case d.A.Build == buildname.Devel:
 		says += ": a build that was made outside of git, or by go run or go test, has no other name"
-	case strings.HasSuffix(d.A.Build, scenarios.Dirty):
+	case strings.HasSuffix(d.A.Build, buildname.Dirty):
 		says += ": builds of a commit with other changes have the same name"
 	}
 	return says + "."

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -18,7 +19,7 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 		return nil, err
 	}
 	c := &Certificate{
-		Version: CertificateVersion, Build: scenarios.Build(), Name: p.Name, Preset: p.Preset, Plan: d.Plan,
+		Version: CertificateVersion, Build: buildname.Of(), Name: p.Name, Preset: p.Preset, Plan: d.Plan,
 		All: len(d.Tries), Complete: res.Complete && len(records) == 1+len(d.Tries), Calm: d.Calm, Digest: res.Digest,
 		Pairs: d.Pairs, Unpruned: d.Unpruned, Alike: d.Alike, Reduced: d.Reduced, Lengths: d.Lengths, Phases: d.Phases, Apart: d.Apart, Kinds: d.columns(), Sites: d.Sites,
 		Counts: map[Outcome]int{}, Tries: []Tried{}, Releases: []Release{},

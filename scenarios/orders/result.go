@@ -6,7 +6,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -55,7 +55,7 @@ type Finding struct {
 }
 
 func newResult(d *Definition) Result {
-	return Result{Version: ResultVersion, Build: scenarios.Build(), Plan: d.Plan, Preemptions: d.Preemptions, Apart: d.Apart, Findings: []Finding{}}
+	return Result{Version: ResultVersion, Build: buildname.Of(), Plan: d.Plan, Preemptions: d.Preemptions, Apart: d.Apart, Findings: []Finding{}}
 }
 
 // add takes in a run that broke a promise.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
@@ -24,7 +24,7 @@ func Analyse(d *Definition, records []*campaign.Record) (*Result, error) {
 	}
 	t.asked = asked * len(spec.Grid.Points)
 	res := &Result{
-		Version: ResultVersion, Build: scenarios.Build(), Name: d.Name, Question: d.question(), Plan: d.Plan, Axes: d.Axes,
+		Version: ResultVersion, Build: buildname.Of(), Name: d.Name, Question: d.question(), Plan: d.Plan, Axes: d.Axes,
 		Seeds: d.Seeds, FirstSeed: d.FirstSeed, Added: t.added(), Complete: t.complete(), Metrics: ordered(d.Metrics), Pareto: d.Pareto,
 	}
 	for i, values := range d.points() {

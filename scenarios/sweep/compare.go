@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
-	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
@@ -97,7 +97,7 @@ func (a *Alternatives) Analyse(records []*campaign.Record) (*Comparison, error) 
 		return nil, err
 	}
 	res := &Comparison{
-		Version: ResultVersion, Build: scenarios.Build(), Name: a.Name, Title: a.Title, Question: a.Question, Source: a.Source,
+		Version: ResultVersion, Build: buildname.Of(), Name: a.Name, Title: a.Title, Question: a.Question, Source: a.Source,
 		Seeds: a.Seeds, FirstSeed: a.FirstSeed, Complete: t.complete(), Metrics: ordered(a.Metrics)[:len(a.Metrics)],
 	}
 	for _, c := range a.Plans {

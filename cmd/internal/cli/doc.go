@@ -19,5 +19,4 @@
 //	exit.go      errors with exit codes
 //	name.go      the program's name in its messages
 //	text.go      numbers and tables in text
-//	build.go     which build this is
 package cli

@@ -14,7 +14,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
@@ -104,7 +104,7 @@ func (w *machine) find(ctx context.Context) (digest string, err error) {
 		if _, ok := digestOf(s.Config.Name); !ok {
 			continue
 		}
-		if f := factsOf(s.Config.Metadata); f.program == w.program && f.build == scenarios.Build() {
+		if f := factsOf(s.Config.Metadata); f.program == w.program && f.build == buildname.Of() {
 			mine = append(mine, s)
 		} else {
 			others = append(others, s)
@@ -122,7 +122,7 @@ func (w *machine) find(ctx context.Context) (digest string, err error) {
 		s := slices.MinFunc(others, older)
 		f := factsOf(s.Config.Metadata)
 		digest, _ = digestOf(s.Config.Name)
-		return "", endError{fmt.Errorf("campaign %s at %s is of another build (%s, program %s) than this one (%s, program %s); work with the build that began it", digest, w.conn.at, f.build, f.program, scenarios.Build(), w.program)}
+		return "", endError{fmt.Errorf("campaign %s at %s is of another build (%s, program %s) than this one (%s, program %s); work with the build that began it", digest, w.conn.at, f.build, f.program, buildname.Of(), w.program)}
 	}
 	return digest, nil
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/engine/buildname"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -54,7 +54,7 @@ type Invariant struct {
 func Judge(settings settings.Settings, in judge.AuditInput) *Result {
 	in.Config = judged(settings)
 	res := &Result{
-		Version: version, Build: cli.Build(), Settled: in.Settled, Keys: len(in.Redis), Messages: len(in.Streams),
+		Version: version, Build: buildname.Of(), Settled: in.Settled, Keys: len(in.Redis), Messages: len(in.Streams),
 		States: map[string]int{}, Violations: []Violation{},
 	}
 	for key, fields := range in.Redis {

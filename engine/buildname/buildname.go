@@ -1,4 +1,5 @@
-package scenarios
+// Package buildname names the build of a program: in results, so that two of one name are of the same code, and in its version.
+package buildname
 
 import (
 	"regexp"
@@ -17,8 +18,8 @@ const Devel = "devel"
 // Dirty ends the name of a build of a commit and of changes that are in none.
 const Dirty = "+dirty"
 
-// Build names this build: the module's released version, or twelve digits of its commit, or [Devel].
-func Build() string {
+// Of names this build: the module's released version, or twelve digits of its commit, or [Devel].
+func Of() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return Devel
