@@ -33,7 +33,7 @@ func TestTogglesCommandsAreViolated(t *testing.T) {
 	for _, toggle := range plans.Toggles() {
 		words := strings.Fields(toggle.Command)
 		require.Equal(t, []string{"wavetank", "run"}, words[:2])
-		code, said := runIn(t, "out", append(words[2:], "--quiet")...)
+		code, said := runIn(t, "out", append(words[2:], "--quiet", "--no-why")...)
 		assert.Equal(t, cli.ExitViolated, code, toggle.Command)
 		assert.Regexp(t, `^VIOLATED .*\b`+toggle.Invariant+`\b.* violated\.\n$`, said, toggle.Command)
 	}
@@ -47,12 +47,16 @@ func TestPlanOfARunReplays(t *testing.T) {
 		"state-write-failure --set engine.dispatch_order=publish-first",
 		"rollback-failure --preset hardened", "dlq-write-failure --preset hardened", // a fault has nothing to strike
 		"paused-holder --preset hardened", "stale-result --preset hardened --seed 5", // what they expect does not come about
-		"calm --set workload.jobs=60 --set workload.slow.50=1m", "stale-worker --set workload.jobs=40",
+		"calm --set workload.jobs=60 --set workload.slow.50=1m", "stale-worker --set workload.jobs=40 --no-why",
 		"publish-ack-lost --judge result-of-current-epoch",
 		"stale-result --preset hardened --set engine.refuse_stale_results=false --judge result-of-current-epoch",
 	} {
 		code, said := runIn(t, "first", strings.Fields(args)...)
-		again, replayed := runIn(t, "again", filepath.Join("first", reports.PlanFile))
+		replay := []string{filepath.Join("first", reports.PlanFile)}
+		if strings.HasSuffix(args, "--no-why") {
+			replay = append(replay, "--no-why")
+		}
+		again, replayed := runIn(t, "again", replay...)
 		assert.Equal(t, code, again, args)
 		said, _, _ = strings.Cut(said, "\nReport: ")
 		replayed, _, _ = strings.Cut(replayed, "\nReport: ")
