@@ -23,7 +23,8 @@
 //	sweepnumbers.go                 the numbers of somebody's own system
 //	report.go                       pages of what is stored
 //	printcampaign.go                what a campaign found
-//	page.go                         the page of a plan that is run for it
+//	pages.go, pageworker.go         pages of plans that are run for them, and a process that makes some
+//	page.go                         one of them
 //	queue.go                        campaigns of several machines
 //	campaign.go, campaignworker.go  a campaign, and a process of it
 //	budget.go                       how long it may take

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,42 +13,20 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/whatif"
-	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
 // runPage is a run to have a page: its files are called after File, from the folder that they are in.
 type runPage struct{ File, Plan string }
 
-// runPages makes the pages of runs of what, and then writes their plans beside them, so that a plan is there if its page is.
-// After a Ctrl-C its error is cli.ErrInterrupted.
-func runPages(ctx context.Context, dir, what string, list []runPage, quiet bool, stderr io.Writer) error {
-	removeTemp, err := ownTemp(tempdir.Memory())
-	if err != nil {
+// make makes the page, and then writes its plan beside it, so that the plan is there if the page is.
+func (p *runPage) make(ctx context.Context, dir string) error {
+	if err := os.MkdirAll(filepath.Dir(in(dir, p.File)), 0o755); err != nil {
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+	}
+	if err := planPage(ctx, dir, p.File+".yaml", p.Plan, p.File+".html"); err != nil {
 		return err
 	}
-	defer removeTemp()
-	ctx, stop := cli.Interruptible(ctx, removeTemp)
-	defer stop()
-	show := cli.NewProgress(stderr, quiet)
-	defer show.Done()
-	if len(list) > 0 {
-		show.Begin("making %s of runs of %s", cli.Plural(len(list), "page"), what)
-	}
-	for i, page := range list {
-		show.Show("%s: page %d of %d of its runs", what, i+1, len(list))
-		if err := os.MkdirAll(filepath.Dir(in(dir, page.File)), 0o755); err != nil {
-			return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
-		}
-		if err := planPage(ctx, dir, page.File+".yaml", page.Plan, page.File+".html"); errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
-			return cli.ErrInterrupted
-		} else if err != nil {
-			return err
-		}
-		if err := cli.WriteFile(in(dir, page.File+".yaml"), func(w io.Writer) error { _, err := io.WriteString(w, page.Plan); return err }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cli.WriteFile(in(dir, p.File+".yaml"), func(w io.Writer) error { _, err := io.WriteString(w, p.Plan); return err })
 }
 
 // made says whether the page is there, of that plan.
@@ -70,6 +47,7 @@ func planPage(ctx context.Context, dir, file, text, page string) error {
 	if err != nil {
 		return err
 	}
+	defer os.Remove(trace.Name())
 	defer trace.Close()
 	w := bufio.NewWriterSize(trace, 1<<18)
 	res, err := scenarios.Run(ctx, plan, scenarios.RunOptions{Trace: w})
