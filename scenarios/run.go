@@ -179,8 +179,11 @@ func (r *run) config() sim.Config {
 // RedisVariable is the environment variable that names the redis-server of plans over one.
 const RedisVariable = "WAVETANK_REDIS_SERVER"
 
+// DefaultRedisProgram is the redis-server of plans over one where [RedisVariable] names none.
+const DefaultRedisProgram = "redis-server"
+
 // RedisProgram is the redis-server of plans over one.
-func RedisProgram() string { return cmp.Or(os.Getenv(RedisVariable), "redis-server") }
+func RedisProgram() string { return cmp.Or(os.Getenv(RedisVariable), DefaultRedisProgram) }
 
 // sample scrapes the schedulers.
 func (r *run) sample(time.Duration) {

@@ -142,7 +142,8 @@ func outcomeOf(r *invariants.Report, name string) *invariants.Outcome {
 func kindsOf(p *plans.Plan, f faults.Fault) (list []invariants.StrikeKind) {
 	var events []sim.Event
 	control := func(verb, node string) {
-		events = append(events, sim.Event{Kind: sim.KindControl, Name: verb, Target: node})
+		lost := []sim.Change{{Key: "job:job-1"}} // by a death of Redis
+		events = append(events, sim.Event{Kind: sim.KindControl, Name: verb, Target: node, Changes: lost})
 	}
 	nodes := []string{f.Node}
 	if f.Node == faults.Actor {

@@ -17,8 +17,8 @@
 //   - No two goroutines of one process issue the very same operation at one instant: which of them
 //     goes first would be the Go scheduler's choice.
 //   - It takes time from its clock and chance from its [Rand], or the trace will differ from run to run.
-//   - It gives HSet, MSet and the like pairs or a struct, not a map: go-redis sends a map's fields in Go's
-//     random order of maps. By the time the gate sees the command, nothing tells that they came from one.
+//   - It gives XAdd its Values in pairs, not as a map: go-redis sends a map's fields in Go's random order of maps, and a
+//     stream keeps them so. Those of HSET, HMSET, MSET and MSETNX a world puts in order.
 //
 // Its files, each of which calls only those after it:
 //

@@ -73,6 +73,7 @@ func (c *redisClient) do(ctx context.Context, name string, cmds []redis.Cmder, s
 	op, call := &made.op, &made.call
 	for i, cmd := range cmds {
 		err = cmp.Or(err, c.server.runs(name, cmds, i))
+		sortPairs(cmd.Args())
 		call.add(cmd.Args())
 	}
 	if err == nil {
@@ -93,6 +94,24 @@ func (c *redisClient) do(ctx context.Context, name string, cmds []redis.Cmder, s
 		}
 	}
 	return err
+}
+
+// pairsFrom has where the pairs begin of the commands for which go-redis takes a map.
+var pairsFrom = map[string]int{"hset": 2, "hmset": 2, "mset": 1, "msetnx": 1}
+
+// sortPairs puts the fields of a command in order: go-redis sends those of a map in Go's random order of maps.
+func sortPairs(args []any) {
+	if len(args) < 5 { // fewer than two pairs
+		return
+	}
+	name, _ := args[0].(string)
+	first := pairsFrom[name]
+	if first == 0 || (len(args)-first)%2 != 0 {
+		return
+	}
+	pairs := slices.Collect(slices.Chunk(slices.Clone(args[first:]), 2))
+	slices.SortStableFunc(pairs, func(a, b []any) int { return strings.Compare(text(a[0]), text(b[0])) })
+	copy(args[first:], slices.Concat(pairs...))
 }
 
 // refused says whether the server has changed nothing by the operation. Commands of a pipeline, or of an EXEC that is

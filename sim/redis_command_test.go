@@ -200,3 +200,28 @@ func TestWhatGoesInThePlaceOfACommand(t *testing.T) {
 		require.NoError(t, err)
 	})
 }
+
+// go-redis sends the fields of a map in Go's random order of maps.
+func TestTheFieldsOfAMapAreInOrder(t *testing.T) {
+	digests := map[string]int{}
+	for range 10 {
+		sum, err := sim.Run(sim.Config{Seed: 1}, func(w *sim.World) error {
+			w.Node("n", func(p *sim.Process) {
+				fields := map[string]any{"a": 1, "b": 2, "c": 3, "d": 4}
+				assert.NoError(t, p.Redis().HSet(p.Context(), "hash", fields).Err())
+				_, err := p.Redis().TxPipelined(p.Context(), func(pipe redis.Pipeliner) error {
+					pipe.MSet(p.Context(), fields)
+					pipe.HSet(p.Context(), "pairs", "z", 1, "a", 2, "z", 3) // the last of a field counts
+					return nil
+				})
+				assert.NoError(t, err)
+			}).Start()
+			w.Step(time.Minute, nil)
+			assert.Equal(t, map[string]string{"z": "3", "a": "2"}, w.Redis()["pairs"])
+			return w.CheckTruth()
+		})
+		require.NoError(t, err)
+		digests[sum.Digest]++
+	}
+	assert.Len(t, digests, 1)
+}

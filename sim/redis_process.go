@@ -10,10 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -32,8 +34,8 @@ type redisProcess struct {
 var (
 	redisProcesses   = map[string]*redisProcess{} // by their programs
 	redisProcessesMu sync.Mutex
-	redisSockets     int      // so far
-	redisRunning     sync.Map // the processes that run, as keys
+	redisSockets     atomic.Int64 // so far
+	redisRunning     sync.Map     // the processes that run, as keys
 )
 
 // keepsNothing are the options of a server that keeps nothing on the disk.
@@ -92,11 +94,11 @@ func newRedisProcess(program, files string, keeps []string) (*redisProcess, erro
 		_ = probe.Close()
 		_ = os.Remove(probe.Name())
 	}
-	if redisSockets == 0 {
+	number := redisSockets.Add(1)
+	if number == 1 {
 		removeStaleSockets(dir)
 	}
-	p := &redisProcess{program: path, files: files, keeps: keeps, socket: filepath.Join(dir, fmt.Sprintf("%s%d-%d.sock", socketPrefix, os.Getpid(), redisSockets))}
-	redisSockets++
+	p := &redisProcess{program: path, files: files, keeps: keeps, socket: filepath.Join(dir, fmt.Sprintf("%s%d-%d.sock", socketPrefix, os.Getpid(), number))}
 	if err := p.start(); err != nil {
 		_ = os.Remove(p.socket)
 		return nil, fmt.Errorf("%w: %s: %w", ErrNoRedisServer, path, err)
@@ -148,7 +150,10 @@ func (p *redisProcess) answers() error {
 			return fmt.Errorf("it answers %q", strings.TrimSpace(info[1:]))
 		}
 		if err == nil && strings.Contains(info, "\nloading:0") {
-			p.version = versionIn(info)
+			if p.version = versionIn(info); tooOld.MatchString(p.version) {
+				p.kill()
+				return fmt.Errorf("%s is too old; take 7.0 or newer", p.version)
+			}
 			if pid := processIn(info); pid != p.pid {
 				if pid > 0 {
 					_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -263,6 +268,9 @@ func (p *redisProcess) ask(command string) (string, error) {
 	return string(answer[:n]), err
 }
 
+// tooOld matches what lacks commands that a world needs, such as EXPIRETIME.
+var tooOld = regexp.MustCompile(`^redis-server [0-6]\.`)
+
 // versionIn reads the server's name and version from what INFO says.
 func versionIn(info string) string {
 	for _, name := range []string{"valkey", "redis"} {
@@ -292,18 +300,18 @@ func removeStaleSockets(dir string) {
 }
 
 var (
-	tasks     = make(chan func())
-	done      = make(chan struct{})
-	taskTaker sync.Once
+	outsideTasks = make(chan func())
+	outsideDone  = make(chan struct{})
+	outsideTaker sync.Once
 )
 
 // takeTasks readies outside.
 func takeTasks() {
-	taskTaker.Do(func() {
+	outsideTaker.Do(func() {
 		go func() {
-			for task := range tasks {
+			for task := range outsideTasks {
 				task()
-				done <- struct{}{}
+				outsideDone <- struct{}{}
 			}
 		}()
 	})
@@ -311,8 +319,8 @@ func takeTasks() {
 
 // outside runs f where real time passes, while that of the bubble stands still: goroutines that f starts are none of the bubble's.
 func outside(f func()) {
-	tasks <- f
-	<-done
+	outsideTasks <- f
+	<-outsideDone
 }
 
 func lastLine(s string) string {

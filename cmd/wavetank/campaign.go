@@ -88,6 +88,11 @@ func folderOf(name string, plain bool, spec campaign.Spec, more ...any) string {
 // prepare makes dir the folder of a campaign of spec, or goes on with the one that is there if it is
 // the same and was cut short. One that is over gives way to the same one alone.
 func prepare(dir string, spec campaign.Spec, stderr io.Writer) error {
+	if spec.RedisServer() {
+		if err := hasRedis(); err != nil {
+			return err
+		}
+	}
 	state, err := campaign.Look(dir)
 	if err != nil {
 		return cli.Fail(cli.ExitUsage, "%v", err)

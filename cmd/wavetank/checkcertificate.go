@@ -65,6 +65,11 @@ func (f *checkFlags) checkCertificate(ctx context.Context, path string, stdout, 
 	if err != nil {
 		return err
 	}
+	if plan.World.Redis == plans.RedisServer {
+		if err := hasRedis(); err != nil {
+			return err
+		}
+	}
 	ctx, stop := cli.Interruptible(ctx, func() {})
 	defer stop()
 	show := cli.NewProgress(stderr, f.quiet)

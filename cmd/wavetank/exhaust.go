@@ -244,6 +244,9 @@ func (f *exhaustFlags) define(ctx context.Context, dir string, a *asked, stderr 
 	if err != nil {
 		return nil, err
 	}
+	if err := f.goesOn(plan.World.Redis == plans.RedisServer); err != nil {
+		return nil, err
+	}
 	ctx, stop := cli.Interruptible(ctx, func() {})
 	defer stop()
 	show := cli.NewProgress(stderr, f.quiet)
@@ -281,9 +284,9 @@ func (f *exhaustFlags) takes(spec *campaign.Spec) error {
 
 // resumed is what was begun in the folder that --resume names.
 func (f *exhaustFlags) resumed(ctx context.Context, cmd *cobra.Command, args []string, stderr io.Writer) (*exhaust.Definition, string, error) {
-	for _, name := range []string{"out", "preset", "set", "faults", "unpruned", "reduced", "lengths", "phase", "fault", "shard", "redis-server"} {
+	for _, name := range []string{"out", "preset", "set", "faults", "unpruned", "reduced", "lengths", "phase", "fault", "shard"} {
 		if cmd.Flags().Changed(name) || len(args) > 0 {
-			return nil, "", cli.Usage(cmd, "--resume goes on with what was begun, and takes no scenario, --out, --preset, --set, --faults, --unpruned, --reduced, --lengths, --phase, --fault, --shard and --redis-server")
+			return nil, "", cli.Usage(cmd, "--resume goes on with what was begun, and takes no scenario, --out, --preset, --set, --faults, --unpruned, --reduced, --lengths, --phase, --fault and --shard")
 		}
 	}
 	a, err := askedIn(f.resume)

@@ -179,7 +179,7 @@ var campaignFiles = []string{campaign.SpecFile, campaign.JournalFile, campaign.L
 // target is the campaign's folder, made ready, and what it runs.
 func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) (string, campaign.Spec, error) {
 	if cmd.Flags().Changed("resume") {
-		for _, name := range []string{"out", "seed", "budget", "preset", "set", "judge", "shard", "redis-server"} {
+		for _, name := range []string{"out", "seed", "budget", "preset", "set", "judge", "shard"} {
 			if cmd.Flags().Changed(name) {
 				return "", campaign.Spec{}, cli.Usage(cmd, "--resume goes on with the campaign as it was begun, and takes no --%s", name)
 			}
@@ -196,6 +196,9 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 		}
 		if err != nil {
 			return "", campaign.Spec{}, cli.Fail(cli.ExitUsage, "%v", err)
+		}
+		if err := f.goesOn(spec.RedisServer()); err != nil {
+			return "", campaign.Spec{}, err
 		}
 		if err := f.queue.inRuns(spec.Budget, spec.Budget.String(), spec.Shard); err != nil {
 			return "", campaign.Spec{}, err

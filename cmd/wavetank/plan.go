@@ -184,6 +184,32 @@ func (f *planFlags) useRedis() error {
 	return hasRedis()
 }
 
+// withProgram is a command that repeats a run, over the redis-server that this one is over.
+func (f *planFlags) withProgram(command string) string {
+	flag := "--redis-server"
+	if f.redis != scenarios.DefaultRedisProgram {
+		flag += "=" + scenarios.ShellWord(f.redis)
+	}
+	if f.redis == "" {
+		return command
+	}
+	return strings.Replace(command, "--set world.redis="+plans.RedisServer, flag, 1)
+}
+
+// goesOn takes the program for what was begun, over a redis-server or not.
+func (f *planFlags) goesOn(overServer bool) error {
+	switch {
+	case overServer:
+		if f.redis == "" {
+			return hasRedis()
+		}
+		return f.useRedis()
+	case f.redis != "":
+		return cli.Fail(cli.ExitUsage, "it was begun over miniredis; leave --redis-server away")
+	}
+	return nil
+}
+
 // hasRedis refuses a plan over a redis-server where there is none.
 func hasRedis() error {
 	err := sim.CheckRedisServer(scenarios.RedisProgram())

@@ -14,8 +14,10 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/whatif"
+	"github.com/wavetank-sim/wavetank/sim"
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
@@ -119,7 +121,11 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 		}
 		dir.discard()
 		removeTemp()
-		fmt.Fprintf(stderr, "wavetank: %s, seed %d: the world does not move; an actor waits for something that no step can bring\n\n%s", s.Name, s.Seed, dump)
+		cause := "an actor waits for something that no step can bring"
+		if s.World.Redis == plans.RedisServer {
+			cause += ", or the redis-server does not answer"
+		}
+		fmt.Fprintf(stderr, "wavetank: %s, seed %d: the world does not move; %s\n\n%s", s.Name, s.Seed, cause, dump)
 		os.Exit(cli.ExitInternal)
 	}
 	res, err := f.simulate(ctx, s, dir, cli.NewProgress(stderr, f.quiet), stalled)
@@ -192,9 +198,12 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 	switch cause := context.Cause(ctx); {
 	case cause != nil && (errors.Is(err, context.Canceled) || err == nil):
 		return nil, cause
+	case errors.Is(err, sim.ErrNoRedisServer): // somebody else has ended it
+		return nil, cli.Fail(cli.ExitUsage, "%s, seed %d: %w; run it again", s.Name, s.Seed, err)
 	case err != nil:
 		return nil, fmt.Errorf("%s, seed %d: the run broke down: %w", s.Name, s.Seed, err)
 	}
+	res.Replay = f.withProgram(res.Replay)
 	if len(res.Violations) > 0 && !f.noWhy && f.debugAt == 0 { // who debugs looks at one run
 		if err := f.explain(ctx, s, res, show); err != nil {
 			return nil, err

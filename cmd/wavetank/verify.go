@@ -93,7 +93,7 @@ func (f *verifyFlags) verify(ctx context.Context, arg string, stdout, stderr io.
 	}
 	c := comparison{plans: plans, seeds: seeds, traces: traces, say: cli.NewPrinter(stdout), show: cli.NewProgress(stderr, false), verdict: "NOT DETERMINISTIC"}
 	if f.redis != "" {
-		c.verdict = "DIFFERENT"
+		c.verdict, c.over = "DIFFERENT", ", one over miniredis and one over redis-server"
 	}
 	err = c.run(ctx, f.sides(names))
 	c.show.Done()
@@ -169,6 +169,7 @@ type comparison struct {
 	say    *cli.Printer
 	show   *cli.Progress
 
+	over    string // what the two processes run over; empty is one Redis
 	verdict string // on two runs that differ, in capitals
 	differ  int    // runs that do
 }
@@ -231,9 +232,9 @@ func (c *comparison) run(ctx context.Context, of [2]side) error {
 		}
 	}
 	if c.differ > 0 {
-		return &cli.Error{Code: cli.ExitNotDeterministic, Text: fmt.Sprintf("of %s, each in two processes, %d differ", cli.Plural(total, "run"), c.differ)}
+		return &cli.Error{Code: cli.ExitNotDeterministic, Text: fmt.Sprintf("of %s, each in two processes%s, %d differ", cli.Plural(total, "run"), c.over, c.differ)}
 	}
-	c.say.Line("%s  %s, each in two processes, and no event differs", c.say.Paint(cli.Green, "DETERMINISTIC"), cli.Plural(total, "run"))
+	c.say.Line("%s  %s, each in two processes%s, and no event differs", c.say.Paint(cli.Green, "DETERMINISTIC"), cli.Plural(total, "run"), c.over)
 	return nil
 }
 

@@ -125,6 +125,33 @@ func (s *Spec) span() span {
 	return span{0, size}
 }
 
+// RedisServer says whether plans of the campaign run over a redis-server.
+func (s *Spec) RedisServer() bool {
+	set := func(p *plans.Plan, sets []string) bool {
+		for _, s := range sets {
+			_ = p.Set(s) // whoever runs it says what is wrong
+		}
+		return p.World.Redis == plans.RedisServer
+	}
+	over := func(text string, sets []string) bool {
+		p, err := plans.Parse("plan", []byte(text))
+		return err == nil && set(p, sets)
+	}
+	switch {
+	case s.Struck != nil:
+		return over(s.Struck.Plan, nil)
+	case s.Grid != nil:
+		return slices.ContainsFunc(s.Grid.Plans, func(text string) bool {
+			return slices.ContainsFunc(s.Grid.Points, func(sets []string) bool { return over(text, sets) })
+		})
+	case s.Drawn == nil:
+		return false
+	case len(s.Drawn.Plans) == 0:
+		return set(plans.Defaults(), s.Drawn.Sets)
+	}
+	return slices.ContainsFunc(s.Drawn.Plans, func(text string) bool { return over(text, s.Drawn.Sets) })
+}
+
 // Part says in words which of the campaign's runs a shard has; "" of a campaign that is whole.
 func (s *Spec) Part() string {
 	if s.Shard == nil {

@@ -59,3 +59,21 @@ func TestExplainsGoesByTheChoice(t *testing.T) {
 	assert.Equal(t, "engine.dispatch_order", settingOf("engine.dispatch_order=outbox"))
 	assert.Equal(t, "workload.jobs", settingOf("workload.jobs"))
 }
+
+func TestSpecsOverARedisServer(t *testing.T) {
+	const mini, server, set = "version: 1\nname: a\n", "version: 1\nname: a\nworld: {redis: server}\n", "world.redis=server"
+	for name, c := range map[string]struct {
+		spec Spec
+		is   bool
+	}{
+		"drawn":               {Spec{Drawn: &Drawn{}}, false},
+		"drawn over one":      {Spec{Drawn: &Drawn{Sets: []string{set}}}, true},
+		"perturbed":           {Spec{Drawn: &Drawn{Plans: []string{mini, server}}}, true},
+		"one that is set off": {Spec{Drawn: &Drawn{Plans: []string{server}, Sets: []string{"world.redis=mini"}}}, false},
+		"a grid":              {Spec{Grid: &Grid{Plans: []string{mini}, Points: [][]string{{}, {set}}, Seeds: 1}}, true},
+		"struck":              {Spec{Struck: &Struck{Plan: server}}, true},
+		"struck over another": {Spec{Struck: &Struck{Plan: mini}}, false},
+	} {
+		assert.Equal(t, c.is, c.spec.RedisServer(), name)
+	}
+}

@@ -109,7 +109,13 @@ func (d *Definition) strikesAt(p *plans.Plan, phase faults.Phase, s *Site) (list
 		node(faults.Fault{Do: faults.Failover, Node: faults.Redis, For: d, Lag: replicaLag})
 		node(faults.Fault{Do: faults.PowerLoss, Node: faults.Redis, For: d})
 	})
-	each(standstill, func(d time.Duration) { node(faults.Fault{Do: faults.Refusal, Node: faults.Redis, With: "oom", For: d}) })
+	refusals := []string{"oom"} // which stands for all, where one length does
+	if len(d.Lengths) > 0 {
+		refusals = faults.Refusals()
+	}
+	for _, with := range refusals {
+		each(standstill, func(d time.Duration) { node(faults.Fault{Do: faults.Refusal, Node: faults.Redis, With: with, For: d}) })
+	}
 	node(faults.Fault{Do: faults.Failover, Node: faults.Redis, Lag: replicaLag})
 	if len(d.Kinds) > 0 {
 		list = slices.DeleteFunc(list, func(f faults.Fault) bool { return !slices.Contains(d.Kinds, kindOf(&f)) })

@@ -75,6 +75,9 @@ func StrikeOf(e *sim.Event) (s invariants.Strike, ok bool) {
 	case e.Kind == sim.KindControl:
 		s.Node, s.Key = e.Target, ""
 		s.Kind, ok = nodeStrike(e.Name, e.Target)
+		if s.Kind == RedisDeath && len(e.Changes) == 0 {
+			ok = false // nothing is lost: it is an outage, and each node is told to be cut off by itself
+		}
 	case e.Fault == string(faults.Partition) && e.Phase != "heartbeat" && e.Kind != sim.KindCall:
 		s.Kind, ok = nodeStrike(e.Fault+" "+sim.NATS, e.Node)
 	case e.Fault != "" && e.Phase != "" && IsClient(e.Node):

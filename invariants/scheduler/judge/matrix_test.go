@@ -78,6 +78,8 @@ func TestStrikeOf(t *testing.T) {
 		"a restart of nats-server":    {sim.Event{Kind: sim.KindControl, Name: "stop", Target: sim.NATS}, history.NATSAway, true},
 		"its power":                   {sim.Event{Kind: sim.KindControl, Name: "power-loss", Target: sim.NATS}, history.NATSPowerLoss, true},
 		"a failover":                  {sim.Event{Kind: sim.KindControl, Name: "failover", Target: sim.Redis}, history.RedisFailover, true},
+		"a death of Redis":            {sim.Event{Kind: sim.KindControl, Name: "kill", Target: sim.Redis, Changes: []sim.Change{{Key: "job:job-1"}}}, history.RedisDeath, true},
+		"one that loses nothing":      {sim.Event{Kind: sim.KindControl, Name: "kill", Target: sim.Redis}, "", false},
 		"a clock":                     {sim.Event{Kind: sim.KindControl, Name: "skew", Target: s1}, history.ClockWrong, true},
 		"an end that tells of no new": {sim.Event{Kind: sim.KindControl, Name: "resume", Target: s1}, "", false},
 	} {

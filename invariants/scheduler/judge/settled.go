@@ -25,7 +25,11 @@ var everyJobSettles = rule.New(invariants.Invariant{
 			}
 			t.Exercise()
 			if !j.State.Terminal() {
-				t.Violation(j, "is still %s%s: %s", j.State, rule.SinceStep(j), whyUnsettled(j))
+				is := "is still " + j.State.String()
+				if j.State == model.Absent {
+					is = "has no record"
+				}
+				t.Violation(j, "%s%s: %s", is, rule.SinceStep(j), whyUnsettled(j))
 			}
 		}
 	}
@@ -35,6 +39,8 @@ var everyJobSettles = rule.New(invariants.Invariant{
 // whyUnsettled says what keeps a job from settling, as far as the events tell.
 func whyUnsettled(j *model.Job) string {
 	switch {
+	case j.State == model.Absent && j.StateAt > 0:
+		return "Redis lost it"
 	case j.Queued.Step != 0:
 		return "its dispatch is still in the outbox"
 	case j.Had(model.RollbackFailed):
