@@ -109,7 +109,9 @@ func (f *fuzzFlags) tell(ctx context.Context, dir string, spec campaign.Spec, re
 	interrupted := errors.Is(err, cli.ErrInterrupted)
 	if err != nil && !interrupted {
 		if res != nil && !f.json {
-			printFound(cli.NewPrinter(stdout), dir, res) // so far
+			p := cli.NewPrinter(stdout)
+			p.Line("%s  What follows is of the runs that were over; they are kept. Go on with: %s", p.Paint(cli.Yellow, "CUT SHORT"), f.resumeCommand(dir, spec))
+			printFound(p, dir, res)
 		}
 		return err
 	}

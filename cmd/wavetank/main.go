@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
@@ -11,7 +13,15 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/wavetank/exportcmd"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	redis.SetLogger(silent{})
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// silent is a log of go-redis: that connections fail is what worlds are for.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
 
 // run is the program: it returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {

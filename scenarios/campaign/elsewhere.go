@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine/buildname"
+	"github.com/wavetank-sim/wavetank/scenarios/buildname"
 )
 
 // Elsewhere does the runs of a campaign on other machines. What breaks a promise is examined here.

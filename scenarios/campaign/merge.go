@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/engine/buildname"
+	"github.com/wavetank-sim/wavetank/scenarios/buildname"
 )
 
 // Merge makes of the folders of a campaign's shards the campaign's own folder, out, and runs there what is left to do: the

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/wavetank-sim/wavetank/engine/buildname"
+	"github.com/wavetank-sim/wavetank/scenarios/buildname"
 )
 
 func newSupervisor(ctx context.Context, dir string, opt Options) (*supervisor, error) {

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine/buildname"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/buildname"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 

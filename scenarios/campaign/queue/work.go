@@ -14,7 +14,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/wavetank-sim/wavetank/engine/buildname"
+	"github.com/wavetank-sim/wavetank/scenarios/buildname"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine/buildname"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
+	"github.com/wavetank-sim/wavetank/scenarios/buildname"
 )
 
 // version is the format of what `scheduler audit --json` prints.
