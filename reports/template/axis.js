@@ -161,6 +161,10 @@
     if (className) p.className = className;
     return p;
   };
+  // rank puts first what a reader looks for in a record.
+  const leading = ["state", "attempts", "worker"];
+  const rank = (field) => (leading.indexOf(field) + 1) || leading.length + 1;
+
   // recordThen is what Redis held of the job after the step, from the changes up to it.
   const recordThen = (m) => {
     const record = new Map(), key = "job:" + axis.jobs[m.j];
@@ -210,7 +214,7 @@
     }
     if (m.j >= 0) {
       const record = recordThen(m), messages = messagesThen(m), read = readBefore(m);
-      if (record.size > 0) about.append(line("h4", `The record of ${axis.jobs[m.j]} then`), line("p", [...record].map(([k, v]) => k + "=" + v).join("  "), "mono"));
+      if (record.size > 0) about.append(line("h4", `The record of ${axis.jobs[m.j]} then`), line("p", [...record].sort((a, b) => rank(a[0]) - rank(b[0])).map(([k, v]) => k + "=" + v).join("  "), "mono"));
       if (messages.length > 0) {
         const list = document.createElement("ul");
         for (const says of messages) list.append(line("li", says));
