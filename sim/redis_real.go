@@ -13,6 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/wavetank-sim/wavetank/sim/onecpu"
 )
 
 // realRedis is a redis-server, which all worlds of a process use one after the other; but if it can die, it is the world's own.
@@ -65,6 +67,7 @@ func (r *realRedis) connect() {
 }
 
 func (r *realRedis) empty() error {
+	onecpu.Share(r.process.pid)
 	_, err := r.client.Pipelined(bg, func(p redis.Pipeliner) error {
 		p.ClientKillByFilter(bg, "TYPE", "normal", "SKIPME", "yes") // of a world that did not end
 		p.FlushAll(bg)
