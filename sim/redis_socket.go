@@ -39,6 +39,9 @@ func (s *socket) SetReadDeadline(t time.Time) error { s.deadline = t; return nil
 func (*socket) SetWriteDeadline(time.Time) error    { return nil }
 
 func (s *socket) Read(b []byte) (int, error) {
+	if s.closed.Load() { // its number may be that of another connection by now
+		return 0, net.ErrClosed
+	}
 	if !s.deadline.IsZero() && !s.deadline.After(s.now()) {
 		return 0, os.ErrDeadlineExceeded
 	}
@@ -50,6 +53,9 @@ func (s *socket) Read(b []byte) (int, error) {
 }
 
 func (s *socket) Write(b []byte) (int, error) {
+	if s.closed.Load() {
+		return 0, net.ErrClosed
+	}
 	for sent := 0; sent < len(b); {
 		n, err := uninterrupted(func() (int, error) { return syscall.Write(s.fd, b[sent:]) })
 		if err != nil {
