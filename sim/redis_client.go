@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sort"
 	"strings"
 	"sync/atomic"
 
@@ -109,9 +110,17 @@ func sortPairs(args []any) {
 	if first == 0 || (len(args)-first)%2 != 0 {
 		return
 	}
-	pairs := slices.Collect(slices.Chunk(slices.Clone(args[first:]), 2))
-	slices.SortStableFunc(pairs, func(a, b []any) int { return strings.Compare(text(a[0]), text(b[0])) })
-	copy(args[first:], slices.Concat(pairs...))
+	sort.Stable(pairs(args[first:]))
+}
+
+// pairs are fields, each with its value behind it, in the order of the fields.
+type pairs []any
+
+func (p pairs) Len() int           { return len(p) / 2 }
+func (p pairs) Less(i, j int) bool { return text(p[2*i]) < text(p[2*j]) }
+func (p pairs) Swap(i, j int) {
+	p[2*i], p[2*j] = p[2*j], p[2*i]
+	p[2*i+1], p[2*j+1] = p[2*j+1], p[2*i+1]
 }
 
 // refused says whether the server has changed nothing by the operation. Commands of a pipeline, or of an EXEC that is

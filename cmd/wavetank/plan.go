@@ -186,12 +186,12 @@ func (f *planFlags) useRedis() error {
 
 // withProgram is a command that repeats a run, over the redis-server that this one is over.
 func (f *planFlags) withProgram(command string) string {
+	if f.redis == "" {
+		return command
+	}
 	flag := "--redis-server"
 	if f.redis != scenarios.DefaultRedisProgram {
 		flag += "=" + scenarios.ShellWord(f.redis)
-	}
-	if f.redis == "" {
-		return command
 	}
 	return strings.Replace(command, "--set world.redis="+plans.RedisServer, flag, 1)
 }
