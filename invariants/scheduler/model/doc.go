@@ -8,7 +8,7 @@
 //	lives.go                            processes start and crash
 //	likeness.go                         what a fault finds at a moment
 //	facts.go                            all that is known
-//	orphans.go, due.go                  jobs with nobody at them, and jobs past their time
+//	orphans.go, open.go, due.go         jobs with nobody at them, jobs still to come to an end, and jobs past their time
 //	wantofattempts.go                   jobs that end for want of attempts
 //	tails.go                            messages that a stream lost
 //	dispatch.go                         dispatches

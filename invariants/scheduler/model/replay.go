@@ -435,11 +435,6 @@ func ReplayOpen(f *Facts) (list []string) {
 	if f.Replay.Alert {
 		list = append(list, "the growth alert is raised")
 	}
-	for _, j := range f.Order {
-		if j.Replay.Of != "" && j.State != Absent && !j.State.Terminal() && j.State != ApprovalRequired {
-			list = append(list, fmt.Sprintf("%s, a replay, is %s", j.ID, j.State))
-		}
-	}
 	return list
 }
 

@@ -291,18 +291,13 @@ func (f *Facts) compensationDenied(e *history.AuditEvent) {
 	}
 }
 
-// OpenSagas says which rollbacks are not over, and which of their compensations.
+// OpenSagas says which rollbacks are not over.
 func OpenSagas(f *Facts) (list []string) {
 	for _, g := range f.Sagas.Order {
 		taken := f.Config.Saga.DurableRollback && f.Config.Reconciler
 		n := g.Holds(f.At)
 		if active := g.Lock.Live(f.At); g.Due != 0 && (active || taken && n > 0) {
 			list = append(list, fmt.Sprintf("the rollback of %s is under way, with %s to go", g.ID, invariants.CountOf(n, "compensation", "compensations")))
-		}
-	}
-	for _, j := range f.Order {
-		if strings.HasPrefix(j.ID, history.CompensationIDs) && j.Accepted && !j.State.Terminal() && (j.State != ApprovalRequired || j.Approved) && !f.Poisoned(j) {
-			list = append(list, fmt.Sprintf("the compensation %s is not over: its record says %q", j.ID, j.State))
 		}
 	}
 	return list

@@ -10,10 +10,10 @@ import (
 // Fenced returns the last one.
 func (o *Observer) Fenced() model.Fenced { return o.Facts.Fenced }
 
-// Open says, a sentence each, what is still to come besides the jobs themselves, as far as the servers
-// tell: compensations of a rollback that is due, runs that are not over. It is empty once nothing is.
+// Open says, a sentence each, what is still to come besides the jobs of clients, as far as the servers
+// tell: what schedulers submitted themselves, a rollback that is due, runs that are not over. It is empty once nothing is.
 func (o *Observer) Open() (list []string) {
-	for _, open := range []func(*model.Facts) []string{model.OpenSagas, model.OpenScans, (*model.Facts).LiveRuns, model.ReplayOpen} {
+	for _, open := range []func(*model.Facts) []string{model.OpenJobs, model.OpenSagas, model.OpenScans, (*model.Facts).LiveRuns, model.ReplayOpen} {
 		list = append(list, open(o.Facts)...)
 	}
 	return list
