@@ -134,37 +134,38 @@ func (k *Sagas) Locked(s *Step, g *Saga, c *sim.Change) {
 	}
 }
 
-// RecordChanges takes in what the step has put onto stacks, now that all of its changes are known.
+// RecordChanges takes in what the step has put onto stacks, or taken off them with what it lost, now that all of its
+// changes are known.
 func (f *Facts) RecordChanges(s *Step) {
 	k := &f.Sagas
 	for _, g := range k.Dirty {
 		for _, entry := range g.Stack[min(g.Before, len(g.Stack)):] {
 			f.compensationRecorded(s, g, entry)
 		}
+		if s.Rewinds() {
+			f.stackTakenBack(g)
+		}
 	}
 	k.Dirty = k.Dirty[:0]
 }
 
-// TakenBack notes which compensations a failover of Redis has taken off their stacks: their jobs have to record them once
-// more. Those that nobody can read are forgotten, as no job has them, and whoever recorded them waited for no replica.
-func (f *Facts) TakenBack() {
-	k := &f.Sagas
-	for _, g := range k.Order {
-		g.Recorded = slices.DeleteFunc(g.Recorded, func(c *Compensation) bool {
-			if c.Accounted() || slices.Contains(g.Stack, c.entry) {
-				return false
-			}
-			if c.Job == "" {
-				delete(k.byKey, unreadableKey(g, c.entry))
-				return true
-			}
-			c.lost = true
-			if j := f.Jobs[c.Job]; j != nil {
-				j.Saga.Recorded = false
-			}
+// stackTakenBack notes which compensations a failover of Redis has taken off the saga's stack: their jobs have to record them
+// once more. Those that nobody can read are forgotten, as no job has them, and whoever recorded them waited for no replica.
+func (f *Facts) stackTakenBack(g *Saga) {
+	g.Recorded = slices.DeleteFunc(g.Recorded, func(c *Compensation) bool {
+		if c.Accounted() || slices.Contains(g.Stack, c.entry) {
 			return false
-		})
-	}
+		}
+		if c.Job == "" {
+			delete(f.Sagas.byKey, unreadableKey(g, c.entry))
+			return true
+		}
+		c.lost = true
+		if j := f.Jobs[c.Job]; j != nil {
+			j.Saga.Recorded = false
+		}
+		return false
+	})
 }
 
 func unreadableKey(g *Saga, entry string) string { return "unreadable " + g.ID + " " + entry }

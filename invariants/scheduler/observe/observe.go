@@ -296,5 +296,4 @@ func (o *Observer) rewound(e *sim.Event) {
 			about.Accepted = about.State != model.Absent || about.Requests > 0
 		}
 	}
-	o.Facts.TakenBack()
 }
