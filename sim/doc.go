@@ -30,6 +30,7 @@
 //	redis_death.go, redis_failover.go    an older state
 //	redis_disk.go                        what of it is on the disk
 //	redis_mini.go, redis_real.go         the keys, in miniredis and in a redis-server
+//	redis_look.go                        what is under them in a redis-server
 //	redis_files.go                       what a redis-server has on its disk
 //	redis_stream.go                      its streams
 //	redis_time.go, redis_rewrite.go      its commands on the time of the world

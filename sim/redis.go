@@ -98,6 +98,7 @@ func (w *World) Redis() map[string]map[string]string {
 	s.expire()
 	all := map[string]map[string]string{}
 	whole := wholeKeys(s.store.keys())
+	s.known(whole.touched)
 	for i, seen := range s.store.look(whole, nil) {
 		if seen.holds {
 			all[whole.touched[i].key] = seen.fields

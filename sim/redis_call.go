@@ -10,8 +10,10 @@ import (
 type touch struct {
 	key, field string
 	whole      bool
-	kind       string // of a field: of the key that has such fields
+	kind       string // the type of the key that has such fields; of a whole key, its type before; "" is not known
 	givesTTL   bool   // the key's TTL counts from this command
+	hadTTL     bool   // the key had one
+	removes    bool   // the key is not there any more
 	ifNew      bool   // SET NX: only if there was no such key
 }
 
@@ -113,7 +115,7 @@ func (c *redisCall) touch(name string, args, keys []any) {
 		c.touchWhole(touch{key: key, whole: true, givesTTL: givesTTL(name, args), ifNew: ifNew})
 	case writesKeys:
 		for _, k := range keys {
-			c.touchWhole(touch{key: text(k), whole: true, givesTTL: givesTTL(name, args)})
+			c.touchWhole(touch{key: text(k), whole: true, givesTTL: givesTTL(name, args), removes: name == "del" || name == "unlink"})
 		}
 	case writesEach:
 		c.touchFields(name, key, args[2:], 1)
@@ -138,9 +140,12 @@ func (c *redisCall) touches(key string) bool {
 // touchWhole notes a whole key, once: what several commands have made of it shows when all are done.
 func (c *redisCall) touchWhole(t touch) {
 	i := slices.IndexFunc(c.touched, func(o touch) bool { return o.whole && o.key == t.key })
-	switch {
-	case i < 0:
+	if i < 0 {
 		c.touched = append(c.touched, t)
+		return
+	}
+	c.touched[i].removes = t.removes
+	switch {
 	case t.givesTTL && c.touched[i].givesTTL:
 		c.touched[i].ifNew = c.touched[i].ifNew && t.ifNew
 	case t.givesTTL:
@@ -150,6 +155,9 @@ func (c *redisCall) touchWhole(t touch) {
 
 // touchFields notes every step-th of args, which names a field of the key.
 func (c *redisCall) touchFields(name, key string, args []any, step int) {
+	if i := slices.IndexFunc(c.touched, func(o touch) bool { return o.whole && o.key == key }); i >= 0 {
+		c.touched[i].removes = false
+	}
 	for i := 0; i < len(args); i += step {
 		c.touched = append(c.touched, touch{key: key, field: text(args[i]), kind: kindOf[name[0]]})
 	}

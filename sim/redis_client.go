@@ -80,7 +80,7 @@ func (c *redisClient) do(ctx context.Context, name string, cmds []redis.Cmder, s
 	if err == nil {
 		*op = Op{Kind: KindRedis, Name: name, Target: call.target, Tags: c.p.node.world.cfg.Tags(ctx), Write: call.write, call: call}
 		err = c.p.do(ctx, op, func() error {
-			call.look = c.server.store.behind(call)
+			call.look = c.server.behind(call)
 			c.look, c.sent = call.look, false
 			call.answer = send()
 			c.look = nil

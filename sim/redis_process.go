@@ -109,7 +109,7 @@ func newRedisProcess(program, files string, keeps []string) (*redisProcess, erro
 // start starts the server, and waits until it answers.
 func (p *redisProcess) start() error {
 	cmd := exec.Command(p.program, append([]string{"--port", "0", "--unixsocket", p.socket, "--unixsocketperm", "700", "--dir", p.files, "--save", "",
-		"--hash-max-listpack-entries", "100000", "--hash-max-listpack-value", "1048576"}, p.keeps...)...)
+		"--latency-tracking", "no", "--hash-max-listpack-entries", "100000", "--hash-max-listpack-value", "1048576"}, p.keeps...)...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C") // by which it sorts
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said

@@ -4,10 +4,8 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"iter"
 	"net"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
@@ -29,11 +27,6 @@ type realRedis struct {
 }
 
 var bg = context.Background()
-
-//go:embed redis_look.lua
-var lookText string
-
-var lookHash = sha(lookText)
 
 func newReal(w *World) (*realRedis, error) {
 	r := &realRedis{world: w, now: func() time.Time { return w.start.Add(w.Now()) }, wrapped: map[string]string{}, due: map[string]time.Duration{}}
@@ -72,7 +65,6 @@ func (r *realRedis) empty() error {
 		p.ClientKillByFilter(bg, "TYPE", "normal", "SKIPME", "yes") // of a world that did not end
 		p.FlushAll(bg)
 		p.ScriptFlush(bg)
-		p.ScriptLoad(bg, lookText)
 		return nil
 	})
 	if err != nil {
@@ -100,137 +92,11 @@ func (r *realRedis) remove(key string) { must(r.client.Del(bg, key).Result()) }
 
 func (r *realRedis) countDown() {} // the server has instants, not TTLs
 
-func (r *realRedis) expiry(key string, _ time.Duration, _ bool) time.Duration { return r.due[key] }
-
-func (r *realRedis) behind(c *redisCall) *look {
-	if len(c.touched) == 0 {
-		return nil
+func (r *realRedis) expiry(key string, was time.Duration, _ bool) time.Duration {
+	if due, asked := r.due[key]; asked {
+		return due
 	}
-	return &look{call: c, left: c.replies, command: lookCommand(c.touched)}
-}
-
-// lookCommand is the command that looks.
-func lookCommand(at []touch) []string {
-	command := append(make([]string, 0, 3+3*len(at)), "EVALSHA", lookHash, "0")
-	for group := range groups(at) {
-		if group[0].whole {
-			command = append(command, group[0].key, "0")
-			continue
-		}
-		command = append(command, group[0].key, strconv.Itoa(len(group)))
-		for _, t := range group {
-			command = append(command, t.field)
-		}
-	}
-	return command
-}
-
-// groups goes through whole keys one by one, and through neighbouring fields of one key at once.
-func groups(at []touch) iter.Seq[[]touch] {
-	const most = 1000 // arguments of a command that Lua calls; it has a limit (LUAI_MAXCSTACK)
-	return func(yield func([]touch) bool) {
-		for len(at) > 0 {
-			n := 1
-			for !at[0].whole && n < min(len(at), most) && !at[n].whole && at[n].key == at[0].key {
-				n++
-			}
-			if !yield(at[:n]) {
-				return
-			}
-			at = at[n:]
-		}
-	}
-}
-
-func (r *realRedis) look(c *redisCall, seen []sight) []sight {
-	clear(r.due)
-	if len(c.touched) == 0 {
-		return seen
-	}
-	var list []any
-	if c.look != nil {
-		list, _ = c.look.answer.([]any)
-	}
-	if list == nil { // nothing was sent, or the server has lost its scripts
-		command := []any{"EVAL", lookText}
-		for _, arg := range lookCommand(c.touched)[2:] {
-			command = append(command, arg)
-		}
-		list = must(r.client.Do(bg, command...).Slice())
-	}
-	for group := range groups(c.touched) {
-		kind, due := list[0].(string), list[1].(int64)
-		if due > exact {
-			due = must(r.client.Do(bg, "PEXPIRETIME", group[0].key).Int64())
-		}
-		if due > 0 {
-			r.due[group[0].key] = time.Duration(due - epoch)
-		}
-		holds, _ := list[2].([]any)
-		if group[0].whole {
-			s := sight{holds: holds != nil}
-			s.kind, s.fields = kind, fieldsOf(kind, holds)
-			seen = append(seen, s)
-		} else {
-			for i := range group {
-				seen = append(seen, fieldOf(kind, i, holds))
-			}
-		}
-		list = list[3:]
-	}
-	return seen
-}
-
-// fieldOf is what the server says of the i-th field that it was asked for.
-func fieldOf(kind string, i int, holds []any) (s sight) {
-	s.kind = kind
-	if i < len(holds) {
-		switch text := holds[i].(type) {
-		case string:
-			s.holds, s.text = true, textOf(kind, text)
-		case int64: // of a set: whether it is a member
-			s.holds = text == 1
-		}
-	}
-	return s
-}
-
-// textOf is a field's text as the trace has it.
-func textOf(kind, text string) string {
-	if kind != "zset" {
-		return text
-	}
-	score, _ := strconv.ParseFloat(text, 64) // the server's
-	return formatScore(score)
-}
-
-// fieldsOf flattens what the server says of a whole key.
-func fieldsOf(kind string, items []any) map[string]string {
-	fields := make(map[string]string, len(items))
-	switch kind {
-	case "list":
-		for i, item := range items {
-			fields[strconv.Itoa(i)] = item.(string)
-		}
-	case "set":
-		for _, item := range items {
-			fields[item.(string)] = ""
-		}
-	case "stream":
-		for _, item := range items {
-			switch item := item.(type) {
-			case []any: // an entry: its ID, and names and values in turn
-				fields[item[0].(string)] = entryText(item[1].([]any))
-			case string:
-				fields[lastID] = item
-			}
-		}
-	default:
-		for pair := range slices.Chunk(items, 2) {
-			fields[pair[0].(string)] = textOf(kind, pair[1].(string))
-		}
-	}
-	return fields
+	return was
 }
 
 func (r *realRedis) write(key string, v value) error {
@@ -291,6 +157,9 @@ func (r *realRedis) die(at time.Duration, torn bool) (map[string]value, error) {
 	}
 	r.connect()
 	loaded, all := map[string]value{}, wholeKeys(r.keys())
+	for i := range all.touched {
+		all.touched[i].givesTTL = true
+	}
 	for i, seen := range r.look(all, nil) {
 		v, key := seen.value, all.touched[i].key
 		v.expires = r.due[key]

@@ -51,7 +51,10 @@ func appendCommand(b []byte, args []string) []byte {
 	return b
 }
 
-// readReply reads the reply that b begins with: a string (so are errors, with their mark), an int64, a list of replies, or nil.
+// replyError is an error that a server answers with.
+type replyError string
+
+// readReply reads the reply that b begins with: a string, an int64, a list of replies, nil, or an error.
 // It says how long it is; 0 if its end is missing.
 func readReply(b []byte) (reply any, length int) {
 	line, rest, ok := bytes.Cut(b, []byte("\r\n"))
@@ -84,7 +87,10 @@ func readReply(b []byte) (reply any, length int) {
 		}
 		return list, at
 	}
-	return string(line), at
+	if line[0] == '-' {
+		return replyError(line[1:]), at
+	}
+	return string(line[1:]), at
 }
 
 // text is an argument of a command as go-redis writes it (its internal/proto, Writer.WriteArg).

@@ -27,15 +27,6 @@ type rewriter struct {
 	ready    bytes.Buffer // of them what is the process's
 }
 
-// look reads what is where an operation of one client may change it. It goes to the server behind the operation's commands, which
-// spares the way there and back.
-type look struct {
-	call    *redisCall
-	command []string
-	left    int // commands of the operation that have not been sent
-	answer  any
-}
-
 func (c *rewriter) Write(b []byte) (int, error) {
 	rest := b
 	if len(c.part) > 0 {
@@ -105,7 +96,9 @@ func (c *rewriter) lookBehind() {
 		return
 	}
 	if l.left--; l.left == 0 {
-		c.out = appendCommand(c.out, l.command)
+		for _, command := range l.commands {
+			c.out = appendCommand(c.out, command)
+		}
 		c.look = l
 	}
 }
@@ -123,7 +116,7 @@ func (c *rewriter) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// readLook reads on until the look's answer is there, which comes last.
+// readLook reads on until the look's answers are there, which come last.
 func (c *rewriter) readLook(b []byte) error {
 	n, err := c.Conn.Read(b)
 	if err != nil {
@@ -137,12 +130,17 @@ func (c *rewriter) readLook(b []byte) error {
 		}
 		c.whole += n
 	}
-	answer, n := readReply(c.in[c.whole:])
-	if n > 0 {
-		c.look.answer = answer
-		c.ready.Write(c.in[:c.whole])
-		c.in, c.look, c.whole, c.replies = c.in[:0], nil, 0, 0
+	var answers []any
+	for at := c.whole; len(answers) < len(c.look.commands); {
+		answer, n := readReply(c.in[at:])
+		if n == 0 {
+			return nil
+		}
+		answers, at = append(answers, answer), at+n
 	}
+	c.look.answers = answers
+	c.ready.Write(c.in[:c.whole])
+	c.in, c.look, c.whole, c.replies = c.in[:0], nil, 0, 0
 	return nil
 }
 

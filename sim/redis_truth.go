@@ -1,5 +1,21 @@
 package sim
 
+// behind is the look that goes to Redis behind a call's commands, or nil.
+func (s *redisServer) behind(c *redisCall) *look {
+	s.known(c.touched)
+	return s.store.behind(c)
+}
+
+// known notes of the keys at which to look what they were last seen to be.
+func (s *redisServer) known(at []touch) {
+	for i := range at {
+		if t := &at[i]; t.whole {
+			v := s.shadow[t.key]
+			t.kind, t.hadTTL = v.kind, v.expires > 0
+		}
+	}
+}
+
 // readTouched reads from Redis what a call may have changed, and appends it to the step's changes.
 // Fields that a write named are reported even when they hold what they held before: to write the same
 // value again is to write. Of whole keys, and of a write that the server refused, only what differs is.
