@@ -41,8 +41,8 @@ fuzz: bin/wavetank ## look for broken promises: [BUDGET=60s|10000runs] [SCENARIO
 	+@./bin/wavetank fuzz $(foreach s,$(SCENARIO),'$(s)') --budget '$(BUDGET)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(foreach j,$(JUDGE),--judge '$(j)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)') $(if $(JUNIT),--junit '$(JUNIT)')
 
 .PHONY: exhaust
-exhaust: bin/wavetank ## strike every operation of a run once, and certify what holds: [SCENARIO=calm|all] [PRESET=hardened] [SET="workload.jobs=2 topology.deduplicate=true world.redis_disk=always world.sync_always=true"] [FAULTS=2] [BUDGET=1h] [LENGTHS=every] [PHASE=publish] [WORKERS=2] [OUT=folder]
-	+@./bin/wavetank exhaust $(foreach s,$(or $(SCENARIO),calm),'$(s)') --preset '$(or $(PRESET),hardened)' $(foreach s,$(or $(SET),$(if $(SCENARIO),,workload.jobs=2 topology.deduplicate=true world.redis_disk=always world.sync_always=true)),--set '$(s)') $(if $(FAULTS),--faults '$(FAULTS)') $(if $(filter-out file,$(origin BUDGET)),--budget '$(BUDGET)') $(if $(LENGTHS),--lengths '$(LENGTHS)') $(foreach p,$(PHASE),--phase '$(p)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
+exhaust: bin/wavetank ## strike every operation of a run once, and certify what holds: [SCENARIO=calm|all] [PRESET=hardened] [SET="workload.jobs=2 topology.deduplicate=true"] [FAULTS=2] [BUDGET=1h] [LENGTHS=every] [PHASE=publish] [WORKERS=2] [OUT=folder]
+	+@./bin/wavetank exhaust $(foreach s,$(or $(SCENARIO),calm),'$(s)') --preset '$(or $(PRESET),hardened)' $(foreach s,$(or $(SET),$(if $(SCENARIO),,workload.jobs=2 topology.deduplicate=true)),--set '$(s)') $(if $(FAULTS),--faults '$(FAULTS)') $(if $(filter-out file,$(origin BUDGET)),--budget '$(BUDGET)') $(if $(LENGTHS),--lengths '$(LENGTHS)') $(foreach p,$(PHASE),--phase '$(p)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: orders
 orders: bin/wavetank ## run a tiny world in every order of few pre-emptions: [SCENARIO=calm] [PRESET=hardened] [SET="workload.jobs=1 topology.workers=1"] [PREEMPTIONS=3] [WORKERS=2] [OUT=folder]
@@ -148,7 +148,7 @@ determinism: bin/wavetank ## verify every scenario in two processes under load: 
 .PHONY: golden
 golden: bin/wavetank ## write anew what is generated: the table of what every scenario does, the certificates, and the lists in README files
 	@for preset in hardened documented; do rm -rf bin/certificate && \
-		./bin/wavetank exhaust calm --preset $$preset --set workload.jobs=2 --set topology.deduplicate=true $$(test $$preset = documented || echo --set world.redis_disk=always --set world.sync_always=true) --out bin/certificate --quiet && \
+		./bin/wavetank exhaust calm --preset $$preset --set workload.jobs=2 --set topology.deduplicate=true --out bin/certificate --quiet && \
 		cp bin/certificate/certificate.json scenarios/testdata/certificates/calm-$$preset/ || exit; done; rm -rf bin/certificate
 	$(GO) test -count=1 -run 'TestBehaviour$$|TestReadme' ./scenarios -update
 

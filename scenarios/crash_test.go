@@ -20,7 +20,8 @@ import (
 func crashAt(t *testing.T, preset, node string, n int, applied bool, list ...faults.Fault) (jobs []JobResult, at *sim.Event) {
 	t.Helper()
 	p := plans.Defaults()
-	p.Name, p.Preset, p.Engine, p.Faults = "crash", preset, plans.PresetSettings(preset), list
+	p.Name, p.Faults = "crash", list
+	p.TakePreset(preset)
 	p.Engine.SnapshotEvery = time.Minute // or most of the steps are snapshots
 	p.Topology.Schedulers, p.Topology.Workers, p.Workload.Jobs = 1, 1, 2
 	p.Workload.Every = 2 * time.Second

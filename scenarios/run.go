@@ -164,6 +164,9 @@ func (r *run) config() sim.Config {
 		Tags: scheduler.Tags, MsgTags: scheduler.MessageTags, Intercept: r.injector.Intercept, Observe: r.observe, Stall: r.opt.Stall, OnStall: r.opt.OnStall, Lag: r.lag, RedisLag: r.injector.RedisLag(), SyncAlways: r.plan.World.SyncAlways,
 	}
 	c.SyncInterval = r.plan.World.SyncInterval
+	if r.plan.World.SyncTime > 0 {
+		c.Sync = r.sync
+	}
 	if r.plan.RedisDies() {
 		c.RedisDisk = r.plan.World.RedisDisk
 	}

@@ -79,7 +79,7 @@ func TestTogglesAreAllThereAre(t *testing.T) {
 		is := s.Type == "boolean" || s.Type == "choice"
 		if strings.HasPrefix(s.Name, "engine.") && is && !slices.Contains(alternatives, s.Name) {
 			assert.Contains(t, listed, s.Name, "a toggle without a scenario that shows its worth")
-		} else if s.Hardened != "" && s.Name != "preset" {
+		} else if s.Hardened != "" {
 			assert.Contains(t, listed, s.Name, "the presets differ in it")
 		}
 	}

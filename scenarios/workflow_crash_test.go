@@ -34,7 +34,8 @@ type gate struct {
 func crashOnDelay(t *testing.T, preset string, schedulers int, reads bool, n int, applied bool, away time.Duration) (res *Result, at *gate) {
 	t.Helper()
 	p := plans.Defaults()
-	p.Name, p.Preset, p.Engine = "crash", preset, plans.PresetSettings(preset)
+	p.Name = "crash"
+	p.TakePreset(preset)
 	p.Engine.SnapshotEvery, p.Engine.PollInterval = time.Minute, 10*time.Second // few snapshots, and a reconciler in time
 	p.Topology.Schedulers, p.Topology.Workers, p.Workload.Jobs = schedulers, 1, 1
 	p.Workload.Runs, p.Workload.Steps, p.Workload.StepDelay = 1, 2, 12*time.Second

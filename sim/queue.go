@@ -10,6 +10,7 @@ import (
 type queue struct {
 	seed     uint64
 	strategy Strategy
+	sync     func(*Op) time.Duration // is [Config.Sync]
 	chances  counter
 	parked   []*Op
 	ready    []*Op         // of next, kept for its memory
@@ -32,6 +33,9 @@ func (q *queue) admit(arrived []*Op, now time.Duration, steps int) {
 			chance := mix(h, q.chances.next(h))
 			op.Priority = mix(chance, 1)
 			op.ready = now + q.strategy.Delay(op, chance)
+			if q.sync != nil {
+				op.ready += q.sync(op)
+			}
 		}
 		q.parked = append(q.parked, op)
 	}

@@ -27,6 +27,9 @@ type Config struct {
 	// Lag says how long a core publish is under way once its sender has let go of it; nil is no time.
 	Lag func(op *Op) time.Duration
 
+	// Sync says how long a server takes to sync its files before it answers the operation; nil is no time.
+	Sync func(op *Op) time.Duration
+
 	Intercept Intercept    // stands between every operation and its effect; nil is none
 	Observe   func(*Event) // is given every event once it is complete; it must not keep it
 	Trace     io.Writer    // receives each event as a line of JSON; nil is none
@@ -35,7 +38,7 @@ type Config struct {
 	OnEvery func(at time.Duration) // looks at the world between two steps, at each multiple of Every; it must change nothing
 
 	// SyncAlways is nats-server's option sync_always: what it has acknowledged is on the disk. [World.LosePowerNATS] takes
-	// nothing then. The server of the world runs without it, as nothing but that would show it, and each sync takes its time.
+	// nothing then. The server of the world runs without it, as nothing but that would show it, and each sync takes real time.
 	SyncAlways bool
 	// SyncInterval is nats-server's option sync_interval, by which LosePowerNATS goes: the world says that its streams are on the
 	// disk at each multiple of it. 0 is two minutes, as it is by default.
@@ -103,7 +106,7 @@ func newWorld(cfg Config, progress *atomic.Int64) *World {
 	return &World{
 		cfg: cfg, progress: progress, wake: make(chan struct{}, 1), timer: time.NewTimer(time.Hour),
 		rands: counter{}, occurrences: counter{},
-		queue: queue{seed: cfg.Seed, strategy: cfg.Strategy, chances: counter{}},
+		queue: queue{seed: cfg.Seed, strategy: cfg.Strategy, sync: cfg.Sync, chances: counter{}},
 		trace: trace{out: cfg.Trace, sum: xxhash.New()},
 	}
 }

@@ -168,9 +168,7 @@ func TestTheCertificatesOfTheSmallestWorldStand(t *testing.T) {
 	stands(t, plans.PresetDocumented)
 	c := stands(t, plans.PresetHardened)
 	for _, r := range c.Releases { // what no scheduler could keep
-		if !slices.Equal(r.Cell.With, []string{"world.redis_disk=always"}) {
-			assert.Equal(t, string(invariants.Impossible), r.Cell.Status, r.Says())
-		}
+		assert.Equal(t, string(invariants.Impossible), r.Cell.Status, r.Says())
 	}
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)

@@ -19,7 +19,6 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
-	"github.com/wavetank-sim/wavetank/sim"
 )
 
 var (
@@ -59,9 +58,6 @@ func TestEverySingleFault(t *testing.T) {
 			}
 			certified := w.scenario == "calm" && w.preset == plans.PresetHardened // as by make exhaust
 			p.Topology.Deduplicate = certified
-			if certified {
-				p.World.RedisDisk, p.World.SyncAlways = sim.DiskAlways, true
-			}
 			d, err := Define(t.Context(), p, Options{})
 			require.NoError(t, err)
 			struck := func(s *Site) bool { return w.jobs != about || slices.Contains(p.About, s.Job) }

@@ -11,17 +11,26 @@ import (
 func Defaults() *Plan {
 	p := &Plan{
 		Version:  PlanVersion,
-		Preset:   PresetHardened,
-		Engine:   settings.Hardened(),
 		Topology: Topology{Schedulers: 2, Workers: 3, MaxParallel: 4, HeartbeatEvery: 10 * time.Second, Ledger: true},
 		Kernel:   Kernel{Default: NoKernel},
 		Workload: Workload{Jobs: 10, Every: 200 * time.Millisecond, Work: 50 * time.Millisecond, Submissions: 1, Tenants: 1, Steps: 3, StepBackoff: 5 * time.Second},
 		Then:     Then{Heal: true, SettleWithin: 45 * time.Minute}, // running_timeout, three polls, and a budget of retries
 		Seed:     1,
 	}
-	p.World = Conditions{Start: Instant(sim.DefaultStart.Format(time.RFC3339)), Redis: RedisMini, RedisDisk: sim.DiskEverySec, SyncInterval: 2 * time.Minute}
+	p.World = Conditions{Start: Instant(sim.DefaultStart.Format(time.RFC3339)), Redis: RedisMini, SyncInterval: 2 * time.Minute}
+	p.TakePreset(PresetHardened)
 	p.Schedule = Schedule{Strategy: Latency, ChangePoints: 2, StepsMax: StepsMaxDefault(p.Workload.Jobs)}
 	return p
+}
+
+// TakePreset gives p all that a preset sets: the engine's settings, and what the servers have on their disks before they
+// acknowledge it. The documentation leaves that at the servers' own defaults, but that Redis has an append-only file.
+func (p *Plan) TakePreset(preset string) {
+	p.Preset, p.Engine = preset, PresetSettings(preset)
+	p.World.RedisDisk, p.World.SyncAlways = sim.DiskEverySec, false
+	if preset == PresetHardened {
+		p.World.RedisDisk, p.World.SyncAlways = sim.DiskAlways, true
+	}
 }
 
 // PresetSettings returns the engine settings of a preset.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
 	"github.com/wavetank-sim/wavetank/engine/settings"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // knob describes a setting. Its range and its doc are in the tags of its field, its values in the presets.
@@ -45,6 +46,7 @@ var (
 	hasOperator = &need{met: func(p *Plan) bool {
 		return hasReplays.met(p) && p.Workload.HasOperator()
 	}, without: "nobody decides on a replay"}
+	syncs      = &need{met: func(p *Plan) bool { return p.World.SyncAlways || p.World.RedisDisk == sim.DiskAlways }, without: "no server syncs what it acknowledges, unless world.sync_always is true or world.redis_disk is always"}
 	losesPower = &need{met: (*Plan).natsLosesPower, without: "nats-server does not lose its power"}
 	redisDies  = &need{met: (*Plan).RedisDies, without: "Redis is neither killed, nor does it lose its power"}
 	hasPCT     = &need{met: func(p *Plan) bool { return p.Schedule.Strategy == PCT }, without: "schedule.strategy is not pct", Drawn: "schedule.strategy=pct"}
@@ -84,9 +86,12 @@ var knobs = []Knob{
 	{Name: "topology.heartbeat_every", Draws: "3s 20s 45s"}, // the last is past the workers' TTL
 	{Name: "topology.deduplicate", Draws: "true"},
 	{Name: "world.heartbeat_lag", Draws: "1s 5s 15s 35s fixed:15s lognormal:median=2s:p99=40s"},
-	{Name: "world.sync_always", Draws: "true"},
+	{Name: "world.sync_always", Draws: "true false", scenario: "nats-power-cut", off: "false", breaks: "every-intent-is-published",
+		says: "The power goes, and takes dispatches that nats-server has acknowledged: their jobs are RUNNING for half an hour, on nobody."},
 	{Name: "world.sync_interval", Draws: "10s 10m", Needs: losesPower, scenario: "nats-power-loss"},
-	{Name: "world.redis_disk", Draws: "always no rdb", Needs: redisDies, scenario: "redis-power-loss"},
+	{Name: "world.redis_disk", Draws: "always everysec no rdb", Needs: redisDies, scenario: "redis-power-cut", off: "everysec", breaks: "every-job-settles",
+		says: "Redis loses its power, and with it the last second: a job that is done, and whose messages are acknowledged, is forgotten."},
+	{Name: "world.sync_time", Draws: "2ms 50ms", Needs: syncs},
 	{Name: "world.dying", Draws: "0.5 1"},
 	{Name: "then.heal", Draws: "false"},
 	{Name: "workload.tries", Draws: "1 3"},

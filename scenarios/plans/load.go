@@ -96,7 +96,7 @@ func ParsePart(part strictyaml.Node) (*Plan, error) {
 func parse(doc *strictyaml.Document) (*Plan, error) {
 	p := Defaults()
 	preset := doc.DecodeKey("preset", p) // on which the meaning of other keys hangs
-	p.Engine = PresetSettings(p.Preset)
+	p.TakePreset(p.Preset)
 	if doc.HasKey("kernel") {
 		p.Kernel.Default = kernel.Allow
 	}

@@ -56,12 +56,14 @@ about: [3, 1]
 seed: 18446744073709551615
 `))
 	require.NoError(t, err)
-	engineSettings := settings.Documented()
+	documented := Defaults()
+	documented.TakePreset(PresetDocumented)
+	engineSettings := documented.Engine
 	engineSettings.ReadError, engineSettings.BackoffMax = settings.FailOpen, time.Minute
 	assert.Equal(t, &Plan{
 		Version: 1, Name: "all-keys", Story: "Everything is given.", Preset: "documented", Engine: engineSettings,
 		Topology: Topology{1, 2, 3, time.Second, true, true, 2, 1, false},
-		World:    Defaults().World,
+		World:    documented.World,
 		Kernel:   Kernel{Default: "none"},
 		Workload: Workload{
 			Jobs: 4, Every: time.Second, Work: 90 * time.Second, Submissions: 1, Tries: 2, Tenants: 2, SharedKeys: true, Poison: 1, Saga: 2, Unreadable: 1,

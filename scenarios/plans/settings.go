@@ -36,7 +36,8 @@ type Setting struct {
 // it has a flag of its own.
 func Settings() []Setting {
 	documented, hardened := Defaults(), Defaults()
-	documented.Engine = PresetSettings(PresetDocumented)
+	documented.TakePreset(PresetDocumented)
+	documented.Preset = hardened.Preset
 	other := hardened.Settings()
 	var list []Setting
 	for i, s := range documented.Settings() {
@@ -79,15 +80,17 @@ func isSetting(scalar string) bool {
 // base is the plan of which p's settings are a variation.
 func (p *Plan) base() *Plan {
 	b := Defaults()
-	b.Preset = p.Preset
-	b.Engine = PresetSettings(p.Preset)
+	b.TakePreset(p.Preset)
 	b.Schedule.StepsMax = StepsMaxDefault(p.Workload.Jobs)
 	return b
 }
 
+// moves has the settings besides the engine's that move with the preset, or with the jobs.
+var moves = []string{"world.sync_always", "world.redis_disk", "schedule.steps_max"}
+
 // pin remembers that s was given explicitly. A value that differs from its base shows that by itself.
 func (p *Plan) pin(s strictyaml.Scalar) {
-	if !strings.HasPrefix(s.Name, "engine.") && s.Name != "schedule.steps_max" { // those move with the preset, or with the jobs
+	if !strings.HasPrefix(s.Name, "engine.") && !slices.Contains(moves, s.Name) {
 		return
 	}
 	if base, _ := p.base().Setting(s.Name); base.Value.Equal(s.Value) && !slices.Contains(p.pinned, s.Name) {

@@ -41,17 +41,6 @@ func (p *Plan) natsLosesPower() bool {
 	return slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Node == faults.NATS && f.Do == faults.PowerLoss })
 }
 
-// Synced lists settings, as key=value, with each of which a server that dies in this plan has on its disk what it acknowledged.
-func (p *Plan) Synced() (list []string) {
-	if p.natsLosesPower() && !p.World.SyncAlways {
-		list = append(list, "world.sync_always=true")
-	}
-	if p.RedisDies() && p.World.RedisDisk != sim.DiskAlways {
-		list = append(list, "world.redis_disk="+sim.DiskAlways)
-	}
-	return list
-}
-
 // LastTimed is the last instant at which the plan has a fault of a fixed time.
 func (p *Plan) LastTimed() (last time.Duration) {
 	for _, f := range p.Faults {

@@ -21,7 +21,7 @@ func TestComparisons(t *testing.T) {
 		}
 		spec := a.Spec()
 		require.NoError(t, spec.Validate())
-		rows := map[string]int{"dispatch-order": 4, "dead-letter-replay": 4} // with one that is not in the documents; without and with approval
+		rows := map[string]int{"dispatch-order": 4, "dead-letter-replay": 4, "durability": 4} // with one that is not in the documents; without and with approval
 		assert.Len(t, a.Rows, max(3, rows[a.Name]), "%s: %v", a.Name, a.Notes)
 		known := metricNames()
 		for _, m := range a.Metrics {
@@ -35,12 +35,12 @@ func TestComparisons(t *testing.T) {
 		}
 		assert.Contains(t, a.Rows[0].Name, "rrent)", "the documented design comes first")
 	}
-	assert.Equal(t, []string{"dispatch-order", "state-read", "stale-worker", "dead-letter-replay"}, names)
+	assert.Equal(t, []string{"dispatch-order", "state-read", "stale-worker", "dead-letter-replay", "durability"}, names)
 	a, err := Compare("state-read")
 	require.NoError(t, err)
 	assert.Equal(t, "state-read", a.Name)
 	_, err = Compare("state-reed")
-	refused(t, err, `unknown comparison "state-reed"; there are dispatch-order, state-read, stale-worker and dead-letter-replay (did you mean "state-read"?)`)
+	refused(t, err, `unknown comparison "state-reed"; there are dispatch-order, state-read, stale-worker, dead-letter-replay and durability (did you mean "state-read"?)`)
 	a.Seeds = 0
 	refused(t, a.Validate(), "seeds is 0, out of range")
 	a.Seeds = 9999

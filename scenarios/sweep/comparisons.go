@@ -17,7 +17,7 @@ const comparisonSeeds = 30
 
 // Comparisons lists the documentation's tables of alternatives, in the order of its documents.
 func Comparisons() (list []*Alternatives) {
-	for _, name := range []string{"dispatch-order", "state-read", "stale-worker", "dead-letter-replay"} {
+	for _, name := range []string{"dispatch-order", "state-read", "stale-worker", "dead-letter-replay", "durability"} {
 		list = append(list, comparison("comparisons/"+name+".yaml"))
 	}
 	return list

@@ -18,13 +18,14 @@ type change struct {
 	instead string // key=value as it is tried
 }
 
-// changes lists what can be changed of a plan that breaks an invariant: its strikes, the settings that it gives and what its
-// servers do to have on their disks what they acknowledge, and the parts of the engine that it does without. How many nodes and jobs it has, and in which order they go, is the world in which all of this happens.
+// changes lists what can be changed of a plan that breaks an invariant: its strikes, the settings that it gives, and what it does
+// without of what can be switched off. How many nodes and jobs it has, and in which order they go, is the world in which all of this
+// happens.
 func changes(plan *plans.Plan, invariant string) (list, without []change) {
 	for i, f := range plan.Faults {
 		list = append(list, change{what: why.Strike, strike: i, says: f.String(), means: f.Means()})
 	}
-	parts := map[string]plans.Toggle{} // of the engine
+	parts := map[string]plans.Toggle{}
 	for _, t := range plans.Toggles() {
 		parts[t.Setting] = t
 	}
@@ -45,11 +46,6 @@ func changes(plan *plans.Plan, invariant string) (list, without []change) {
 			}
 			list = append(list, change{what: why.Setting, name: name, says: says, means: means(name, strings.TrimPrefix(says, name+"=")), instead: instead})
 		}
-	}
-	for _, instead := range plan.Synced() {
-		name := plans.NameOf(instead)
-		now, _ := plan.Setting(name)
-		list = append(list, change{what: why.Remedy, name: name, says: name + "=" + now.Text(), instead: instead})
 	}
 	for _, s := range plans.Settings() {
 		on := s.Hardened

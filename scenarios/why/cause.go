@@ -48,10 +48,13 @@ type Tried struct {
 	Parts   int    `json:"parts"`             // the first step that is another than in the plan's own run; 0: none is
 }
 
-// Circumstance says whether the change is to the world or the workload, and not to a strike or the engine.
+// Circumstance says whether the change is to the world or the workload, and not to a strike or to what a preset sets.
 func (t *Tried) Circumstance() bool {
-	return t.What == Setting && !strings.HasPrefix(t.Says, "engine.") && !strings.HasPrefix(t.Says, "preset=")
+	return t.What == Setting && !slices.ContainsFunc(ofPresets, func(start string) bool { return strings.HasPrefix(t.Says, start) })
 }
+
+// ofPresets is how the settings begin that a preset sets.
+var ofPresets = []string{"engine.", "preset=", "world.sync_always=", "world.redis_disk="}
 
 // Standing is what an invariant comes to in a run.
 type Standing string
@@ -101,7 +104,7 @@ func (c *Cause) Needed(kinds ...What) (list []Tried) {
 	return list
 }
 
-// Blamed are the strikes, and the settings of the engine, without which the violation does not come.
+// Blamed are the strikes, and the settings of the engine and its servers, without which the violation does not come.
 func (c *Cause) Blamed() []Tried {
 	return slices.DeleteFunc(c.Needed(Strike, Setting), func(t Tried) bool { return t.Circumstance() })
 }
