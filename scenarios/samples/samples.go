@@ -3,7 +3,6 @@
 package samples
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -104,6 +103,7 @@ func (v *Values) UnmarshalText(text []byte) error {
 type Recorder struct {
 	scrapes int
 	series  map[string]*Series
+	key     []byte // of the series at hand
 }
 
 // Next begins the next scrape, of every target.
@@ -115,44 +115,48 @@ func (r *Recorder) Take(instance string, families []*dto.MetricFamily) {
 	if families != nil {
 		up = 1
 	}
-	r.add("up", instance, nil, up)
+	r.add("up", instance, nil, up, "")
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			switch {
 			case m.GetCounter() != nil:
-				r.add(f.GetName(), instance, m.GetLabel(), m.GetCounter().GetValue())
+				r.add(f.GetName(), instance, m.GetLabel(), m.GetCounter().GetValue(), "")
 			case m.GetGauge() != nil:
-				r.add(f.GetName(), instance, m.GetLabel(), m.GetGauge().GetValue())
+				r.add(f.GetName(), instance, m.GetLabel(), m.GetGauge().GetValue(), "")
 			case m.GetHistogram() != nil:
 				h := m.GetHistogram()
 				for _, b := range h.GetBucket() {
-					r.add(f.GetName()+"_bucket", instance, m.GetLabel(), float64(b.GetCumulativeCount()), "le", strconv.FormatFloat(b.GetUpperBound(), 'g', -1, 64))
+					r.add(f.GetName()+"_bucket", instance, m.GetLabel(), float64(b.GetCumulativeCount()), strconv.FormatFloat(b.GetUpperBound(), 'g', -1, 64))
 				}
-				r.add(f.GetName()+"_bucket", instance, m.GetLabel(), float64(h.GetSampleCount()), "le", "+Inf")
-				r.add(f.GetName()+"_count", instance, m.GetLabel(), float64(h.GetSampleCount()))
-				r.add(f.GetName()+"_sum", instance, m.GetLabel(), h.GetSampleSum())
+				r.add(f.GetName()+"_bucket", instance, m.GetLabel(), float64(h.GetSampleCount()), "+Inf")
+				r.add(f.GetName()+"_count", instance, m.GetLabel(), float64(h.GetSampleCount()), "")
+				r.add(f.GetName()+"_sum", instance, m.GetLabel(), h.GetSampleSum(), "")
 			}
 		}
 	}
 }
 
-// add takes in one sample; more are further labels, name and value in turn.
-func (r *Recorder) add(name, instance string, labels []*dto.LabelPair, x float64, more ...string) {
-	s := Series{Name: name, Labels: map[string]string{"job": "scheduler", "instance": instance}}
+// add takes in one sample; le is the bound of a histogram's bucket, or "".
+func (r *Recorder) add(name, instance string, labels []*dto.LabelPair, x float64, le string) {
+	r.key = append(append(append(r.key[:0], name...), 0), instance...)
 	for _, l := range labels {
-		s.Labels[l.GetName()] = l.GetValue()
+		r.key = append(append(append(append(r.key, 0), l.GetName()...), 0), l.GetValue()...)
 	}
-	for pair := range slices.Chunk(more, 2) {
-		s.Labels[pair[0]] = pair[1]
-	}
-	key := s.String()
-	if r.series[key] == nil {
+	r.key = append(append(r.key, 0), le...)
+	known := r.series[string(r.key)]
+	if known == nil {
 		if r.series == nil {
 			r.series = map[string]*Series{}
 		}
-		r.series[key] = &s
+		known = &Series{Name: name, Labels: map[string]string{"job": "scheduler", "instance": instance}}
+		for _, l := range labels {
+			known.Labels[l.GetName()] = l.GetValue()
+		}
+		if le != "" {
+			known.Labels["le"] = le
+		}
+		r.series[string(r.key)] = known
 	}
-	known := r.series[key]
 	known.Values = append(known.Values.until(r.scrapes-1), x)
 }
 
@@ -163,11 +167,14 @@ func (v Values) until(n int) Values {
 
 // Recording is what was recorded.
 func (r *Recorder) Recording() *Recording {
-	rec := &Recording{Interval: Interval, Scrapes: r.scrapes, Series: []Series{}}
+	named := make(map[string]*Series, len(r.series))
 	for _, s := range r.series {
 		s.Values = s.Values.until(r.scrapes)
-		rec.Series = append(rec.Series, *s)
+		named[s.String()] = s
 	}
-	slices.SortFunc(rec.Series, func(a, b Series) int { return cmp.Compare(a.String(), b.String()) })
+	rec := &Recording{Interval: Interval, Scrapes: r.scrapes, Series: []Series{}}
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		rec.Series = append(rec.Series, *named[name])
+	}
 	return rec
 }
