@@ -107,7 +107,7 @@ func (r *run) lost() (n int) {
 // atRest says whether nothing is left to wait for: every job is settled or lost, the outbox is
 // empty, every message that a living node should still see has been acknowledged, and nothing else is to come.
 func (r *run) atRest() bool {
-	if r.record.queued > 0 || !r.injector.Quiet() || r.world.Now() < max(r.injector.Last(), r.record.buried)+afterwards {
+	if r.world.Syncs() || r.record.queued > 0 || !r.injector.Quiet() || r.world.Now() < max(r.injector.Last(), r.record.buried)+afterwards {
 		return false
 	}
 	if open := r.plan.Workload.Jobs - r.record.settled; open > 0 && open > r.waiting()+r.lost() {

@@ -18,14 +18,42 @@ func (p *Process) Do(ctx context.Context, kind Kind, name, target string, apply 
 func (p *Process) do(ctx context.Context, op *Op, apply func() error) error {
 	op.process, op.world = p, p.node.world
 	op.world.park(op)
+	granted := op.world.Now()
 	err := ctx.Err() // the caller's deadline may have passed on the way: then the operation never arrives
 	if err == nil {
 		err = op.world.cfg.Intercept(ctx, op, apply)
+	}
+	if err == nil && op.world.cfg.Sync != nil && op.world.Now() == granted { // else it has waited already, in a pause
+		err = op.sync(ctx)
 	}
 	p.exitIfDead()
 	op.outcome = outcome(err)
 	return err
 }
+
+// sync has the caller of an operation that had its effect wait until the server has synced its files, or until its deadline.
+func (op *Op) sync(ctx context.Context) (err error) {
+	d := op.world.cfg.Sync(op)
+	if d == 0 {
+		return nil
+	}
+	if at, ok := ctx.Deadline(); ok {
+		if left := at.Sub(op.world.start.Add(op.world.Now())); left < d {
+			d, err = left, context.DeadlineExceeded
+		}
+	}
+	op.outcome = outcome(err)
+	back := op.back()
+	back.outcome, back.after = op.outcome, d
+	op.world.syncs.Add(1)
+	defer op.world.syncs.Add(-1) // also if its process crashes
+	op.world.park(back)
+	return err
+}
+
+// Syncs says whether somebody waits until a server has synced its files ([Config.Sync]): its effect is there, and it has yet to go
+// on.
+func (w *World) Syncs() bool { return w.syncs.Load() > 0 }
 
 // park blocks until op is granted. A dead process's goroutine ends here, its deferred calls
 // included: they can do no I/O.

@@ -20,6 +20,7 @@ type Op struct {
 	scheduled bool          // ready is an instant that was set, not drawn: the operation goes first then
 	withdrawn bool          // nobody waits for it any more
 	ready     time.Duration // the earliest instant it may be granted at
+	after     time.Duration // it takes so much longer than is drawn
 	since     int           // how many steps had been taken when it parked
 
 	world   *World

@@ -10,7 +10,6 @@ import (
 type queue struct {
 	seed     uint64
 	strategy Strategy
-	sync     func(*Op) time.Duration // is [Config.Sync]
 	chances  counter
 	parked   []*Op
 	ready    []*Op         // of next, kept for its memory
@@ -32,10 +31,7 @@ func (q *queue) admit(arrived []*Op, now time.Duration, steps int) {
 			h := Draw(q.seed, "delay", op.Node(), string(op.Kind), op.Name, op.Target, op.Job, op.Phase)
 			chance := mix(h, q.chances.next(h))
 			op.Priority = mix(chance, 1)
-			op.ready = now + q.strategy.Delay(op, chance)
-			if q.sync != nil {
-				op.ready += q.sync(op)
-			}
+			op.ready = now + op.after + q.strategy.Delay(op, chance)
 		}
 		q.parked = append(q.parked, op)
 	}

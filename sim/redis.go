@@ -98,7 +98,7 @@ func (w *World) Redis() map[string]map[string]string {
 	s.expire()
 	all := map[string]map[string]string{}
 	whole := wholeKeys(s.store.keys())
-	s.known(whole.touched)
+	s.known(whole)
 	for i, seen := range s.store.look(whole, nil) {
 		if seen.holds {
 			all[whole.touched[i].key] = seen.fields
@@ -114,6 +114,11 @@ func (w *World) RedisKey(key string) map[string]string {
 
 func (s *redisServer) check() error {
 	now := s.world.Redis()
+	for _, k := range sortedKeys(now) {
+		if known := s.shadow[k].expires; known != s.store.expiry(k, known, false) {
+			return fmt.Errorf("sim: Redis has %s expire at %s, but the steps had it expire at %s", k, s.store.expiry(k, known, false), known)
+		}
+	}
 	for _, k := range sortedKeys(now) {
 		known, ok := s.shadow[k]
 		if !ok {

@@ -13,7 +13,7 @@ type touch struct {
 	kind       string // the type of the key that has such fields; of a whole key, its type before; "" is not known
 	givesTTL   bool   // the key's TTL counts from this command
 	hadTTL     bool   // the key had one
-	removes    bool   // the key is not there any more
+	removes    bool   // the key, or the field, is not there any more
 	ifNew      bool   // SET NX: only if there was no such key
 }
 
@@ -159,7 +159,7 @@ func (c *redisCall) touchFields(name, key string, args []any, step int) {
 		c.touched[i].removes = false
 	}
 	for i := 0; i < len(args); i += step {
-		c.touched = append(c.touched, touch{key: key, field: text(args[i]), kind: kindOf[name[0]]})
+		c.touched = append(c.touched, touch{key: key, field: text(args[i]), kind: kindOf[name[0]], removes: commands[name].does == writesEach})
 	}
 }
 

@@ -99,7 +99,7 @@ func (r *realRedis) look(c *redisCall, seen []sight) []sight {
 	if c.look != nil {
 		answers = c.look.answers
 	}
-	if answers == nil { // nothing was sent
+	if answers == nil { // none went behind the call
 		r.learnTypes(c.touched)
 		answers = r.ask(lookCommands(c.touched))
 	}

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -89,10 +90,11 @@ type redisCall struct {
 	watched  string // a key that is WATCHed, and read, before the commands go as a transaction; empty is none
 	between  []any  // what another client asks meanwhile
 	tx       bool
+	late     time.Duration // the commands arrive so much later, and the caller is told of a timeout
 }
 
 func (c redisCall) String() string {
-	return fmt.Sprintf("wait %v, watch %q, between %q, tx %v: %q", c.wait, c.watched, c.between, c.tx, c.commands)
+	return fmt.Sprintf("wait %v, watch %q, between %q, tx %v, late %v: %q", c.wait, c.watched, c.between, c.tx, c.late, c.commands)
 }
 
 var (
@@ -106,7 +108,9 @@ var (
 			commands: rapid.SliceOfN(anyCommand, 1, 4).Draw(t, "commands"),
 			tx:       rapid.Bool().Draw(t, "tx"),
 		}
-		if rapid.Bool().Draw(t, "watches") {
+		if rapid.IntRange(0, 4).Draw(t, "is late") == 0 {
+			c.late = rapid.SampledFrom([]time.Duration{500 * time.Millisecond, 3 * time.Second, 40 * time.Second}).Draw(t, "late")
+		} else if rapid.Bool().Draw(t, "watches") {
 			c.watched = anyKey.Draw(t, "watched")
 			c.between = rapid.Custom(func(t *rapid.T) []any { return commandOn(t, c.watched) }).
 				Filter(func(args []any) bool { return !idle[args[0].(string)] }).Draw(t, "between")
@@ -199,7 +203,13 @@ func askAll(t *rapid.T, program string, calls []redisCall, deaths *redisDeaths) 
 			answers = append(answers, err.Error())
 		}
 	}
-	cfg := sim.Config{Seed: 1, RedisServer: program, Trace: &out}
+	var late time.Duration
+	cfg := sim.Config{Seed: 1, RedisServer: program, Trace: &out, Intercept: func(_ context.Context, op *sim.Op, apply func() error) error {
+		if late > 0 && op.Late(late, apply, nil) {
+			return os.ErrDeadlineExceeded
+		}
+		return apply()
+	}}
 	if deaths != nil {
 		cfg.RedisDisk, cfg.RedisLag = deaths.disk, 10*time.Second
 	}
@@ -212,7 +222,9 @@ func askAll(t *rapid.T, program string, calls []redisCall, deaths *redisDeaths) 
 		w.Node("n", func(p *sim.Process) {
 			ctx, c := p.Context(), p.Redis()
 			for _, call := range calls {
+				late = 0
 				p.Clock().Sleep(call.wait)
+				late = call.late
 				ask := func(q redis.Pipeliner) error {
 					for _, args := range call.commands {
 						q.Do(ctx, args...)

@@ -17,11 +17,8 @@ import (
 // with time pass as they are.
 
 // epoch is the instant of the server's at which a world begins, in milliseconds: in the year 2109. A script reads float64, which hold
-// every instant of the hundred days after it, but not beyond exact.
-const (
-	epoch = 1 << 42
-	exact = 1 << 53
-)
+// every instant of the hundred days after it, up to 2^53.
+const epoch = 1 << 42
 
 //go:embed redis_time.lua
 var worldTime string

@@ -1,15 +1,23 @@
 package sim
 
+import "slices"
+
 // behind is the look that goes to Redis behind a call's commands, or nil.
 func (s *redisServer) behind(c *redisCall) *look {
-	s.known(c.touched)
+	s.known(c)
 	return s.store.behind(c)
 }
 
-// known notes of the keys at which to look what they were last seen to be.
-func (s *redisServer) known(at []touch) {
-	for i := range at {
-		if t := &at[i]; t.whole {
+// known notes of the keys at which to look what they were last seen to be. A key of which fields are removed may be gone with its
+// TTL, and be there again.
+func (s *redisServer) known(c *redisCall) {
+	for _, t := range slices.Clip(c.touched) {
+		if !t.whole && t.removes && s.shadow[t.key].expires > 0 {
+			c.touchWhole(touch{key: t.key, whole: true})
+		}
+	}
+	for i := range c.touched {
+		if t := &c.touched[i]; t.whole {
 			v := s.shadow[t.key]
 			t.kind, t.hadTTL = v.kind, v.expires > 0
 		}
@@ -20,6 +28,9 @@ func (s *redisServer) known(at []touch) {
 // Fields that a write named are reported even when they hold what they held before: to write the same
 // value again is to write. Of whole keys, and of a write that the server refused, only what differs is.
 func (s *redisServer) readTouched(changes []Change, c *redisCall) []Change {
+	if c.look == nil || c.look.answers == nil { // none went behind it: it has just arrived
+		s.known(c)
+	}
 	s.seen = s.store.look(c, s.seen[:0])
 	for i, t := range c.touched {
 		if t.whole {

@@ -27,7 +27,8 @@ type Config struct {
 	// Lag says how long a core publish is under way once its sender has let go of it; nil is no time.
 	Lag func(op *Op) time.Duration
 
-	// Sync says how long a server takes to sync its files before it answers the operation; nil is no time.
+	// Sync says how long a server that has carried out an operation syncs its files before it answers; nil is no time. A caller
+	// whose deadline passes meanwhile is told of that, and the operation has had its effect.
 	Sync func(op *Op) time.Duration
 
 	Intercept Intercept    // stands between every operation and its effect; nil is none
@@ -76,7 +77,8 @@ type World struct {
 	arrivals []*Op
 	wake     chan struct{}
 	rands    counter
-	refused  error // what a process tried that passes no gate
+	syncs    atomic.Int32 // so many wait for a server to sync
+	refused  error        // what a process tried that passes no gate
 
 	nextEvery   time.Duration
 	queue       queue // what has arrived and waits for its turn
@@ -106,7 +108,7 @@ func newWorld(cfg Config, progress *atomic.Int64) *World {
 	return &World{
 		cfg: cfg, progress: progress, wake: make(chan struct{}, 1), timer: time.NewTimer(time.Hour),
 		rands: counter{}, occurrences: counter{},
-		queue: queue{seed: cfg.Seed, strategy: cfg.Strategy, sync: cfg.Sync, chances: counter{}},
+		queue: queue{seed: cfg.Seed, strategy: cfg.Strategy, chances: counter{}},
 		trace: trace{out: cfg.Trace, sum: xxhash.New()},
 	}
 }

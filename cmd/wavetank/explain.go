@@ -101,7 +101,7 @@ func topics() []topic {
 	}
 	for _, preset := range [][2]string{
 		{plans.PresetDocumented, "The scheduler as its documents describe it, caveats included. Scenarios run it unless told otherwise."},
-		{plans.PresetHardened, "The scheduler with every next step that its documents name, and with what simulation taught. `wavetank list settings` shows what it sets."},
+		{plans.PresetHardened, "The scheduler with every next step that its documents name, and with what simulation taught. Its servers have on their disks what they acknowledge. `wavetank list settings` shows what it sets."},
 	} {
 		list = append(list, topic{name: preset[0], text: func() string {
 			return fmt.Sprintf("%s (preset)\n\n%s\n\nTry it: wavetank run publish-ack-lost --preset %s", preset[0], preset[1], preset[0])

@@ -69,7 +69,7 @@ is killed, this command or a machine, loses nothing: --resume DIR --queue URL go
 	}
 	f.planFlags.add(cmd)
 	f.campaignFlags.add(cmd, "runs/fuzz-SEED, and a hash behind it, of the budget too, if scenarios, --preset, --set or --judge are given")
-	cmd.Flags().Lookup("preset").Usage = "engine settings to start from, `NAME`: documented or hardened (default both, of a scenario its own)"
+	cmd.Flags().Lookup("preset").Usage = "settings of the engine and its servers to start from, `NAME`: documented or hardened (default both, of a scenario its own)"
 	cmd.Flags().StringVar(&f.budget, "budget", "60s", "real time for runs, `TIME|RUNS`, such as 60s or 10000runs")
 	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default drawn from the clock)")
 	f.addJudge(cmd, "count violations of `INVARIANT` outside of its promise, too; repeatable")

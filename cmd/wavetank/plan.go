@@ -30,7 +30,7 @@ type planFlags struct {
 }
 
 func (f *planFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.presets, "preset", nil, "engine settings to start from, `NAME`: documented or hardened (default the plan's)")
+	cmd.Flags().StringArrayVar(&f.presets, "preset", nil, "settings of the engine and its servers to start from, `NAME`: documented or hardened (default the plan's)")
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "change one setting, `key=value`; repeatable (see list settings)")
 	cmd.Flags().Var((*program)(&f.redis), "redis-server", "run over a redis-server, the program `PATH` (behind a =), in the place of miniredis")
 	cmd.Flags().Lookup("redis-server").NoOptDefVal = scenarios.RedisProgram()

@@ -23,6 +23,9 @@ func Defaults() *Plan {
 	return p
 }
 
+// OfServers are the settings of servers that a preset sets, as [Plan.TakePreset] does.
+var OfServers = []string{"world.sync_always", "world.redis_disk"}
+
 // TakePreset gives p all that a preset sets: the engine's settings, and what the servers have on their disks before they
 // acknowledge it. The documentation leaves that at the servers' own defaults, but that Redis has an append-only file.
 func (p *Plan) TakePreset(preset string) {

@@ -47,8 +47,8 @@ var (
 		return hasReplays.met(p) && p.Workload.HasOperator()
 	}, without: "nobody decides on a replay"}
 	syncs      = &need{met: func(p *Plan) bool { return p.World.SyncAlways || p.World.RedisDisk == sim.DiskAlways }, without: "no server syncs what it acknowledges, unless world.sync_always is true or world.redis_disk is always"}
-	losesPower = &need{met: (*Plan).natsLosesPower, without: "nats-server does not lose its power"}
-	redisDies  = &need{met: (*Plan).RedisDies, without: "Redis is neither killed, nor does it lose its power"}
+	losesPower = &need{met: func(p *Plan) bool { return p.natsLosesPower() && !p.World.SyncAlways }, without: "nats-server does not lose its power, or world.sync_always is true"}
+	redisDies  = &need{met: func(p *Plan) bool { return p.RedisDies() || p.World.SyncTime > 0 }, without: "Redis is neither killed, nor does it lose its power, nor is there a world.sync_time"}
 	hasPCT     = &need{met: func(p *Plan) bool { return p.Schedule.Strategy == PCT }, without: "schedule.strategy is not pct", Drawn: "schedule.strategy=pct"}
 	hasBounded = &need{met: func(p *Plan) bool { return p.Schedule.Strategy == Bounded }, without: "schedule.strategy is not bounded"}
 	hasTenants = &need{met: func(p *Plan) bool { return p.Workload.Tenants > 1 }, without: "workload.tenants is 1", Drawn: "workload.tenants=2"}
@@ -60,7 +60,7 @@ var (
 // knobs lists the settings with a description. The order of those with draws decides which plans are drawn.
 //
 // These have no draws: the alternatives that are known to lose (publish-first, message-id, fail-open, cached-state), the
-// parts of the documented design that can be taken away, budgets, and what [drawer.finish] works out. A campaign asks
+// parts of the documented design that can be taken away, budgets, what a sync costs, and what [drawer.finish] works out. A campaign asks
 // for the first two by [Space].Sets.
 var knobs = []Knob{
 	// The shape of a plan.
@@ -91,7 +91,7 @@ var knobs = []Knob{
 	{Name: "world.sync_interval", Draws: "10s 10m", Needs: losesPower, scenario: "nats-power-loss"},
 	{Name: "world.redis_disk", Draws: "always everysec no rdb", Needs: redisDies, scenario: "redis-power-cut", off: "everysec", breaks: "every-job-settles",
 		says: "Redis loses its power, and with it the last second: a job that is done, and whose messages are acknowledged, is forgotten."},
-	{Name: "world.sync_time", Draws: "2ms 50ms", Needs: syncs},
+	{Name: "world.sync_time", Needs: syncs},
 	{Name: "world.dying", Draws: "0.5 1"},
 	{Name: "then.heal", Draws: "false"},
 	{Name: "workload.tries", Draws: "1 3"},

@@ -31,7 +31,7 @@ type Plan struct {
 	Version  int               `yaml:"version" json:"version" doc:"the format of this file, 1"`
 	Name     string            `yaml:"name" json:"name" doc:"the name of the plan, in kebab-case"`
 	Story    string            `yaml:"story,omitempty" json:"story,omitempty" doc:"what happens, in a few sentences; it stands above a run and is not judged"`
-	Preset   string            `yaml:"preset" json:"preset" oneof:"documented,hardened" doc:"the engine settings to start from"`
+	Preset   string            `yaml:"preset" json:"preset" oneof:"documented,hardened" doc:"the settings of the engine and of its servers to start from"`
 	Engine   settings.Settings `yaml:"engine,omitempty" json:"engine" doc:"the schedulers' settings, on top of the preset's"`
 	Topology Topology          `yaml:"topology,omitempty" json:"topology" doc:"which nodes there are"`
 	World    Conditions        `yaml:"world,omitempty" json:"world" doc:"what the world is like besides its faults"`
@@ -67,7 +67,7 @@ type Conditions struct {
 	SyncAlways   bool          `yaml:"sync_always" json:"sync_always" doc:"nats-server has each message on the disk before it acknowledges it (its sync_always, or sync_interval: always): a power loss takes none"`
 	SyncInterval time.Duration `yaml:"sync_interval" json:"sync_interval" min:"1ms" max:"24h" doc:"nats-server has its streams on the disk every so often (its sync_interval): a power loss takes what it has stored since"`
 	RedisDisk    string        `yaml:"redis_disk" json:"redis_disk" oneof:"always,everysec,no,rdb" doc:"what Redis has on its disk when it dies: its append-only file, synced before each answer (always), at each full second (everysec) or at each half minute by the kernel (no: appendfsync); or rdb: no such file, and snapshots by the save points that Redis has by default; a kill takes what no file has, a power loss what is not synced either"`
-	SyncTime     time.Duration `yaml:"sync_time" json:"sync_time" min:"0s" max:"10s" doc:"how long a server takes to sync its files: redis_disk: always adds it to each write to Redis, sync_always to each message that a stream stores"`
+	SyncTime     time.Duration `yaml:"sync_time" json:"sync_time" min:"0s" max:"1s" doc:"how long a server takes to sync its files before it answers: with redis_disk: always at each write to Redis, with sync_always at each message that a stream stores"`
 	Start        Instant       `yaml:"start" json:"start" like:"2026-01-01 or 2026-01-01T00:00:00Z" doc:"when the world begins, by its own calendar; records hold it"`
 	Redis        string        `yaml:"redis" json:"redis" oneof:"mini,server" doc:"what the world's Redis is: miniredis, or a redis-server, which must be installed; the program is redis-server, or what WAVETANK_REDIS_SERVER names"`
 	Dying        float64       `yaml:"dying" json:"dying" min:"0" max:"1" doc:"the share of the workers, rounded, that die, each at an instant drawn over the time of submissions; then.heal brings them back"`

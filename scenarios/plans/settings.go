@@ -85,12 +85,9 @@ func (p *Plan) base() *Plan {
 	return b
 }
 
-// moves has the settings besides the engine's that move with the preset, or with the jobs.
-var moves = []string{"world.sync_always", "world.redis_disk", "schedule.steps_max"}
-
 // pin remembers that s was given explicitly. A value that differs from its base shows that by itself.
 func (p *Plan) pin(s strictyaml.Scalar) {
-	if !strings.HasPrefix(s.Name, "engine.") && !slices.Contains(moves, s.Name) {
+	if !strings.HasPrefix(s.Name, "engine.") && !slices.Contains(OfServers, s.Name) && s.Name != "schedule.steps_max" { // those move with the preset, or with the jobs
 		return
 	}
 	if base, _ := p.base().Setting(s.Name); base.Value.Equal(s.Value) && !slices.Contains(p.pinned, s.Name) {

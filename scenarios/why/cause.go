@@ -53,7 +53,7 @@ func (t *Tried) Circumstance() bool {
 	return t.What == Setting && !slices.ContainsFunc(ofPresets, func(start string) bool { return strings.HasPrefix(t.Says, start) })
 }
 
-// ofPresets is how the settings begin that a preset sets.
+// ofPresets is how the settings begin that a preset sets (plans.OfServers are among them).
 var ofPresets = []string{"engine.", "preset=", "world.sync_always=", "world.redis_disk="}
 
 // Standing is what an invariant comes to in a run.

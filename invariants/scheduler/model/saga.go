@@ -142,18 +142,25 @@ func (f *Facts) RecordChanges(s *Step) {
 		for _, entry := range g.Stack[min(g.Before, len(g.Stack)):] {
 			f.compensationRecorded(s, g, entry)
 		}
-		if s.Rewinds() {
-			f.stackTakenBack(g)
+	}
+	if s.Rewinds() {
+		for _, g := range k.Order {
+			f.stackTakenBack(g, slices.Contains(k.Dirty, g))
 		}
 	}
 	k.Dirty = k.Dirty[:0]
 }
 
-// stackTakenBack notes which compensations a failover of Redis has taken off the saga's stack: their jobs have to record them
-// once more. Those that nobody can read are forgotten, as no job has them, and whoever recorded them waited for no replica.
-func (f *Facts) stackTakenBack(g *Saga) {
+// stackTakenBack notes which compensations a failover of Redis has taken off the saga's stack: their jobs have to record them once
+// more. Where the stack is as it was, it had been given up before, but for those of jobs that are not over any more: that they were
+// put there and that the stack was given up is lost. Those that nobody can read are forgotten, as no job has them, and whoever
+// recorded them waited for no replica.
+func (f *Facts) stackTakenBack(g *Saga, changed bool) {
 	g.Recorded = slices.DeleteFunc(g.Recorded, func(c *Compensation) bool {
 		if c.Accounted() || slices.Contains(g.Stack, c.entry) {
+			return false
+		}
+		if j := f.Jobs[c.Job]; !changed && (j == nil || j.State.Terminal()) {
 			return false
 		}
 		if c.Job == "" {
