@@ -121,6 +121,7 @@ func TestDrawTurnsEverySetting(t *testing.T) {
 		"engine.output.recheck",
 		"world.redis",          // every run is the same over either
 		"world.start",          // nothing hangs on it
+		"world.sync_time",      // compare measures by it what a sync costs
 		"topology.fan_out",     // a topic's dispatch is at least once
 		"schedule.steps_max",   // what uses it up is a finding
 		"schedule.steps",       // as many as there are
