@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	_ "embed"
+	"errors"
 	"iter"
 	"slices"
 	"strconv"
@@ -20,10 +21,7 @@ type look struct {
 	answers  []any // one for each command
 }
 
-func (r *realRedis) behind(c *redisCall) *look {
-	if len(c.touched) == 0 {
-		return nil
-	}
+func (*realRedis) behind(c *redisCall) *look {
 	return &look{call: c, left: c.replies, commands: lookCommands(c.touched)}
 }
 
@@ -135,7 +133,7 @@ func (r *realRedis) learnTypes(at []touch) {
 	}
 }
 
-// ask has the server answer commands, outside of any operation.
+// ask has the server answer commands, outside of any operation. It ends the run if the server is gone.
 func (r *realRedis) ask(commands [][]string) (answers []any) {
 	if len(commands) == 0 {
 		return nil
@@ -152,10 +150,11 @@ func (r *realRedis) ask(commands [][]string) (answers []any) {
 	})
 	for _, cmd := range cmds {
 		answer, err := cmd.(*redis.Cmd).Result()
-		if err != nil && err != redis.Nil {
-			answer = replyError(err.Error())
+		var refused redis.Error
+		if errors.As(err, &refused) && !errors.Is(err, redis.Nil) {
+			answer, err = replyError(err.Error()), nil
 		}
-		answers = append(answers, answer)
+		answers = append(answers, must(answer, err))
 	}
 	return answers
 }

@@ -71,8 +71,6 @@ func (m *mini) forget() {
 	must(proto.Read(bufio.NewReader(conn)))
 }
 
-func (m *mini) behind(*redisCall) *look { return nil }
-
 func (m *mini) look(c *redisCall, seen []sight) []sight {
 	for _, t := range c.touched {
 		var s sight

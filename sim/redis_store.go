@@ -13,8 +13,6 @@ type store interface {
 	// instead is what goes in the place of a command on such a connection, or nil. That one of the commands before it, in
 	// the same write, is about its key is said by again.
 	instead(args [][]byte, again bool) []string
-	// behind is the look that goes to the server behind a call's commands, or nil.
-	behind(c *redisCall) *look
 	// look appends what is at each place that a call may have changed.
 	look(c *redisCall, seen []sight) []sight
 	// keys lists the keys, in any order.

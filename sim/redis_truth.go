@@ -2,10 +2,14 @@ package sim
 
 import "slices"
 
-// behind is the look that goes to Redis behind a call's commands, or nil.
+// behind is the look that goes to a redis-server behind a call's commands, or nil.
 func (s *redisServer) behind(c *redisCall) *look {
+	server, ok := s.store.(*realRedis)
+	if !ok || len(c.touched) == 0 {
+		return nil
+	}
 	s.known(c)
-	return s.store.behind(c)
+	return server.behind(c)
 }
 
 // known notes of the keys at which to look what they were last seen to be. A key of which fields are removed may be gone with its

@@ -46,15 +46,15 @@ var (
 	hasOperator = &need{met: func(p *Plan) bool {
 		return hasReplays.met(p) && p.Workload.HasOperator()
 	}, without: "nobody decides on a replay"}
-	syncs      = &need{met: func(p *Plan) bool { return p.World.SyncAlways || p.World.RedisDisk == sim.DiskAlways }, without: "no server syncs what it acknowledges, unless world.sync_always is true or world.redis_disk is always"}
-	losesPower = &need{met: func(p *Plan) bool { return p.natsLosesPower() && !p.World.SyncAlways }, without: "nats-server does not lose its power, or world.sync_always is true"}
-	redisDies  = &need{met: func(p *Plan) bool { return p.RedisDies() || p.World.SyncTime > 0 }, without: "Redis is neither killed, nor does it lose its power, nor is there a world.sync_time"}
-	hasPCT     = &need{met: func(p *Plan) bool { return p.Schedule.Strategy == PCT }, without: "schedule.strategy is not pct", Drawn: "schedule.strategy=pct"}
-	hasBounded = &need{met: func(p *Plan) bool { return p.Schedule.Strategy == Bounded }, without: "schedule.strategy is not bounded"}
-	hasTenants = &need{met: func(p *Plan) bool { return p.Workload.Tenants > 1 }, without: "workload.tenants is 1", Drawn: "workload.tenants=2"}
-	hasOutbox  = &need{met: func(p *Plan) bool { return p.Engine.DispatchOrder == settings.Outbox }, without: "engine.dispatch_order is not outbox", Drawn: "engine.dispatch_order=outbox"}
-	hasCache   = &need{met: func(p *Plan) bool { return p.Engine.ReadError == settings.CachedState }, without: "engine.read_error is not cached-state", Drawn: "engine.read_error=cached-state"}
-	hasJitter  = &need{met: func(p *Plan) bool { return p.Engine.StaleWorker == settings.JitteredRetries }, without: "engine.stale_worker is not jittered-retries", Drawn: "engine.stale_worker=jittered-retries"}
+	syncs         = &need{met: func(p *Plan) bool { return p.World.SyncAlways || p.World.RedisDisk == sim.DiskAlways }, without: "no server syncs what it acknowledges, unless world.sync_always is true or world.redis_disk is always"}
+	losesUnsynced = &need{met: func(p *Plan) bool { return p.natsLosesPower() && !p.World.SyncAlways }, without: "nats-server does not lose its power, or world.sync_always is true"}
+	usesRedisDisk = &need{met: func(p *Plan) bool { return p.RedisDies() || p.World.SyncTime > 0 }, without: "Redis is neither killed, nor does it lose its power, nor is there a world.sync_time"}
+	hasPCT        = &need{met: func(p *Plan) bool { return p.Schedule.Strategy == PCT }, without: "schedule.strategy is not pct", Drawn: "schedule.strategy=pct"}
+	hasBounded    = &need{met: func(p *Plan) bool { return p.Schedule.Strategy == Bounded }, without: "schedule.strategy is not bounded"}
+	hasTenants    = &need{met: func(p *Plan) bool { return p.Workload.Tenants > 1 }, without: "workload.tenants is 1", Drawn: "workload.tenants=2"}
+	hasOutbox     = &need{met: func(p *Plan) bool { return p.Engine.DispatchOrder == settings.Outbox }, without: "engine.dispatch_order is not outbox", Drawn: "engine.dispatch_order=outbox"}
+	hasCache      = &need{met: func(p *Plan) bool { return p.Engine.ReadError == settings.CachedState }, without: "engine.read_error is not cached-state", Drawn: "engine.read_error=cached-state"}
+	hasJitter     = &need{met: func(p *Plan) bool { return p.Engine.StaleWorker == settings.JitteredRetries }, without: "engine.stale_worker is not jittered-retries", Drawn: "engine.stale_worker=jittered-retries"}
 )
 
 // knobs lists the settings with a description. The order of those with draws decides which plans are drawn.
@@ -88,8 +88,8 @@ var knobs = []Knob{
 	{Name: "world.heartbeat_lag", Draws: "1s 5s 15s 35s fixed:15s lognormal:median=2s:p99=40s"},
 	{Name: "world.sync_always", Draws: "true false", scenario: "nats-power-cut", off: "false", breaks: "every-intent-is-published",
 		says: "The power goes, and takes dispatches that nats-server has acknowledged: their jobs are RUNNING for half an hour, on nobody."},
-	{Name: "world.sync_interval", Draws: "10s 10m", Needs: losesPower, scenario: "nats-power-loss"},
-	{Name: "world.redis_disk", Draws: "always everysec no rdb", Needs: redisDies, scenario: "redis-power-cut", off: "everysec", breaks: "every-job-settles",
+	{Name: "world.sync_interval", Draws: "10s 10m", Needs: losesUnsynced, scenario: "nats-power-loss"},
+	{Name: "world.redis_disk", Draws: "always everysec no rdb", Needs: usesRedisDisk, scenario: "redis-power-cut", off: "everysec", breaks: "every-job-settles",
 		says: "Redis loses its power, and with it the last second: a job that is done, and whose messages are acknowledged, is forgotten."},
 	{Name: "world.sync_time", Needs: syncs},
 	{Name: "world.dying", Draws: "0.5 1"},
