@@ -94,14 +94,23 @@ func (s *redisServer) changed(op *Op, changes []Change) []Change {
 
 // Redis reads everything that Redis holds, key by key and field by field.
 func (w *World) Redis() map[string]map[string]string {
-	s := find[*redisServer](w.servers)
-	s.expire()
 	all := map[string]map[string]string{}
+	for key, v := range find[*redisServer](w.servers).everything() {
+		all[key] = v.fields
+	}
+	return all
+}
+
+// everything reads what each key holds, and when it expires.
+func (s *redisServer) everything() map[string]value {
+	s.expire()
+	all := map[string]value{}
 	whole := wholeKeys(s.store.keys())
 	s.known(whole)
 	for i, seen := range s.store.look(whole, nil) {
-		if seen.holds {
-			all[whole.touched[i].key] = seen.fields
+		if key := whole.touched[i].key; seen.holds {
+			seen.expires = s.store.expiry(key, s.shadow[key].expires, false)
+			all[key] = seen.value
 		}
 	}
 	return all
@@ -113,26 +122,29 @@ func (w *World) RedisKey(key string) map[string]string {
 }
 
 func (s *redisServer) check() error {
-	now := s.world.Redis()
-	for _, k := range sortedKeys(now) {
-		if known := s.shadow[k].expires; known != s.store.expiry(k, known, false) {
-			return fmt.Errorf("sim: Redis has %s expire at %s, but the steps had it expire at %s", k, s.store.expiry(k, known, false), known)
+	all := s.everything()
+	for _, key := range sortedKeys(all) {
+		now, known := all[key], s.shadow[key]
+		if known.fields == nil {
+			return fmt.Errorf("sim: Redis holds %s, which no step was seen to write", key)
 		}
-	}
-	for _, k := range sortedKeys(now) {
-		known, ok := s.shadow[k]
-		if !ok {
-			return fmt.Errorf("sim: Redis holds %s, which no step was seen to write", k)
+		if now.kind != known.kind {
+			return fmt.Errorf("sim: Redis holds a %s at %s, but the steps wrote a %s", now.kind, key, known.kind)
 		}
-		for _, f := range sortedKeys(now[k]) {
-			if known.fields[f] != now[k][f] {
-				return fmt.Errorf("sim: Redis holds %s %s = %q, but the steps wrote %q", k, f, now[k][f], known.fields[f])
+		if now.expires != known.expires {
+			return fmt.Errorf("sim: Redis has %s expire at %s, but the steps had it expire at %s", key, now.expires, known.expires)
+		}
+		if differ := appendDifference(nil, key, known, now); len(differ) > 0 {
+			field := differ[0].Field
+			if differ[0].Gone {
+				return fmt.Errorf("sim: Redis has lost %s %s without a step or an expiry", key, field)
 			}
+			return fmt.Errorf("sim: Redis holds %s %s = %q, but the steps wrote %q", key, field, now.fields[field], known.fields[field])
 		}
 	}
-	for _, k := range sortedKeys(s.shadow) {
-		if _, ok := now[k]; !ok {
-			return fmt.Errorf("sim: Redis has lost %s without a step or an expiry", k)
+	for _, key := range sortedKeys(s.shadow) {
+		if _, holds := all[key]; !holds {
+			return fmt.Errorf("sim: Redis has lost %s without a step or an expiry", key)
 		}
 	}
 	return nil

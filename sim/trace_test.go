@@ -115,6 +115,11 @@ func TestTruthOfEveryRedisType(t *testing.T) {
 		require.ErrorContains(t, w.CheckTruth(), `h c = "4", but the steps wrote "3"`)
 		rogue.remove("h")
 		require.ErrorContains(t, w.CheckTruth(), "lost h")
+		require.NoError(t, rogue.write("h", value{kind: "hash", fields: map[string]string{"c": "3"}}))
+		require.ErrorContains(t, w.CheckTruth(), "lost h b without a step")
+		rogue.remove("h")
+		require.NoError(t, rogue.write("h", value{kind: "set", fields: map[string]string{"c": ""}}))
+		require.ErrorContains(t, w.CheckTruth(), "a set at h, but the steps wrote a hash")
 		return nil
 	})
 	require.NoError(t, err)

@@ -130,3 +130,11 @@ func TestThePathNamesTheCircuitAndTheLock(t *testing.T) {
 		assert.Contains(t, told.String(), want, name)
 	}
 }
+
+// Package why knows no plans, so that pages need none.
+func TestWhatAPresetSetsIsNoCircumstance(t *testing.T) {
+	assert.True(t, (&why.Tried{What: why.Setting, Says: "world.sync_time=1ms"}).Circumstance())
+	for _, key := range append(plans.OfServers, "engine.fence", "preset") {
+		assert.False(t, (&why.Tried{What: why.Setting, Says: key + "=x"}).Circumstance(), key)
+	}
+}
