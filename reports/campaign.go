@@ -150,7 +150,7 @@ func campaignVerdict(res *campaign.Result) (badge, string) {
 		return badge{"nothing was run", "warn"}, "The campaign ended before its first run was over."
 	}
 	tone := "good"
-	if !res.Complete || res.Bound == 0 && res.Spec.Struck == nil {
+	if !res.Complete || res.Bound == 0 && !res.Spec.IsList() {
 		tone = "warn"
 	}
 	return badge{"nothing found", tone}, boundInWords(res)
@@ -159,7 +159,7 @@ func campaignVerdict(res *campaign.Result) (badge, string) {
 // boundInWords says what a campaign that found nothing has shown.
 func boundInWords(res *campaign.Result) string {
 	_, plans := sourceOf(&res.Spec)
-	if res.Spec.Struck != nil {
+	if res.Spec.IsList() {
 		return fmt.Sprintf("No promise was broken in %s.", words.Counted(res.Runs, "run"))
 	}
 	if res.Bound <= 0 || res.Bound >= 1 {
@@ -197,6 +197,8 @@ func sourceOf(spec *campaign.Spec) (source, plans string) {
 			noun, plural = "pair of faults", "pairs of faults"
 		}
 		return "one plan, and " + words.Counted(spec.Struck.Size(), noun, plural) + " on it", "faults of this list"
+	case spec.Given != nil:
+		return words.Counted(len(spec.Given), "plan"), "plans of this list"
 	case spec.Drawn == nil:
 		return "", "plans of this distribution"
 	}

@@ -152,13 +152,11 @@ func (f *campaignFlags) by(ctx context.Context, record func(*campaign.Record), s
 	if err != nil {
 		return nil, err
 	}
-	removeTemp, err := ownTemp(tempdir.Memory())
+	ctx, done, err := inOwnTemp(ctx, tempdir.Memory())
 	if err != nil {
 		return nil, err
 	}
-	defer removeTemp()
-	ctx, stop := cli.Interruptible(ctx, removeTemp)
-	defer stop()
+	defer done()
 	show := cli.NewProgress(stderr, f.quiet)
 	res, err := run(ctx, campaign.Options{
 		Workers: f.workers, Command: []string{self, campaignWorker}, Progress: func(now campaign.Progress) { show.Show("%s", progressLine(now)) }, Record: record, Elsewhere: f.elsewhere,

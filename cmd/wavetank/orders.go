@@ -3,18 +3,18 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/orders"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
@@ -38,9 +38,10 @@ on up to --preemptions. Runs that differ only in the order of things that have
 nothing to do with each other are made once. Two replicas and one job are a world
 for it: each pre-emption more takes about ten times as many runs.
 
-It leaves orders.json, and for each set of invariants that broke together the
-first order in which they did, as a plan with its page. Such a plan has
-schedule.strategy bounded, and says who goes at which step in schedule.preemptions.
+It leaves orders.json. For each set of invariants that broke together it takes the
+first order in which they did, shrinks it, and saves it with its page, as by fuzz.
+Such a plan has schedule.strategy bounded, and says who goes at which step in
+schedule.preemptions.
 
 With --runs it tries so many orders at most, those of the fewest pre-emptions
 first, and says how many it knows that it has not tried. Ctrl-C ends it as that
@@ -85,7 +86,7 @@ func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.W
 	if dir == "" {
 		dir = filepath.Join(runsDir, "orders-"+s.Name+s.variant)
 	}
-	if err := onlyHolds(dir, "a search for orders", ordersFile, ordersFindings); err != nil {
+	if err := onlyHolds(dir, "a search for orders", ordersFile, ordersCampaign); err != nil {
 		return err
 	}
 	say := cli.NewPrinter(stdout)
@@ -98,11 +99,18 @@ func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.W
 	}
 	say.Line("  %s\n", dir)
 	res, err := f.search(cmd.Context(), d, stderr)
+	if err != nil && !errors.Is(err, cli.ErrInterrupted) {
+		return err
+	}
+	var broke *campaign.Result
+	if err == nil {
+		broke, err = f.examine(cmd.Context(), dir, res, stderr)
+	}
 	interrupted := errors.Is(err, cli.ErrInterrupted)
 	if err != nil && !interrupted {
 		return err
 	}
-	if err := publishOrders(cmd.Context(), dir, res); err != nil {
+	if err := cli.WriteFile(in(dir, ordersFile), func(w io.Writer) error { return cli.PrintJSON(w, res) }); err != nil {
 		return err
 	}
 	if f.json {
@@ -110,11 +118,17 @@ func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.W
 			return err
 		}
 	} else {
-		printOrders(cli.NewPrinter(stdout), dir, res)
+		p := cli.NewPrinter(stdout)
+		if broke != nil {
+			printFindings(p, in(dir, ordersCampaign), broke)
+		}
+		printOrders(p, dir, res)
 	}
 	switch {
 	case interrupted:
 		return cli.Fail(cli.ExitInterrupted, "interrupted; what was tried by then is kept")
+	case slices.ContainsFunc(broke.Findings, func(f campaign.Finding) bool { return f.Flaky }):
+		return &cli.Error{Code: cli.ExitNotDeterministic}
 	case res.Broken > 0:
 		return &cli.Error{Code: cli.ExitViolated}
 	case !res.Complete || res.Inconclusive > 0:
@@ -125,13 +139,11 @@ func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.W
 
 // search goes through the orders in worker processes. After a Ctrl-C it returns what there is, with [cli.ErrInterrupted].
 func (f *ordersFlags) search(ctx context.Context, d *orders.Definition, stderr io.Writer) (*orders.Result, error) {
-	removeTemp, err := ownTemp(tempdir.Memory())
+	ctx, done, err := inOwnTemp(ctx, tempdir.Memory())
 	if err != nil {
 		return nil, err
 	}
-	defer removeTemp()
-	ctx, stop := cli.Interruptible(ctx, removeTemp)
-	defer stop()
+	defer done()
 	n := f.workers
 	if n == 0 {
 		n = runtime.NumCPU()
@@ -163,53 +175,42 @@ func ordersProgress(show *cli.Progress) func(orders.Progress) {
 	}
 }
 
-// The files of a search's folder.
+// What is in a search's folder.
 const (
 	ordersFile     = "orders.json"
-	ordersFindings = "findings"
+	ordersCampaign = "campaign" // a folder: of the plan in its own order, and in those that broke a promise
 )
 
-// publishOrders writes the result, and a plan with its page for each finding.
-func publishOrders(ctx context.Context, dir string, res *orders.Result) error {
-	unwritable := func(err error) error {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
-	}
-	if err := os.RemoveAll(in(dir, ordersFindings)); err != nil {
-		return unwritable(err)
-	}
-	if err := os.MkdirAll(in(dir, ordersFindings), 0o755); err != nil {
-		return unwritable(err)
-	}
-	for i := range res.Findings {
-		f := &res.Findings[i]
-		name := findingOrder(f)
-		if err := cli.WriteFile(in(dir, name+".yaml"), func(w io.Writer) error { _, err := io.WriteString(w, f.Plan); return err }); err != nil {
-			return err
-		}
-		if err := planPage(context.WithoutCancel(ctx), dir, name+".yaml", f.Plan, name+".html"); err != nil {
-			return err
+// examine runs the orders that broke a promise as a campaign, which shrinks them, and for which triage looks. What it
+// returns with [cli.ErrInterrupted] is nil if no run was over.
+func (f *ordersFlags) examine(ctx context.Context, dir string, res *orders.Result, stderr io.Writer) (*campaign.Result, error) {
+	spec := campaign.Spec{Version: campaign.SpecVersion, Name: "orders", Given: []string{res.Plan}}
+	for _, found := range res.Findings {
+		if found.Preemptions != "" {
+			spec.Given = append(spec.Given, found.Plan)
 		}
 	}
-	return cli.WriteFile(in(dir, ordersFile), func(w io.Writer) error { return cli.PrintJSON(w, res) })
-}
-
-// findingOrder is the name of a finding's files, without what kind they are.
-func findingOrder(f *orders.Finding) string {
-	return fmt.Sprintf("%s/%s-%06d", ordersFindings, f.Invariants[0], f.Run)
+	at := in(dir, ordersCampaign)
+	if err := os.RemoveAll(at); err != nil {
+		return nil, cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; choose another folder with --out", at, strictyaml.FileReason(err))
+	}
+	if err := campaign.Create(at, spec); err != nil {
+		return nil, cli.Fail(cli.ExitUsage, "%v", err)
+	}
+	broke, err := f.run(ctx, at, nil, stderr)
+	if err != nil {
+		return broke, err
+	}
+	return broke, finishFuzz(ctx, at, broke)
 }
 
 func printOrders(p *cli.Printer, dir string, res *orders.Result) {
-	for i := range res.Findings {
-		f := &res.Findings[i]
-		file := in(dir, findingOrder(f)+".yaml")
+	for _, f := range res.Findings {
 		pre := f.Preemptions
 		if pre == "" {
 			pre = "none"
 		}
-		p.Line("%s  %s", p.Paint(cli.Red, "FINDING"), strings.Join(f.Invariants, ", "))
-		p.Line("  pre-emptions: %s; first in run %d, in %s in all", pre, f.Run, cli.Plural(f.Runs, "run"))
-		p.Line("  Plan:   %s", file)
-		p.Line("  Replay: %s\n", cli.Pasteable(scenarios.RunCommand(file)))
+		p.Line("  %s: broken in %s, first in run %d; pre-emptions: %s", strings.Join(f.Invariants, ", "), cli.Plural(f.Runs, "run"), f.Run, pre)
 	}
 	left := 0
 	for _, l := range res.Levels {

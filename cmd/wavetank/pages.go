@@ -18,13 +18,11 @@ func runPages(ctx context.Context, dir, what string, list []runPage, quiet bool,
 	if len(list) == 0 {
 		return nil
 	}
-	removeTemp, err := ownTemp(tempdir.Memory())
+	ctx, done, err := inOwnTemp(ctx, tempdir.Memory())
 	if err != nil {
 		return err
 	}
-	defer removeTemp()
-	ctx, stop := cli.Interruptible(ctx, removeTemp)
-	defer stop()
+	defer done()
 	show := cli.NewProgress(stderr, quiet)
 	defer show.Done()
 	show.Begin("making %s of runs of %s", cli.Plural(len(list), "page"), what)

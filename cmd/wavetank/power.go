@@ -139,13 +139,11 @@ func (f *powerFlags) begun() (*power.Result, error) {
 // measure adds rows to the result until so many of them compile. Mutations are begun in the order in which they were drawn.
 // The workers finish what they have begun, so that a few more may be measured than were asked for.
 func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []power.Mutation, stderr io.Writer) error {
-	removeTemp, err := ownTemp("")
+	ctx, done, err := inOwnTemp(ctx, "")
 	if err != nil {
 		return err
 	}
-	defer removeTemp()
-	ctx, stop := cli.Interruptible(ctx, removeTemp)
-	defer stop()
+	defer done()
 	if len(res.Mutants()) >= f.mutants {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
@@ -31,4 +32,18 @@ func ownTemp(parent string) (remove func(), err error) {
 			_ = os.Unsetenv("TMPDIR")
 		}
 	}, os.Setenv("TMPDIR", dir)
+}
+
+// inOwnTemp is [ownTemp] for what a Ctrl-C ends: the context that it returns is cancelled then, as by [cli.Interruptible].
+// done removes the folder.
+func inOwnTemp(ctx context.Context, parent string) (_ context.Context, done func(), err error) {
+	remove, err := ownTemp(parent)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, stop := cli.Interruptible(ctx, remove)
+	return ctx, func() {
+		stop()
+		remove()
+	}, nil
 }

@@ -41,8 +41,9 @@ func newTriage() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "triage DIR...",
 		Short: "Say which findings of a night are new, ongoing, resolved or back",
-		Long: `Triage reads the folders of a night's campaigns, as fuzz, exhaust and merge leave
-them, or folders of such folders, and holds what they found against the ledger.
+		Long: `Triage reads the folders of a night's campaigns, as fuzz, exhaust, orders and merge
+leave them, or folders of such folders, and holds what they found against the
+ledger.
 A finding is known by the invariant that it breaks, the kinds of fault that it
 takes, and the operations on which it hangs, and not by names, seeds or lines of
 code. It is
@@ -162,7 +163,7 @@ func (f *triageFlags) night(args []string) (*ledger.Night, error) {
 		}
 	}
 	if len(n.Campaigns) == 0 {
-		return nil, cli.Fail(cli.ExitUsage, "%s holds no campaign that looks for broken promises; give folders that fuzz, exhaust or merge has left", strings.Join(args, ", "))
+		return nil, cli.Fail(cli.ExitUsage, "%s holds no campaign that looks for broken promises; give folders that fuzz, exhaust, orders or merge has left", strings.Join(args, ", "))
 	}
 	return n, nil
 }
@@ -170,7 +171,7 @@ func (f *triageFlags) night(args []string) (*ledger.Night, error) {
 // campaignsIn lists the folders of campaigns in a folder, or itself.
 func campaignsIn(root string) (dirs []string, err error) {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
-		return nil, cli.Fail(cli.ExitUsage, "%s is no folder; give one that fuzz, exhaust or merge has left", root)
+		return nil, cli.Fail(cli.ExitUsage, "%s is no folder; give one that fuzz, exhaust, orders or merge has left", root)
 	}
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {

@@ -68,13 +68,11 @@ func (f *whyFlags) why(ctx context.Context, arg string, stdout, stderr io.Writer
 	if err != nil {
 		return err
 	}
-	removeTemp, err := ownTemp(tempdir.Memory())
+	ctx, done, err := inOwnTemp(ctx, tempdir.Memory())
 	if err != nil {
 		return err
 	}
-	defer removeTemp()
-	ctx, stop := cli.Interruptible(ctx, removeTemp)
-	defer stop()
+	defer done()
 	show := cli.NewProgress(stderr, f.quiet)
 	cause, err := whatif.Explain(ctx, s.Plan, whatif.Options{Invariant: f.invariant, Progress: func(what string) { show.Show("%s", what) }})
 	show.Done()

@@ -64,13 +64,11 @@ func (f *workFlags) work(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	removeTemp, err := ownTemp(tempdir.Memory())
+	ctx, done, err := inOwnTemp(ctx, tempdir.Memory())
 	if err != nil {
 		return err
 	}
-	defer removeTemp()
-	ctx, stop := cli.Interruptible(ctx, removeTemp)
-	defer stop()
+	defer done()
 	conn, err := f.server.Dial(ctx, "wavetank work")
 	if err != nil {
 		return cli.Fail(cli.ExitUsage, "--queue: %v", err)

@@ -89,7 +89,7 @@ func (f *fold) result(spec Spec) *Result {
 		Findings: []Finding{}, Invariants: f.invariants.rows, Faults: f.faults.rows, Settings: f.settings.rows, Reasons: f.reasons,
 	}
 	res.Conclusive = f.verdicts[scenarios.Held] + f.verdicts[scenarios.Violated]
-	if f.broke == 0 && res.Conclusive > 0 && spec.Struck == nil { // a list that is tried whole is no sample
+	if f.broke == 0 && res.Conclusive > 0 && !spec.IsList() {
 		res.Bound = min(1, 3/float64(res.Conclusive)) // the rule of three
 	}
 	return res

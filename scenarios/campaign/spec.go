@@ -23,7 +23,7 @@ const SpecVersion = 2
 
 // Spec says, as data, which plans a campaign runs. Equal specs of one build give equal plans,
 // whoever runs them, so all that a worker needs is the spec and the numbers of the runs it is to do.
-// Exactly one of Drawn, Grid and Struck says where the plans come from.
+// Exactly one of Drawn, Grid, Struck and Given says where the plans come from.
 type Spec struct {
 	Version int           `json:"version"`
 	Name    string        `json:"name"`                // kebab-case
@@ -33,6 +33,7 @@ type Spec struct {
 	Drawn   *Drawn        `json:"drawn,omitempty"`
 	Grid    *Grid         `json:"grid,omitempty"`
 	Struck  *Struck       `json:"struck,omitempty"`
+	Given   []string      `json:"given,omitempty"` // plans as YAML, each of which is run as it is; the first is the one that the others vary
 	Shard   *Shard        `json:"shard,omitempty"` // that part of the runs alone; nil is all
 }
 
@@ -106,6 +107,8 @@ func (s *Spec) size() int {
 		all = s.Grid.size()
 	case s.Struck != nil:
 		all = 1 + s.Struck.Size()
+	case s.Given != nil:
+		all = len(s.Given)
 	}
 	if s.Runs == 0 {
 		return all
@@ -140,6 +143,8 @@ func (s *Spec) RedisServer() bool {
 	switch {
 	case s.Struck != nil:
 		return over(s.Struck.Plan, nil)
+	case s.Given != nil:
+		return slices.ContainsFunc(s.Given, func(text string) bool { return over(text, nil) })
 	case s.Grid != nil:
 		return slices.ContainsFunc(s.Grid.Plans, func(text string) bool {
 			return slices.ContainsFunc(s.Grid.Points, func(sets []string) bool { return over(text, sets) })
@@ -151,6 +156,9 @@ func (s *Spec) RedisServer() bool {
 	}
 	return slices.ContainsFunc(s.Drawn.Plans, func(text string) bool { return over(text, s.Drawn.Sets) })
 }
+
+// IsList says whether the campaign goes through a list of plans: that nothing is found there bounds nothing else.
+func (s *Spec) IsList() bool { return s.Struck != nil || s.Given != nil }
 
 // Part says in words which of the campaign's runs a shard has; "" of a campaign that is whole.
 func (s *Spec) Part() string {
@@ -172,7 +180,7 @@ func (s *Spec) Validate() error {
 	case s.Version != SpecVersion:
 		return fmt.Errorf("the campaign's format is version %d; this build reads version %d: use the build that wrote it", s.Version, SpecVersion)
 	case s.sources() != 1:
-		return errors.New("a campaign draws its plans, has a grid, or strikes one plan: one of the three")
+		return errors.New("a campaign draws its plans, has a grid, strikes one plan, or is given plans: one of the four")
 	case s.Runs < 0 || s.Budget < 0:
 		return errors.New("a campaign's budget is not negative")
 	case s.size() == 0 && s.Budget == 0:
@@ -196,6 +204,9 @@ func (s *Spec) Validate() error {
 	if s.Drawn != nil {
 		first = max(1, len(s.Drawn.Plans)) // each plan that is perturbed, once
 	}
+	if s.Given != nil {
+		first = len(s.Given)
+	}
 	for n := range first {
 		if _, err := s.Plan(n); err != nil {
 			return err
@@ -206,7 +217,7 @@ func (s *Spec) Validate() error {
 
 // sources counts what says where the plans come from.
 func (s *Spec) sources() (n int) {
-	for _, there := range []bool{s.Drawn != nil, s.Grid != nil, s.Struck != nil} {
+	for _, there := range []bool{s.Drawn != nil, s.Grid != nil, s.Struck != nil, s.Given != nil} {
 		if there {
 			n++
 		}
@@ -221,6 +232,8 @@ func (s *Spec) Plan(n int) (*plans.Plan, error) {
 		return s.Grid.plan(s.Seed, n)
 	case s.Struck != nil:
 		return s.Struck.plan(n)
+	case s.Given != nil:
+		return plans.Parse("given", []byte(s.Given[n]))
 	}
 	space := search.Space{Presets: s.Drawn.Presets, Sets: s.Drawn.Sets, Judged: s.Drawn.Judged}
 	if k := len(s.Drawn.Plans); k > 0 {

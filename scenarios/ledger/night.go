@@ -30,8 +30,11 @@ type Campaign struct {
 func (c *Campaign) kind() string {
 	s := c.Result.Spec
 	looks := any(s.Drawn)
-	if s.Struck != nil {
+	switch {
+	case s.Struck != nil:
 		looks = s.Struck.Plan // its operations are others with each build
+	case s.Given != nil:
+		looks = s.Given[0]
 	}
 	text, err := json.Marshal(looks)
 	if err != nil {
