@@ -56,7 +56,7 @@ type collector struct {
 	focus   focus
 	anchors map[int]int // step -> rank
 
-	records map[string]scheduler.Record
+	records scheduler.Records
 	down    []string
 	pending []row // the last contextRows rows, whose rank may still rise
 	near    int   // rank of the rows that follow, while after > 0
@@ -70,7 +70,7 @@ type collector struct {
 }
 
 func newCollector(res *scenarios.Result, f focus) *collector {
-	c := &collector{focus: f, anchors: map[int]int{}, records: map[string]scheduler.Record{}}
+	c := &collector{focus: f, anchors: map[int]int{}, records: scheduler.Records{}}
 	violations, fired := 0, 0
 	for _, promised := range []bool{true, false} {
 		for _, v := range res.Violations {
@@ -107,6 +107,7 @@ func (c *collector) add(e sim.Event) {
 		c.control(e)
 	}
 
+	now, changed := c.records.Apply(&e)
 	rank, anchored := c.anchors[e.Step]
 	switch {
 	case anchored:
@@ -116,11 +117,6 @@ func (c *collector) add(e sim.Event) {
 		rank = rankOther
 	default:
 		return
-	}
-	now := c.records[e.Job]
-	changed := now.Apply(&e)
-	if changed {
-		c.records[e.Job] = now
 	}
 	r := row{
 		index: c.seen, rank: rank, step: e.Step, at: e.At, node: e.Node, job: e.Job, fault: clip(e.Fault),

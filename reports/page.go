@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/reports/axis"
 	"github.com/wavetank-sim/wavetank/reports/plots"
@@ -48,6 +49,7 @@ type view struct {
 	JobNote        string
 	Budgets        []budgetRow
 	Axis           *axis.Axis // nil: there is nothing to draw
+	LeftOut        string     // which steps it has not
 	Lanes          laneView
 	Machine        plots.Machine
 	Figures        []plots.Figure
@@ -74,7 +76,7 @@ func Page(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2
 	}
 	res = withDerived(res)
 	f := focusOn(res)
-	c, x := newCollector(res, f), axis.New(res, f.jobs)
+	c, x := newCollector(res, f), axis.New(plan, res, f.jobs)
 	for e, err := range events {
 		if err != nil {
 			return fmt.Errorf("read the trace: %w", err)
@@ -85,10 +87,25 @@ func Page(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2
 	v := viewOf(plan, res, f, c)
 	v.run(pageJS + plotsJS)
 	if a := x.Axis(); len(a.Marks) > 0 {
-		v.Axis = a
+		v.Axis, v.LeftOut = a, leftOut(a)
 		v.run(pageJS + plotsJS + axisJS)
 	}
 	return execute(w, pageTemplate, v)
+}
+
+// leftOut says which steps the picture over time has no room for.
+func leftOut(a *axis.Axis) string {
+	var says []string
+	if a.Lost > 0 {
+		says = append(says, "of the jobs that the page follows those from step "+strconv.Itoa(a.Lost)+" on")
+	}
+	if a.LeftFrom > 0 {
+		says = append(says, "of other jobs those from "+words.Duration(time.Duration(a.LeftFrom)*time.Microsecond)+" on")
+	}
+	if a.Every > 0 {
+		says = append(says, "of the steps of no job all but one in "+strconv.Itoa(a.Every))
+	}
+	return words.List(says)
 }
 
 // leadMax is how many bytes of a story stand below the heading, where there are the sentences of why, too.

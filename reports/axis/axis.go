@@ -11,7 +11,10 @@ type Axis struct {
 	Messages []string `json:"messages,omitempty"` // of the streams, about the jobs that the page follows: subject and sequence number
 	Path     []int    `json:"path,omitempty"`     // the steps of the sentences that tell how it came to the first violation; 0: it tells of none
 	End      int64    `json:"end"`
-	Left     int      `json:"-"` // steps that were left out, since there were too many
+	Lost     int      `json:"lost,omitempty"` // the first step of a followed job that was left out, since there were too many; 0: none was
+	Left     int      `json:"-"`              // steps that were left out
+	LeftFrom int64    `json:"-"`              // from when on some of other jobs were; 0: none was
+	Every    int      `json:"-"`              // of the steps of no job one in so many is there; 0: all are
 }
 
 // Mark is one step of a node.
@@ -26,8 +29,12 @@ type Mark struct {
 	Outcome string   `json:"o,omitempty"` // where it went wrong
 	Fault   string   `json:"f,omitempty"` // what struck it
 	Broken  []string `json:"b,omitempty"` // what it broke
-	Changes []Change `json:"c,omitempty"` // what it changed in the servers, of a job that the page follows
+	Changes []Change `json:"c,omitempty"` // what it changed in the servers: all, of a step of a job that the page follows, and else the records of such jobs
+	More    int      `json:"x,omitempty"` // how many changes more
+	Went    string   `json:"r,omitempty"` // what the node had read of the job's record in the same handling
 	Turns   []Turn   `json:"m,omitempty"` // what became of messages about such a job
+
+	thins bool // it is about no job, and may be left out
 }
 
 // Turn is what became of a message in its stream, or at its consumer.
@@ -78,7 +85,9 @@ type What string
 
 // What lasts.
 const (
-	Lock      What = "lock"      // a node holds a job's lock
+	Lock      What = "lock"      // a node holds the lock of a job, a run or a saga
+	Lease     What = "lease"     // a replica does what one does for all
 	Execution What = "execution" // a worker executes a job
+	Life      What = "life"      // a worker counts as alive
 	Fault     What = "fault"     // a node is down, paused or cut off, or a server is away
 )

@@ -4,26 +4,28 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/reports/lasting"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// How much a picture holds at most: a page of it stays below a megabyte.
+// How much a picture holds at most, besides its marks.
 const (
-	marksMax   = 3000 // of the jobs that the page follows, and of the harness
-	othersMax  = 2000 // of other jobs
-	keepingMax = 700  // of no job
-	spansMax   = 1500
-	saidMax    = 100 // violations whose messages are kept
-	changesMax = 16  // of a step
-	saysMax    = 160 // runes of one text
+	spansMax   = 1500 // that are about no job, or one that the page follows; and as many others
+	saidMax    = 100  // violations whose messages are kept
+	changesMax = 16   // of a step
+	recordsMax = 500  // fields of the records of followed jobs that a step changes; a failover may change all
+	saysMax    = 160  // runes of one text
 )
+
+// leaseLeast is how long a lease lasts at least that is drawn. Those of a tick that is over at once are many.
+const leaseLeast = 100 * time.Millisecond
 
 // heartbeat is the phase of a worker's heartbeat, whose tag is the worker and no job.
 const heartbeat = "heartbeat"
@@ -33,33 +35,29 @@ type Collector struct {
 	res      *scenarios.Result
 	followed map[string]int // the jobs that the page follows, with their places
 	broken   map[int][]string
-	records  map[string]scheduler.Record
+	fired    map[int]string // what struck at a step
+	records  scheduler.Records
+	reads    reads
 	lanes    []string
 	laneOf   map[string]int
 	jobs     []string
 	jobOf    map[string]int
-	marks    []Mark
-	count    map[Kind]int // of the marks that are bounded by kind
+	marks    marks
 	arrows   []Arrow
-	messages map[message]int // the mark that sent it last: its publish, its nak, or its delivery
-	named    []string        // the messages of followed jobs
+	messages map[lasting.Message]int // the mark that sent it last: its publish, its nak, or its delivery
+	named    []string                // the messages of followed jobs
 	nameOf   map[string]int
-	spans    *spans
+	lasting  *lasting.Follower
+	spans    map[bool][]Span // that the page follows, and others
 	end      time.Duration
-	left     int
 }
 
-// message is a message of a stream.
-type message struct {
-	subject string
-	seq     uint64
-}
-
-// New collects for a picture of a run. Of the jobs that the page follows it also keeps what the steps changed.
-func New(res *scenarios.Result, followed []string) *Collector {
+// New collects for a picture of a run of the plan. Of the jobs that the page follows it also keeps what the steps changed.
+func New(plan *plans.Plan, res *scenarios.Result, followed []string) *Collector {
 	c := &Collector{
-		res: res, followed: map[string]int{}, broken: map[int][]string{}, records: map[string]scheduler.Record{},
-		laneOf: map[string]int{}, jobOf: map[string]int{}, count: map[Kind]int{}, messages: map[message]int{}, nameOf: map[string]int{}, spans: newSpans(),
+		res: res, followed: map[string]int{}, broken: map[int][]string{}, fired: map[int]string{}, records: scheduler.Records{}, reads: reads{},
+		laneOf: map[string]int{}, jobOf: map[string]int{}, messages: map[lasting.Message]int{}, nameOf: map[string]int{},
+		lasting: lasting.NewFollower(plan.Engine.WorkerTTL), spans: map[bool][]Span{},
 	}
 	for i, id := range followed {
 		c.followed[id] = i
@@ -73,21 +71,24 @@ func New(res *scenarios.Result, followed []string) *Collector {
 			c.broken[v.Step] = append(c.broken[v.Step], says)
 		}
 	}
+	for _, f := range res.Fired {
+		c.fired[f.Step] = f.Fault
+	}
 	return c
 }
 
 // Add takes the next event.
 func (c *Collector) Add(e *sim.Event) {
 	c.end = e.At
-	var now scheduler.Record
-	changed := false
-	if c.follows(e) || len(c.records) < othersMax {
-		now = c.records[e.Job]
-		if changed = now.Apply(e); changed {
-			c.records[e.Job] = now
-		}
-	}
-	if !c.takes(e) {
+	now, changed := c.records.Apply(e)
+	says := scheduler.Describe(*e, now, changed)
+	went := c.reads.next(e, says)
+	c.last(e)
+	fault := cmp.Or(e.Fault, c.fired[e.Step])
+	concerns := c.concerns(e)
+	waits := e.Kind == sim.KindTimer || e.Kind == sim.KindFetch || e.Kind == sim.KindFetchEnd
+	striking := c.broken[e.Step] != nil || fault != "" || kindOf(e) == Control
+	if waits && !striking && !concerns || !c.marks.room(e.Step, e.At, striking, concerns, kindOf(e)) {
 		return
 	}
 	node := e.Node
@@ -99,7 +100,7 @@ func (c *Collector) Add(e *sim.Event) {
 		job = c.job(e.Job)
 	}
 	m := Mark{Step: e.Step, At: e.At.Microseconds(), Lane: c.lane(cmp.Or(node, "harness")), Kind: kindOf(e), Job: job, Phase: e.Phase,
-		Says: words.Cut(scheduler.Describe(*e, now, changed), saysMax), Fault: words.Cut(e.Fault, saysMax), Broken: c.broken[e.Step]}
+		Says: words.Cut(says, saysMax), Fault: words.Cut(fault, saysMax), Broken: c.broken[e.Step], thins: !striking && !concerns && kindOf(e) == Keeping}
 	switch history.AnswerOf(e) {
 	case history.Done:
 	case history.Waits:
@@ -107,43 +108,51 @@ func (c *Collector) Add(e *sim.Event) {
 	default:
 		m.Outcome = words.Cut(e.Outcome, saysMax)
 	}
-	if c.follows(e) {
-		m.Changes = changesOf(e)
+	m.Changes, m.More = c.changes(e)
+	if c.follows(e.Job) {
+		m.Went = words.Cut(went, saysMax)
 	}
 	m.Turns = c.turns(e)
-	c.marks = append(c.marks, m)
+	c.marks.list = append(c.marks.list, m)
 	c.arrow(e)
-	c.locks(e, job)
-	c.work(e, job)
-	if e.Kind == sim.KindControl && e.Name == "crash" {
-		c.spans.leave(m.Lane, e.At)
-	}
+	c.move(c.marks.thin(c.isLinked()))
 }
 
-func (c *Collector) follows(e *sim.Event) bool {
-	_, ok := c.followed[e.Job]
+func (c *Collector) follows(job string) bool {
+	_, ok := c.followed[job]
 	return ok
 }
 
-// takes says whether the event becomes a mark, while there is room for one of its kind.
-func (c *Collector) takes(e *sim.Event) bool {
-	waits := e.Kind == sim.KindTimer || e.Kind == sim.KindFetch || e.Kind == sim.KindFetchEnd
-	if waits && c.broken[e.Step] == nil && e.Fault == "" {
-		return false
+// concerns says whether the event is about a job that the page follows, or changes its record.
+func (c *Collector) concerns(e *sim.Event) bool {
+	return c.follows(e.Job) || slices.ContainsFunc(e.Changes, func(change sim.Change) bool { return c.follows(history.RecordOf(change.Key)) })
+}
+
+// isLinked says which marks an arrow leads from or to.
+func (c *Collector) isLinked() func(i int) bool {
+	if c.marks.keeping <= keepingMax {
+		return nil
 	}
-	bound, most := kindOf(e), keepingMax
-	switch {
-	case c.broken[e.Step] != nil || e.Fault != "" || bound == Control || c.follows(e):
-		bound, most = "", marksMax
-	case bound != Keeping:
-		bound, most = Message, othersMax
+	linked := map[int]bool{}
+	for _, a := range c.arrows {
+		linked[a.From], linked[a.To] = true, true
 	}
-	if c.count[bound] >= most {
-		c.left++
-		return false
+	return func(i int) bool { return linked[i] }
+}
+
+// move follows marks to where they are now.
+func (c *Collector) move(moved []int) {
+	if moved == nil {
+		return
 	}
-	c.count[bound]++
-	return true
+	for i := range c.arrows {
+		c.arrows[i].From, c.arrows[i].To = moved[c.arrows[i].From], moved[c.arrows[i].To]
+	}
+	for m, at := range c.messages {
+		if c.messages[m] = moved[at]; moved[at] < 0 {
+			delete(c.messages, m)
+		}
+	}
 }
 
 func kindOf(e *sim.Event) Kind {
@@ -184,16 +193,16 @@ func indexOf(name string, list *[]string, of map[string]int) int {
 
 // arrow leads to a delivery from the publish of its message, or from what made it come again.
 func (c *Collector) arrow(e *sim.Event) {
-	at := len(c.marks) - 1
+	at := len(c.marks.list) - 1
 	for _, change := range e.Changes {
 		if change.Stream != "" && !change.Gone {
-			c.messages[message{change.Subject, change.Seq}] = at
+			c.messages[lasting.Message{Subject: change.Subject, Seq: change.Seq}] = at
 		}
 	}
 	if e.Seq == 0 {
 		return
 	}
-	m := message{e.Target, e.Seq}
+	m := lasting.Message{Subject: e.Target, Seq: e.Seq}
 	if e.Kind == sim.KindDeliver {
 		if from, ok := c.messages[m]; ok {
 			c.arrows = append(c.arrows, Arrow{From: from, To: at, Again: e.Delivered > 1})
@@ -219,7 +228,7 @@ func (c *Collector) turns(e *sim.Event) (list []Turn) {
 		of := name(change.Subject, change.Seq)
 		if i, known := c.nameOf[of]; change.Gone && known {
 			list = append(list, Turn{i, "gone"})
-		} else if !change.Gone && c.follows(e) {
+		} else if !change.Gone && c.follows(e.Job) {
 			list = append(list, Turn{indexOf(of, &c.named, c.nameOf), "stored"})
 		}
 	}
@@ -229,43 +238,41 @@ func (c *Collector) turns(e *sim.Event) (list []Turn) {
 	return list
 }
 
-// locks takes the job locks down that a step takes or gives back. The value of a lock is its holder's name and a token.
-func (c *Collector) locks(e *sim.Event, job int) {
-	for _, change := range e.Changes {
-		if !strings.HasPrefix(change.Key, history.LockPrefix) {
-			continue
-		}
-		if change.Gone {
-			c.spans.end(change.Key, e.At)
-			continue
-		}
-		holder, _, _ := strings.Cut(change.Value, ":")
-		if i, held := c.spans.open[change.Key]; held && c.lanes[c.spans.list[i].Lane] == holder {
-			c.spans.ends[change.Key] = change.Expires // renewed
-			continue
-		}
-		c.spans.begin(change.Key, e.At, change.Expires, Span{Lane: c.lane(holder), What: Lock, Job: job, Says: "lock of " + strings.TrimPrefix(change.Key, history.LockPrefix)})
+// last takes down what has lasted until the step.
+func (c *Collector) last(e *sim.Event) {
+	_, ended := c.lasting.Next(e)
+	for _, s := range ended {
+		c.span(s)
 	}
 }
 
-// work takes the executions down that a step begins or ends.
-func (c *Collector) work(e *sim.Event, job int) {
-	if e.Kind != history.KindEffect {
+// drawn says how what lasts is drawn. The handling of a message is not: its steps show it.
+var drawn = map[lasting.What]What{lasting.Locks: Lock, lasting.Leads: Lease, lasting.Executes: Execution, lasting.Lives: Life}
+
+func (c *Collector) span(s *lasting.Span) {
+	what, is := drawn[s.What]
+	own := s.Job == "" || c.follows(s.Job)
+	if !is || len(c.spans[own]) == spansMax || what == Lease && s.To-s.From < leaseLeast {
 		return
 	}
-	lane := c.lane(e.Node)
-	key := e.Node + " " + e.Job
-	if e.Name == "begin" {
-		c.spans.begin(key, e.At, 0, Span{Lane: lane, What: Execution, Job: job, Says: "executes " + e.Job})
-	} else {
-		c.spans.end(key, e.At)
-	}
+	c.spans[own] = append(c.spans[own], Span{Lane: c.lane(s.Node), From: s.From.Microseconds(), To: s.To.Microseconds(), What: what, Job: c.job(s.Job), Says: words.Cut(s.Title(), saysMax)})
 }
 
-func changesOf(e *sim.Event) (list []Change) {
+// changes are what the step changed: all, if it is about a followed job, and else the records of such jobs. more is how many
+// there is no room for.
+func (c *Collector) changes(e *sim.Event) (list []Change, more int) {
+	others := 0
 	for _, change := range e.Changes {
-		if len(list) == changesMax {
-			break
+		record := c.follows(history.RecordOf(change.Key))
+		switch {
+		case record && len(list)-others == recordsMax:
+			more++
+			continue
+		case record:
+		case !c.follows(e.Job) || others == changesMax:
+			continue
+		default:
+			others++
 		}
 		one := Change{Key: change.Key, Field: change.Field, Value: change.Value, Gone: change.Gone}
 		if change.Stream != "" {
@@ -274,17 +281,23 @@ func changesOf(e *sim.Event) (list []Change) {
 		one.Key, one.Field, one.Value = words.Cut(one.Key, saysMax), words.Cut(one.Field, saysMax), words.Cut(one.Value, saysMax)
 		list = append(list, one)
 	}
-	return list
+	return list, more
 }
 
 // Axis is the picture, once the run is over.
 func (c *Collector) Axis() *Axis {
+	for _, s := range c.lasting.Rest(c.end) {
+		c.span(s)
+	}
 	for _, f := range c.res.Fired {
-		if f.Until > f.At && f.Node != "" && len(c.spans.list) < spansMax {
-			c.spans.list = append(c.spans.list, Span{Lane: c.lane(f.Node), From: f.At.Microseconds(), To: f.Until.Microseconds(), What: Fault, Job: -1, Says: words.Cut(f.Fault, saysMax)})
+		if f.Until > f.At && f.Node != "" && len(c.spans[true]) < spansMax {
+			c.spans[true] = append(c.spans[true], Span{Lane: c.lane(f.Node), From: f.At.Microseconds(), To: f.Until.Microseconds(), What: Fault, Job: -1, Says: words.Cut(f.Fault, saysMax)})
 		}
 	}
-	a := &Axis{Jobs: c.jobs, Messages: c.named, Marks: c.marks, Arrows: c.arrows, Spans: c.spans.all(c.end), End: c.end.Microseconds(), Left: c.left}
+	spans := append(c.spans[true], c.spans[false]...)
+	slices.SortStableFunc(spans, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
+	a := &Axis{Jobs: c.jobs, Messages: c.named, Marks: c.marks.list, Arrows: c.arrows, Spans: spans, End: c.end.Microseconds(),
+		Lost: c.marks.lost, Left: c.marks.left, LeftFrom: c.marks.leftFrom.Microseconds(), Every: c.marks.every}
 	for _, id := range c.jobs {
 		colour, ok := c.followed[id]
 		if !ok {

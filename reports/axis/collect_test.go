@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // of collects events, which it numbers, a millisecond apart.
 func of(res *scenarios.Result, events ...sim.Event) *Axis {
-	c := New(res, []string{"job-1"})
+	c := New(plans.Defaults(), res, []string{"job-1"})
 	for i := range events {
 		e := &events[i]
 		e.Step, e.At = i+1, time.Duration(i+1)*time.Millisecond
@@ -64,24 +65,21 @@ func TestMessagesHaveTheirTurns(t *testing.T) {
 	assert.Equal(t, []string{"1 stored", "2 delivered", "4 handed back", "6 gone"}, turns)
 }
 
-func TestALockLastsUntilItIsGivenBackTakenOrRunsOut(t *testing.T) {
-	lock := func(value string, expires time.Duration) sim.Event {
-		return sim.Event{Node: "scheduler-1", Kind: sim.KindRedis, Name: "set", Job: "job-1", Phase: "lock_acquire",
-			Changes: []sim.Change{{Key: "cordum:scheduler:job:job-1", Value: value, Expires: expires, Gone: value == ""}}}
+// The lock is there for as long as it lasts (package lasting), a short lease is not.
+func TestLocksAndLeasesAreOnTheAxis(t *testing.T) {
+	set := func(key string, expires time.Duration) sim.Event {
+		return sim.Event{Node: "scheduler-1", Kind: sim.KindRedis, Job: "job-1", Changes: []sim.Change{{Key: key, Value: "scheduler-1:a", Expires: expires}}}
 	}
-	spans := func(events ...sim.Event) (list []string) {
-		a := of(&scenarios.Result{}, events...)
-		for _, s := range a.Spans {
-			require.Equal(t, Lock, s.What)
-			list = append(list, fmt.Sprintf("%s %d-%d", a.Lanes[s.Lane], s.From, s.To))
-		}
-		return list
+	wait := sim.Event{Node: "scheduler-1", Kind: sim.KindTimer}
+	events := []sim.Event{set("cordum:scheduler:job:job-1", 50*time.Millisecond), set("cordum:scheduler:snapshot:writer", 20*time.Millisecond), set("cordum:reconciler:default", time.Minute)}
+	for range 200 {
+		events = append(events, wait)
 	}
-	other := sim.Event{Node: "scheduler-2", Kind: sim.KindRedis, Job: "job-1"}
-	assert.Equal(t, []string{"scheduler-1 1000-3000"}, spans(lock("scheduler-1:a", time.Minute), other, lock("", 0), other))
-	assert.Equal(t, []string{"scheduler-1 1000-2000"}, spans(lock("scheduler-1:a", 2*time.Millisecond), other, other), "it ran out")
-	assert.Equal(t, []string{"scheduler-1 1000-3000"}, spans(lock("scheduler-1:a", 2*time.Millisecond), lock("scheduler-1:a", time.Minute), other), "it was renewed")
-	assert.Equal(t, []string{"scheduler-1 1000-2000", "scheduler-2 2000-3000"}, spans(lock("scheduler-1:a", time.Minute), lock("scheduler-2:b", time.Minute), other))
+	var list []string
+	for _, s := range of(&scenarios.Result{}, events...).Spans {
+		list = append(list, fmt.Sprintf("%s %d-%d %s", s.What, s.From, s.To, s.Says))
+	}
+	assert.Equal(t, []string{"lock 1000-50000 locks job-1", "lease 3000-203000 leads reconciler:default"}, list)
 }
 
 func TestAnExecutionEndsWithItsWorker(t *testing.T) {
@@ -123,10 +121,11 @@ func TestABreachOfATimerIsOnTheAxis(t *testing.T) {
 	assert.Equal(t, 2, a.Marks[0].Step)
 }
 
-// Whatever the run holds, the picture is bounded, and what the page follows comes first.
+// Whatever the run holds, the picture is bounded. What the page follows comes first, and what is of no job is there to the end.
 func TestAPictureIsBounded(t *testing.T) {
 	var events []sim.Event
-	for i := range 4 * marksMax {
+	const each = 4 * followedMax
+	for i := range each {
 		events = append(events,
 			sim.Event{Node: "scheduler-1", Kind: sim.KindRedis, Job: fmt.Sprintf("job-%d", i+2)},
 			sim.Event{Node: "scheduler-1", Kind: sim.KindReceive, Phase: "heartbeat"},
@@ -135,7 +134,77 @@ func TestAPictureIsBounded(t *testing.T) {
 	}
 	events = append(events, published("scheduler-1", "jobs", 1))
 	a := of(&scenarios.Result{}, events...)
-	assert.Len(t, a.Marks, othersMax+keepingMax+1)
-	assert.Equal(t, 8*marksMax-othersMax-keepingMax, a.Left, "waiting is no step")
+	kinds, last := map[Kind]int{}, map[Kind]int64{}
+	for _, m := range a.Marks {
+		kinds[m.Kind]++
+		last[m.Kind] = m.At
+	}
+	assert.Equal(t, othersMax+1, kinds[Redis]+kinds[Message])
+	assert.LessOrEqual(t, kinds[Keeping], keepingMax)
+	assert.Greater(t, kinds[Keeping], keepingMax/3)
+	assert.Greater(t, last[Keeping], a.End*99/100)
+	assert.Equal(t, 2*each+1-len(a.Marks), a.Left, "waiting is no step")
+	assert.EqualValues(t, othersMax*3+1, a.LeftFrom/1000)
+	assert.Zero(t, a.Lost)
+	assert.Greater(t, a.Every, 8)
 	assert.Equal(t, "job-1", a.Jobs[a.Marks[len(a.Marks)-1].Job])
+
+	events = nil
+	for range followedMax + 2 {
+		events = append(events, sim.Event{Node: "scheduler-1", Kind: sim.KindRedis, Job: "job-1"})
+	}
+	a = of(&scenarios.Result{Violations: []scenarios.Violation{{Invariant: "x", Step: followedMax + 2}}}, events...)
+	assert.Equal(t, followedMax+1, a.Lost)
+	assert.Equal(t, followedMax+2, a.Marks[len(a.Marks)-1].Step, "what broke something is there all the same")
+}
+
+// Steps of no job are left out evenly, and arrows go on leading where they led.
+func TestArrowsSurviveWhatIsLeftOut(t *testing.T) {
+	var events []sim.Event
+	for range keepingMax {
+		events = append(events, sim.Event{Node: "scheduler-1", Kind: sim.KindReceive, Phase: "heartbeat"})
+	}
+	poison := published("client", "sys.job.submit", 7)
+	poison.Job = ""
+	delivered := sim.Event{Node: "scheduler-1", Kind: sim.KindDeliver, Target: "sys.job.submit", Seq: 7, Delivered: 1}
+	events = append(append([]sim.Event{poison, delivered}, events...), published("scheduler-1", "jobs", 1), told("worker-1", sim.KindDeliver, 1, 1))
+	a := of(&scenarios.Result{}, events...)
+	require.Len(t, a.Arrows, 2)
+	for i, ends := range [][2]string{{"client", "scheduler-1"}, {"scheduler-1", "worker-1"}} {
+		assert.Equal(t, ends, [2]string{a.Lanes[a.Marks[a.Arrows[i].From].Lane], a.Lanes[a.Marks[a.Arrows[i].To].Lane]})
+	}
+	assert.Equal(t, 2, a.Every)
+}
+
+// A failover belongs to no job, and what it makes of a followed job's record is there, as is what others write into it.
+func TestEveryChangeOfAFollowedRecordIsThere(t *testing.T) {
+	failover := sim.Event{Kind: sim.KindControl, Name: "failover", Target: "redis"}
+	for i := range 30 {
+		failover.Changes = append(failover.Changes, sim.Change{Key: "job:job-1", Field: fmt.Sprint("f", i), Gone: true}, sim.Change{Key: "job:job-2", Field: "state", Value: "PENDING"})
+	}
+	tick := sim.Event{Node: "scheduler-1", Kind: sim.KindRedis, Changes: []sim.Change{{Key: "job:job-1", Field: "state", Value: "TIMEOUT"}}}
+	a := of(&scenarios.Result{}, failover, tick)
+	require.Len(t, a.Marks, 2)
+	assert.Len(t, a.Marks[0].Changes, 30)
+	assert.Zero(t, a.Marks[0].More)
+	assert.Equal(t, []Change{{Key: "job:job-1", Field: "state", Value: "TIMEOUT"}}, a.Marks[1].Changes)
+}
+
+// A step goes by what its node has read in the same handling, or in the same tick.
+func TestWhatAStepWentBy(t *testing.T) {
+	set := func(state string) sim.Event {
+		return sim.Event{Node: "scheduler-2", Kind: sim.KindRedis, Job: "job-1", Phase: "result_write", Changes: []sim.Change{{Key: "job:job-1", Field: "state", Value: state}}}
+	}
+	read := sim.Event{Node: "scheduler-1", Kind: sim.KindRedis, Job: "job-1", Target: "job:job-1", Phase: "state_read"}
+	listed := sim.Event{Node: "scheduler-1", Kind: sim.KindRedis, Target: "job:job-1", Phase: "reconcile_read"}
+	write := sim.Event{Node: "scheduler-1", Kind: sim.KindRedis, Job: "job-1", Phase: "running_write"}
+	a := of(&scenarios.Result{}, set("RUNNING"), told("scheduler-1", sim.KindDeliver, 1, 1), write, read, write, told("scheduler-1", sim.KindAck, 1, 1), write,
+		set("SUCCEEDED"), listed, write, sim.Event{Kind: sim.KindControl, Name: "crash", Target: "scheduler-1"}, write)
+	var went []string
+	for _, m := range a.Marks {
+		if m.Went != "" {
+			went = append(went, fmt.Sprintf("%d: %s", m.Step, m.Went))
+		}
+	}
+	assert.Equal(t, []string{"5: reads RUNNING, at step 4", "6: reads RUNNING, at step 4", "10: reads SUCCEEDED, at step 9"}, went)
 }

@@ -19,14 +19,14 @@ import (
 )
 
 // ran runs a bundled scenario.
-func ran(t *testing.T, scenario string) (*scenarios.Result, func() iter.Seq2[sim.Event, error]) {
+func ran(t *testing.T, scenario string) (*plans.Plan, *scenarios.Result, func() iter.Seq2[sim.Event, error]) {
 	t.Helper()
 	plan, err := plans.Load(scenario)
 	require.NoError(t, err)
 	var trace bytes.Buffer
 	res, err := scenarios.Run(t.Context(), plan, scenarios.RunOptions{Source: scenario, Trace: &trace})
 	require.NoError(t, err)
-	return res, func() iter.Seq2[sim.Event, error] { return reports.Trace(bytes.NewReader(trace.Bytes())) }
+	return plan, res, func() iter.Seq2[sim.Event, error] { return reports.Trace(bytes.NewReader(trace.Bytes())) }
 }
 
 // fields reads a message: its fields by their numbers, in their order.
@@ -61,9 +61,9 @@ func number(t *testing.T, list [][]byte) uint64 {
 // has both its ends.
 func TestAPerfettoTraceIsWellFormed(t *testing.T) {
 	for _, scenario := range []string{"publish-ack-lost", "saga-crash", "nats-restart", "breaker-storm", "paused-holder"} {
-		res, events := ran(t, scenario)
+		plan, res, events := ran(t, scenario)
 		var out bytes.Buffer
-		require.NoError(t, Perfetto(&out, res, events()))
+		require.NoError(t, Perfetto(&out, plan, res, events()))
 		names := map[uint64]string{}
 		parents := map[uint64]uint64{}
 		deep := map[uint64]int{}
@@ -122,9 +122,9 @@ func TestAPerfettoTraceIsWellFormed(t *testing.T) {
 // The Collector's own reader takes each line. Each span has its parent, and each link leads to a span.
 func TestOTLPIsReadByTheCollector(t *testing.T) {
 	for _, scenario := range []string{"publish-ack-lost", "saga-crash", "nats-restart"} {
-		res, events := ran(t, scenario)
+		plan, res, events := ran(t, scenario)
 		var out bytes.Buffer
-		require.NoError(t, OTLP(&out, res, events()))
+		require.NoError(t, OTLP(&out, plan, res, events()))
 		spans := map[pcommon.SpanID]ptrace.Span{}
 		services := map[string]bool{}
 		kinds := map[ptrace.SpanKind]int{}
@@ -166,10 +166,10 @@ func TestOTLPIsReadByTheCollector(t *testing.T) {
 }
 
 func TestTheSameRunGivesTheSameBytes(t *testing.T) {
-	res, events := ran(t, "saga-crash")
+	plan, res, events := ran(t, "saga-crash")
 	for name, write := range map[string]func(*bytes.Buffer) error{
-		"perfetto": func(b *bytes.Buffer) error { return Perfetto(b, res, events()) },
-		"otlp":     func(b *bytes.Buffer) error { return OTLP(b, res, events()) },
+		"perfetto": func(b *bytes.Buffer) error { return Perfetto(b, plan, res, events()) },
+		"otlp":     func(b *bytes.Buffer) error { return OTLP(b, plan, res, events()) },
 	} {
 		var first, again bytes.Buffer
 		require.NoError(t, write(&first))
@@ -180,6 +180,6 @@ func TestTheSameRunGivesTheSameBytes(t *testing.T) {
 
 func TestATraceThatCannotBeReadIsRefused(t *testing.T) {
 	broken := func(yield func(sim.Event, error) bool) { yield(sim.Event{}, errors.New("line 1: broken")) }
-	require.ErrorContains(t, Perfetto(&bytes.Buffer{}, &scenarios.Result{}, broken), "line 1")
-	require.ErrorContains(t, OTLP(&bytes.Buffer{}, &scenarios.Result{}, broken), "line 1")
+	require.ErrorContains(t, Perfetto(&bytes.Buffer{}, plans.Defaults(), &scenarios.Result{}, broken), "line 1")
+	require.ErrorContains(t, OTLP(&bytes.Buffer{}, plans.Defaults(), &scenarios.Result{}, broken), "line 1")
 }

@@ -9,30 +9,32 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/reports/lasting"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // OTLP writes the run as OpenTelemetry spans, a trace for each job, in the OTLP file format: JSON, a line for each span.
 // A node is a service. events are the run's, in the order of steps. It fails with the first error of events or of w.
-func OTLP(w io.Writer, res *scenarios.Result, events iter.Seq2[sim.Event, error]) error {
-	o := &otlp{start: res.Start, enc: json.NewEncoder(w), jobs: map[string]*span{}, under: map[*lasting]*span{}, sent: map[message]link{}}
+func OTLP(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2[sim.Event, error]) error {
+	o := &otlp{start: res.Start, enc: json.NewEncoder(w), jobs: map[string]*span{}, under: map[*lasting.Span]*span{}, sent: map[lasting.Message]link{}}
 	o.enc.SetEscapeHTML(false)
-	follow := newFollower()
+	follow := lasting.NewFollower(plan.Engine.WorkerTTL)
 	last := time.Duration(0)
 	for e, err := range events {
 		if err != nil {
 			return err
 		}
 		last = e.At
-		begun, ended := follow.next(&e)
+		begun, ended := follow.Next(&e)
 		for _, l := range begun {
-			if l.job != "" {
+			if l.Job != "" {
 				o.under[l] = o.begin(l)
 			}
 		}
 		if !waits(&e) && e.Job != "" && e.Phase != "heartbeat" {
-			o.step(&e, follow.during(&e), ended)
+			o.step(&e, follow.During(&e), ended)
 		}
 		for _, l := range ended {
 			o.end(l)
@@ -41,7 +43,7 @@ func OTLP(w io.Writer, res *scenarios.Result, events iter.Seq2[sim.Event, error]
 			return o.err
 		}
 	}
-	for _, l := range follow.rest(last) {
+	for _, l := range follow.Rest(last) {
 		o.end(l)
 	}
 	for i := range res.Fired {
@@ -79,8 +81,8 @@ type otlp struct {
 	enc   *json.Encoder
 	jobs  map[string]*span // the root of each job's trace
 	order []string         // of the jobs, by their first steps
-	under map[*lasting]*span
-	sent  map[message]link
+	under map[*lasting.Span]*span
+	sent  map[lasting.Message]link
 	err   error
 }
 
@@ -148,33 +150,34 @@ func (o *otlp) span(of, name, node string, at time.Duration, n int) *span {
 	return &span{Trace: trace, ID: fmt.Sprintf("%016x", hash(of, name, node, strconv.Itoa(n))), Parent: root.ID, Name: name, Kind: kindInternal, Start: o.unix(at)}
 }
 
-func (o *otlp) begin(l *lasting) *span {
-	s := o.span(l.job, l.name, l.node, l.from, l.step)
-	if l.message.seq > 0 {
+func (o *otlp) begin(l *lasting.Span) *span {
+	s := o.span(l.Job, l.Title(), l.Node, l.From, l.Step)
+	if l.What == lasting.Handles {
 		s.Kind = kindConsumer
-		if from, ok := o.sent[l.message]; ok {
+		if from, ok := o.sent[l.Message]; ok {
 			s.Links = []link{from}
 		}
 	}
-	s.Attributes = attributes("job", l.job, "step", strconv.Itoa(l.step))
+	s.Attributes = attributes("job", l.Job, "step", strconv.Itoa(l.Step))
 	return s
 }
 
-func (o *otlp) end(l *lasting) {
+func (o *otlp) end(l *lasting.Span) {
 	s := o.under[l]
 	if s == nil {
 		return
 	}
 	delete(o.under, l)
-	s.End = o.unix(l.to)
-	o.jobs[l.job].End = s.End
-	o.write(l.node, s)
+	s.End = o.unix(l.To)
+	root := o.jobs[l.Job]
+	root.End = max(root.End, s.End)
+	o.write(l.Node, s)
 }
 
 // step is an event of the span that it is part of, or of what ends with it, or a span of its own.
-func (o *otlp) step(e *sim.Event, during *lasting, ended []*lasting) {
+func (o *otlp) step(e *sim.Event, during *lasting.Span, ended []*lasting.Span) {
 	for _, l := range ended {
-		if during == nil && l.node == e.Node && l.job == e.Job {
+		if during == nil && l.Node == e.Node && l.Job == e.Job && l.To == e.At {
 			during = l
 		}
 	}
@@ -192,7 +195,7 @@ func (o *otlp) step(e *sim.Event, during *lasting, ended []*lasting) {
 	}
 	for _, change := range e.Changes {
 		if change.Stream != "" && !change.Gone {
-			o.sent[message{change.Subject, change.Seq}] = link{s.Trace, s.ID}
+			o.sent[lasting.Message{Subject: change.Subject, Seq: change.Seq}] = link{s.Trace, s.ID}
 		}
 	}
 	o.jobs[e.Job].End = o.unix(e.At)

@@ -9,7 +9,9 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/wavetank-sim/wavetank/reports/lasting"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -47,15 +49,15 @@ const (
 
 // Perfetto writes the run as a Perfetto trace: a process for each node, with a track for its steps and others for what
 // lasts. events are the run's, in the order of steps. It fails with the first error of events or of w.
-func Perfetto(w io.Writer, res *scenarios.Result, events iter.Seq2[sim.Event, error]) error {
+func Perfetto(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2[sim.Event, error]) error {
 	p := &perfetto{w: w, tracks: map[uint64]bool{}, last: 0}
-	follow := newFollower()
+	follow := lasting.NewFollower(plan.Engine.WorkerTTL)
 	for e, err := range events {
 		if err != nil {
 			return err
 		}
 		p.last = e.At
-		begun, ended := follow.next(&e)
+		begun, ended := follow.Next(&e)
 		for _, l := range ended {
 			p.slice(sliceEnd, l)
 		}
@@ -69,7 +71,7 @@ func Perfetto(w io.Writer, res *scenarios.Result, events iter.Seq2[sim.Event, er
 			return p.err
 		}
 	}
-	for _, l := range follow.rest(p.last) {
+	for _, l := range follow.Rest(p.last) {
 		p.slice(sliceEnd, l)
 	}
 	for i := range res.Fired {
@@ -101,27 +103,23 @@ func (p *perfetto) step(e *sim.Event) {
 	if node == "" {
 		node = "harness"
 	}
-	flow := uint64(0)
+	var stored lasting.Message
 	for _, change := range e.Changes {
 		if change.Stream != "" && !change.Gone {
-			flow = message{change.Subject, change.Seq}.id()
+			stored = lasting.Message{Subject: change.Subject, Seq: change.Seq}
 		}
 	}
-	p.event(e.At, instant, p.track(node, "steps"), string(e.Kind), title(e), flow,
+	p.event(e.At, instant, p.track(node, "steps"), string(e.Kind), title(e), flow(stored),
 		note{"step", strconv.Itoa(e.Step)}, note{"job", e.Job}, note{"target", e.Target}, note{"outcome", e.Outcome}, note{"fault", e.Fault})
 }
 
-func (p *perfetto) slice(kind uint64, l *lasting) {
-	track := p.track(l.node, l.what+" "+strconv.Itoa(l.slot+1))
+func (p *perfetto) slice(kind uint64, s *lasting.Span) {
+	track := p.track(s.Node, string(s.What)+" "+strconv.Itoa(s.Slot+1))
 	if kind == sliceEnd {
-		p.event(l.to, sliceEnd, track, "", "", 0)
+		p.event(s.To, sliceEnd, track, "", "", 0)
 		return
 	}
-	flow := uint64(0)
-	if l.message.seq > 0 {
-		flow = l.message.id()
-	}
-	p.event(l.from, sliceBegin, track, l.what, l.name, flow, note{"job", l.job}, note{"step", strconv.Itoa(l.step)})
+	p.event(s.From, sliceBegin, track, string(s.What), s.Title(), flow(s.Message), note{"job", s.Job}, note{"step", strconv.Itoa(s.Step)})
 }
 
 // fault is a slice on a track of its own if it lasts, and else an instant.

@@ -18,15 +18,18 @@
 
   const isShown = (m) => state.kinds.has(m.k) && (state.job < 0 || m.j < 0 || m.j === state.job) || m.b !== undefined || m.f !== undefined;
 
-  // arrange lays the shown steps out along the axis.
+  // arrange lays the shown steps out along the axis. What comes again and again takes less room each time, down to a thirty-second.
   const arrange = () => {
     shown = axis.marks.map((m, i) => [m, i]).filter(([m]) => isShown(m));
     times = [0]; units = [0];
+    const told = new Set(axis.path || []), before = new Map();
     for (const [m] of shown) {
       const dt = m.t - times[times.length - 1];
       if (dt <= 0) continue;
+      const like = `${m.l} ${m.j} ${m.p} ${m.w.replace(/\d+/g, "")} ${Math.round(folded(dt))}`, often = Math.min(32, (before.get(like) || 0) + 1);
+      before.set(like, often);
       times.push(m.t);
-      units.push(units[units.length - 1] + (state.even ? dt : folded(dt)));
+      units.push(units[units.length - 1] + (state.even ? dt : folded(dt) / (m.b || told.has(m.s) ? 1 : often)));
     }
     const dt = axis.end - times[times.length - 1];
     if (dt > 0) { times.push(axis.end); units.push(units[units.length - 1] + (state.even ? dt : folded(dt))); }
@@ -81,7 +84,7 @@
       if (state.job >= 0 && s.j >= 0 && s.j !== state.job) continue;
       const a = unitOf(s.a), b = unitOf(s.b);
       if (b < state.from || a > state.to) continue;
-      const shape = { fault: [-LANE / 2, LANE], execution: [8, 6], lock: [15, 3] }[s.k];
+      const shape = { fault: [-LANE / 2, LANE], execution: [8, 6], lock: [15, 3], lease: [19, 2], life: [19, 2] }[s.k];
       const bar = make("rect", { class: "span " + s.k + jobClass(s.j), x: x(a), y: y(s.l) + shape[0], width: Math.max(1, x(b) - x(a)), height: shape[1] });
       bar.append(make("title", {}, `${s.w}: ${instant(s.a)} to ${instant(s.b)}`));
       plot.append(bar);
@@ -95,7 +98,7 @@
     }
     const number = new Map(); // of a step, those of its sentences
     (axis.path || []).forEach((s, i) => { if (s) number.set(s, (number.has(s) ? number.get(s) + "," : "") + (i + 1)); });
-    const numbered = axis.lanes.map(() => [-Infinity, 0]); // where a lane's last number is, and how high
+    const numbered = []; // of each lane the numbers: those that would stand on each other are one
     for (const [m, i] of shown) {
       const u = unitOf(m.t);
       if (!inView(u)) continue;
@@ -105,12 +108,25 @@
       dot.append(make("title", {}, `#${m.s} ${instant(m.t)} ${axis.lanes[m.l]}${m.j >= 0 ? " (" + axis.jobs[m.j] + ")" : ""}: ${m.w}${m.f ? ", struck by " + m.f : ""}${m.o ? ": " + m.o : ""}`));
       plot.append(dot);
       if (number.has(m.s)) {
-        const last = numbered[m.l], up = x(u) - last[0] < 22 ? (last[1] + 1) % 2 : 0;
-        numbered[m.l] = [x(u), up];
-        plot.append(make("text", { class: "number", x: x(u) - (m.b ? 13 : 0), y: y(m.l) - 9 + (up ? 25 : 0) }, number.get(m.s)));
+        const last = numbered.findLast((n) => n.lane === m.l), at = x(u) - (m.b ? 13 : 0);
+        if (last && at - last.x < 7 * last.says.length + 5) last.says += "," + number.get(m.s);
+        else numbered.push({ lane: m.l, x: at, says: number.get(m.s) });
       }
     }
+    for (const n of numbered) plot.append(make("text", { class: "number", x: n.x, y: y(n.lane) - 9 }, n.says));
+    hair = make("line", { class: "hair", y1: TOP, y2: height, visibility: "hidden" });
+    plot.append(hair);
+    if (state.at >= 0) point(axis.marks[state.at].t);
   };
+
+  // point shows an instant that is pointed at in a plot, or whose step is chosen; undefined is none.
+  let hair;
+  const point = (t) => {
+    const u = t === undefined ? -1 : unitOf(t);
+    hair.setAttribute("visibility", u >= state.from && u <= state.to ? "visible" : "hidden");
+    for (const end of ["x1", "x2"]) hair.setAttribute(end, x(u));
+  };
+  document.addEventListener("instant", (e) => { if (e.detail.from !== svg) point(e.detail.at); });
 
   // ticks writes times above the lanes, where there is room, and above those how much time is folded.
   const ticks = (height) => {
@@ -165,11 +181,13 @@
   const leading = ["state", "attempts", "worker"];
   const rank = (field) => (leading.indexOf(field) + 1) || leading.length + 1;
 
-  // recordThen is what Redis held of the job after the step, from the changes up to it.
+  // recordThen is what Redis held of the job after the step, from the changes up to it; undefined if the page has not all.
   const recordThen = (m) => {
     const record = new Map(), key = "job:" + axis.jobs[m.j];
+    if (axis.colour[m.j] < 0 || axis.lost && m.s >= axis.lost) return undefined;
     for (const other of axis.marks) {
       if (other.s > m.s) break;
+      if (other.x) return undefined;
       for (const c of other.c || []) {
         if (c.k !== key) continue;
         if (c.g && !c.f) record.clear(); else if (c.g) record.delete(c.f); else record.set(c.f, c.v || "");
@@ -192,8 +210,6 @@
     }
     return [...then].map(([i, message]) => `${axis.messages[i]}: ${message.last}` + (message.delivered > 1 ? `, ${message.delivered} deliveries` : ""));
   };
-  // readBefore is the last that the node read of the job's state before the step.
-  const readBefore = (m) => axis.marks.findLast((other) => other.s < m.s && other.l === m.l && other.j === m.j && other.p === "state_read" && !other.o);
   const choose = (i, bring) => {
     const m = axis.marks[i];
     if (!m) return;
@@ -210,17 +226,19 @@
       about.append(line("h4", "It changed"));
       const list = document.createElement("ul");
       for (const c of m.c) list.append(line("li", `${c.k}${c.f ? " " + c.f : ""}${c.g ? " is gone" : c.v ? " = " + c.v : ""}`, "mono"));
+      if (m.x) list.append(line("li", `and ${m.x} more`));
       about.append(list);
     }
     if (m.j >= 0) {
-      const record = recordThen(m), messages = messagesThen(m), read = readBefore(m);
-      if (record.size > 0) about.append(line("h4", `The record of ${axis.jobs[m.j]} then`), line("p", [...record].sort((a, b) => rank(a[0]) - rank(b[0])).map(([k, v]) => k + "=" + v).join("  "), "mono"));
+      const record = recordThen(m), messages = messagesThen(m);
+      if (!record && axis.colour[m.j] >= 0) about.append(line("p", `The page does not have all that changed the record of ${axis.jobs[m.j]} until then.`));
+      if (record && record.size > 0) about.append(line("h4", `The record of ${axis.jobs[m.j]} then`), line("p", [...record].sort((a, b) => rank(a[0]) - rank(b[0])).map(([k, v]) => k + "=" + v).join("  "), "mono"));
       if (messages.length > 0) {
         const list = document.createElement("ul");
         for (const says of messages) list.append(line("li", says));
         about.append(line("h4", `Its messages then`), list);
       }
-      if (read) about.append(line("h4", `What ${axis.lanes[m.l]} went by`), line("p", `It ${read.w}, at step ${read.s}.`));
+      if (m.r) about.append(line("h4", `What ${axis.lanes[m.l]} went by`), line("p", `It ${m.r}.`));
     }
     const row = document.getElementById("step-" + m.s);
     const p = document.createElement("p");
@@ -229,6 +247,7 @@
     link.textContent = row ? "its row in the lanes" : "a link to this step";
     p.append(link);
     about.append(p);
+    document.dispatchEvent(new CustomEvent("instant", { detail: { at: m.t, from: svg } }));
     if (location.hash !== "#axis-" + m.s) history.replaceState(null, "", "#axis-" + m.s);
   };
   const next = (by) => {
@@ -312,6 +331,12 @@
     const i = step ? axis.marks.findIndex((m) => m.s === step) : -1;
     if (i >= 0) { choose(i, true); section.scrollIntoView(); }
   };
+  // With the picture there, Why leads into it.
+  const marked = new Set(axis.marks.map((m) => m.s));
+  for (const a of document.querySelectorAll('[aria-labelledby="why"] a[href^="#step-"]')) {
+    const step = Number(a.hash.slice("#step-".length));
+    if (marked.has(step)) a.href = "#axis-" + step;
+  }
   addEventListener("hashchange", fromHash);
   addEventListener("resize", draw);
   toPath();

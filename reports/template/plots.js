@@ -1,4 +1,4 @@
-// Under the pointer a plot says its values, and all plots of the run show the same instant.
+// Under the pointer a plot says its values, and all plots of the run, and the picture over time, show the same instant.
 "use strict";
 const instant = (us) => { // as the rest of the page writes it
   let ms = Math.round(us / 1000);
@@ -56,6 +56,20 @@ const instant = (us) => { // as the rest of the page writes it
     const near = trace.dots.map((d) => d[0]).filter((p) => Math.abs(p[0] - x) <= 8).sort((a, b) => Math.abs(a[0] - x) - Math.abs(b[0] - x));
     return near.length > 0 ? near[0][1] : undefined;
   };
+  // point shows an instant in all plots; undefined is none.
+  const point = (us) => {
+    for (const plot of plots) {
+      const share = us / 1e6 / plot.end, outside = !(share >= 0 && share <= 1);
+      plot.hair.setAttribute("visibility", outside ? "hidden" : "visible");
+      if (outside) continue;
+      for (const end of ["x1", "x2"]) plot.hair.setAttribute(end, plot.x0 + share * (plot.x1 - plot.x0));
+    }
+  };
+  const tell = (us) => {
+    point(us);
+    document.dispatchEvent(new CustomEvent("instant", { detail: { at: us, from: plots } }));
+  };
+  document.addEventListener("instant", (e) => { if (e.detail.from !== plots) point(e.detail.at); });
   for (const plot of plots) {
     plot.svg.addEventListener("pointermove", (e) => {
       const box = plot.svg.getBoundingClientRect();
@@ -63,10 +77,7 @@ const instant = (us) => { // as the rest of the page writes it
       const share = (x - plot.x0) / (plot.x1 - plot.x0);
       const outside = share < 0 || share > 1;
       reading.hidden = outside;
-      for (const other of plots) {
-        other.hair.setAttribute("visibility", outside ? "hidden" : "visible");
-        for (const end of ["x1", "x2"]) other.hair.setAttribute(end, other.x0 + share * (other.x1 - other.x0));
-      }
+      tell(outside ? undefined : share * plot.end * 1e6);
       if (outside) return;
       plot.traces ||= traces(plot);
       const said = plot.traces.map((trace) => [trace.name, at(trace, x)]).filter(([, y]) => y !== undefined);
@@ -76,7 +87,7 @@ const instant = (us) => { // as the rest of the page writes it
     });
     plot.svg.addEventListener("pointerleave", () => {
       reading.hidden = true;
-      for (const other of plots) other.hair.setAttribute("visibility", "hidden");
+      tell(undefined);
     });
   }
 })();

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,30 +14,67 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Record is what a job's hash holds, as the changes of the trace tell it.
+// Record is what a job's hash holds.
 type Record struct {
 	state, attempts, worker, reason string
 }
 
-// Apply takes over what a step changed in the record of its own job.
-func (r *Record) Apply(e *sim.Event) (changed bool) {
-	for _, f := range history.Facts(e, nil) {
-		if f.What != history.Record || f.Again || f.Job != e.Job {
+// Records are what Redis holds of jobs, by their ids, as the changes of a trace tell it.
+type Records map[string]Record
+
+// Apply takes over what a step changed, whose record it may be: a failover changes many. It returns the record of the job
+// that the step is about, after it, and whether the step changed that.
+func (rs Records) Apply(e *sim.Event) (now Record, changed bool) {
+	about := JobOf(e)
+	if len(e.Changes) > 0 {
+		for _, f := range history.Facts(e, nil) {
+			if f.What != history.Record || f.Again {
+				continue
+			}
+			r := rs[f.Job]
+			changed = r.apply(&f) && f.Job == about || changed
+			rs[f.Job] = r
+		}
+	}
+	return rs[about], changed
+}
+
+// JobOf is the job that a step is about. One that is about no single job may read a job's record.
+func JobOf(e *sim.Event) string { return cmp.Or(e.Job, history.RecordOf(e.Target)) }
+
+func (r *Record) apply(f *history.Fact) (changed bool) {
+	if f.Vanished() {
+		*r, changed = Record{}, true
+	}
+	for i := range f.Changes {
+		c := &f.Changes[i]
+		if c.Key != f.Change.Key {
 			continue
 		}
-		if f.Vanished() {
-			*r, changed = Record{}, true
-		}
-		for name, field := range map[string]*string{"state": &r.state, "attempts": &r.attempts, "worker": &r.worker} {
-			if value, ok := f.Field(name); ok {
-				*field, changed = value, true
-			}
-		}
-		if reason, ok := f.Field("reason"); ok {
-			r.reason = reason
+		switch c.Field { // the value of one that is gone is empty
+		case "state":
+			r.state, changed = c.Value, true
+		case "attempts":
+			r.attempts, changed = c.Value, true
+		case "worker":
+			r.worker, changed = c.Value, true
+		case "reason":
+			r.reason = c.Value
 		}
 	}
 	return changed
+}
+
+// Reads says whether a step reads the record of the job that it is about, and gets an answer.
+func Reads(e *sim.Event) bool {
+	if e.Kind != sim.KindRedis || JobOf(e) == "" || history.AnswerOf(e) > history.Waits {
+		return false
+	}
+	switch phase.Phase(e.Phase) {
+	case phase.StateRead, phase.ReplayRead, phase.TimeoutRead, phase.ScanRead, phase.QuarantineRead, phase.ReconcileRead:
+		return true
+	}
+	return false
 }
 
 func (r Record) String() string {
@@ -227,9 +265,9 @@ func describeRedis(e sim.Event, now Record, changed bool) string {
 	switch {
 	case p == phase.StateRead && failed:
 		return "cannot read the state"
-	case p == phase.StateRead && e.Outcome == sim.OutcomeNil:
+	case Reads(&e) && e.Outcome == sim.OutcomeNil:
 		return "reads no record"
-	case p == phase.StateRead, p == phase.ReplayRead, p == phase.TimeoutRead, p == phase.ScanRead, p == phase.QuarantineRead:
+	case Reads(&e):
 		return "reads " + now.String()
 	case p == phase.LockAcquire && failed:
 		return "asks for the lock"

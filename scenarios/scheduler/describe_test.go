@@ -72,17 +72,24 @@ func TestStepsAreSaidInWords(t *testing.T) {
 		if c.e.Outcome == "" {
 			c.e.Outcome = sim.OutcomeOK
 		}
-		now := Record{state: "PENDING", attempts: "0"}
+		records := Records{"job-3": {state: "PENDING", attempts: "0"}}
 		c.e.Job = "job-3"
-		changed := now.Apply(&c.e)
+		now, changed := records.Apply(&c.e)
 		assert.Equal(t, c.want, Describe(c.e, now, changed))
 	}
 }
 
-func TestRecordFollowsOnlyItsJob(t *testing.T) {
-	r := Record{state: "RUNNING", attempts: "1"}
-	assert.False(t, r.Apply(&sim.Event{Job: "job-3", Changes: []sim.Change{{Key: "job:job-30", Field: "state", Value: "FAILED"}, {Stream: "S", Seq: 1}}}))
-	assert.Equal(t, "RUNNING, attempts 1", r.String())
-	assert.True(t, r.Apply(&sim.Event{Job: "job-3", Changes: []sim.Change{{Key: "job:job-3", Gone: true}}}))
-	assert.Equal(t, "no record", r.String())
+// What a step changes may be the records of other jobs, or of several.
+func TestRecordsFollowEveryJob(t *testing.T) {
+	r := Records{"job-3": {state: "RUNNING", attempts: "1"}}
+	now, changed := r.Apply(&sim.Event{Job: "job-3", Changes: []sim.Change{{Key: "job:job-30", Field: "state", Value: "FAILED"}, {Stream: "S", Seq: 1}}})
+	assert.False(t, changed)
+	assert.Equal(t, "RUNNING, attempts 1", now.String())
+	assert.Equal(t, "FAILED", r["job-30"].String())
+	r.Apply(&sim.Event{Kind: sim.KindControl, Name: "failover", Changes: []sim.Change{
+		{Key: "job:job-3", Field: "state", Value: "PENDING"}, {Key: "job:job-3", Field: "attempts", Gone: true}, {Key: "job:job-30", Gone: true}}})
+	now, changed = r.Apply(&sim.Event{Kind: sim.KindRedis, Target: "job:job-3", Phase: "reconcile_read"})
+	assert.False(t, changed)
+	assert.Equal(t, "PENDING", now.String(), "its attempts are gone")
+	assert.Equal(t, "no record", r["job-30"].String())
 }

@@ -81,9 +81,9 @@ func (f *flags) export(dir string, stdout io.Writer) error {
 	defer trace.Close() // read only: nothing to lose
 	err = cli.WriteFile(out, func(w io.Writer) error {
 		if f.format == "otlp" {
-			return export.OTLP(w, stored.Run, reports.Trace(trace))
+			return export.OTLP(w, stored.Plan, stored.Run, reports.Trace(trace))
 		}
-		return export.Perfetto(w, stored.Run, reports.Trace(trace))
+		return export.Perfetto(w, stored.Plan, stored.Run, reports.Trace(trace))
 	})
 	if err != nil {
 		return err
