@@ -81,8 +81,8 @@ func New(plan *plans.Plan, res *scenarios.Result, followed []string) *Collector 
 func (c *Collector) Add(e *sim.Event) {
 	c.end = e.At
 	now, changed := c.records.Apply(e)
-	says := scheduler.Describe(*e, now, changed)
-	went := c.reads.next(e, says)
+	describe := func() string { return scheduler.Describe(*e, now, changed) }
+	went := c.reads.next(e, describe)
 	c.last(e)
 	fault := cmp.Or(e.Fault, c.fired[e.Step])
 	concerns := c.concerns(e)
@@ -100,7 +100,7 @@ func (c *Collector) Add(e *sim.Event) {
 		job = c.job(e.Job)
 	}
 	m := Mark{Step: e.Step, At: e.At.Microseconds(), Lane: c.lane(cmp.Or(node, "harness")), Kind: kindOf(e), Job: job, Phase: e.Phase,
-		Says: words.Cut(says, saysMax), Fault: words.Cut(fault, saysMax), Broken: c.broken[e.Step], thins: !striking && !concerns && kindOf(e) == Keeping}
+		Says: words.Cut(describe(), saysMax), Fault: words.Cut(fault, saysMax), Broken: c.broken[e.Step], thins: !striking && !concerns && kindOf(e) == Keeping}
 	switch history.AnswerOf(e) {
 	case history.Done:
 	case history.Waits:

@@ -13,8 +13,8 @@ type reads map[reader]string
 
 type reader struct{ node, job string }
 
-// next takes the next event, which is described by says, and returns what its node went by; empty if nothing is known.
-func (r reads) next(e *sim.Event, says string) (went string) {
+// next takes the next event and returns what its node went by; empty if nothing is known.
+func (r reads) next(e *sim.Event, describe func() string) (went string) {
 	by := reader{e.Node, scheduler.JobOf(e)}
 	switch {
 	case e.Kind == sim.KindControl && e.Name == "crash":
@@ -27,7 +27,7 @@ func (r reads) next(e *sim.Event, says string) (went string) {
 	case e.Kind == sim.KindDeliver:
 		delete(r, by)
 	case scheduler.Reads(e):
-		r[by] = fmt.Sprintf("%s, at step %d", says, e.Step)
+		r[by] = fmt.Sprintf("%s, at step %d", describe(), e.Step)
 	default:
 		went = r[by]
 		if e.Kind == sim.KindAck || e.Kind == sim.KindNak || e.Kind == sim.KindTerm {
