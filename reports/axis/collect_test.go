@@ -79,7 +79,7 @@ func TestLocksAndLeasesAreOnTheAxis(t *testing.T) {
 	for _, s := range of(&scenarios.Result{}, events...).Spans {
 		list = append(list, fmt.Sprintf("%s %d-%d %s", s.What, s.From, s.To, s.Says))
 	}
-	assert.Equal(t, []string{"lock 1000-50000 locks job-1", "lease 3000-203000 leads reconciler:default"}, list)
+	assert.Equal(t, []string{"lock 1000-50000 locks job-1", "lease 3000-203000 holds cordum:reconciler:default"}, list)
 }
 
 func TestAnExecutionEndsWithItsWorker(t *testing.T) {

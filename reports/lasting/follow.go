@@ -78,7 +78,7 @@ func (f *Follower) change(e *sim.Event, c *sim.Change) {
 	case history.RunLock:
 		s.Of = of
 	case history.TickLock:
-		s.What, s.Of = Leads, strings.TrimPrefix(c.Key, "cordum:")
+		s.What, s.Of = Leads, c.Key
 	default:
 		return
 	}

@@ -55,7 +55,7 @@ func TestALockLastsUntilItIsGivenBackTakenOrRunsOut(t *testing.T) {
 	}
 	assert.Equal(t, []string{"scheduler-1 locks saga wf-1 1s-2s"}, spans(changed("saga:wf-1:lock", "scheduler-1:a", time.Minute), other))
 	assert.Equal(t, []string{"scheduler-1 locks run-1 1s-2s"}, spans(changed("cordum:wf:run:lock:run-1", "scheduler-1:a", time.Minute), other))
-	assert.Equal(t, []string{"scheduler-1 leads reconciler:default 1s-2s"}, spans(changed("cordum:reconciler:default", "scheduler-1:a", time.Minute), other))
+	assert.Equal(t, []string{"scheduler-1 holds cordum:reconciler:default 1s-2s"}, spans(changed("cordum:reconciler:default", "scheduler-1:a", time.Minute), other))
 	assert.Empty(t, spans(changed("job:job-1", "scheduler-1:a", time.Minute)), "a record is no lock")
 }
 
@@ -73,7 +73,7 @@ func TestACrashEndsWhatItsNodeIsAt(t *testing.T) {
 	done := sim.Event{Node: "worker-1", Kind: "effect", Name: "done", Job: "job-1"}
 	crash := func(node string) sim.Event { return sim.Event{Kind: sim.KindControl, Name: "crash", Target: node} }
 	beat := sim.Event{Node: "scheduler-1", Kind: sim.KindReceive, Target: "sys.heartbeat", Phase: "heartbeat", Job: "worker-1"}
-	assert.Equal(t, []string{"worker-1 executes job-1 1s-2s", "worker-1 executes job-1 3s-4s", "worker-1 lives worker-1 5s-6s"},
+	assert.Equal(t, []string{"worker-1 executes job-1 1s-2s", "worker-1 executes job-1 3s-4s", "worker-1 counts as alive 5s-6s"},
 		spans(begins, done, begins, crash("worker-1"), beat, other))
 	assert.Equal(t, []string{"scheduler-1 locks job-1 1s-3s"}, spans(changed("cordum:scheduler:job:job-1", "scheduler-1:a", time.Minute), crash("scheduler-1"), other))
 }
@@ -87,5 +87,5 @@ func TestAWorkerLivesForItsTTLAfterItsLastHeartbeat(t *testing.T) {
 		events = append(events, other)
 	}
 	events[0], events[9], events[49], events[59] = beat, beat, beat, elsewhere
-	assert.Equal(t, []string{"worker-1 lives worker-1 1s-40s", "worker-1 lives worker-1 50s-1m0s"}, spans(events...))
+	assert.Equal(t, []string{"worker-1 counts as alive 1s-40s", "worker-1 counts as alive 50s-1m0s"}, spans(events...))
 }

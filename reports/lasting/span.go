@@ -7,7 +7,7 @@ type Span struct {
 	Node    string
 	Job     string // empty: it is about none
 	What    What
-	Of      string  // of what: the job, the subject, the key's owner, or the worker
+	Of      string  // the job, the consumer, the saga, the run, the key of a lease, or the worker
 	Message Message // of a handling
 	From    time.Duration
 	To      time.Duration // once it is over
@@ -37,4 +37,12 @@ const (
 )
 
 // Title says in a few words what lasts.
-func (s *Span) Title() string { return string(s.What) + " " + s.Of }
+func (s *Span) Title() string {
+	switch s.What {
+	case Leads:
+		return "holds " + s.Of
+	case Lives:
+		return "counts as alive"
+	}
+	return string(s.What) + " " + s.Of
+}
