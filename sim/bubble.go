@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,7 +67,7 @@ func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 	var progress atomic.Int64
 	defer watch(&progress, cfg.Stall, cfg.OnStall)()
 	defer func() {
-		if r := recover(); r != nil {
+		if r := recover(); r != nil && !errors.Is(err, ErrUnknownCommand) { // who was refused may wait for ever
 			err = fmt.Errorf("%w: %v", ErrNotEnded, r)
 		}
 	}()
@@ -81,13 +83,8 @@ func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 func (w *World) live(body func(*World) error) (sum Summary, err error) {
 	sleepUntil(cmp.Or(w.cfg.Start, DefaultStart)) // a bubble's clock begins in the year 2000
 	w.servers = []server{&redisServer{world: w}, &natsServer{world: w}}
-	for i, s := range w.servers {
-		if err := s.start(); err != nil {
-			for _, started := range w.servers[:i] {
-				started.stop()
-			}
-			return sum, fmt.Errorf("sim: %w", err)
-		}
+	if err := w.startServers(); err != nil {
+		return sum, err
 	}
 	w.begin()
 	defer w.stop()
@@ -105,16 +102,67 @@ func (w *World) live(body func(*World) error) (sum Summary, err error) {
 	<-ended
 	redis := find[*redisServer](w.servers).store
 	sum = Summary{Digest: w.trace.digest(), Steps: w.steps, Virtual: w.Now(), Redis: redis.version()}
+	w.checkRoom()
 	if lost := redis.lost(); lost != nil {
-		return sum, fmt.Errorf("sim: %w", lost)
+		_ = w.fail(fmt.Errorf("sim: %w", lost))
 	}
-	if err == nil {
-		err = w.refused
+	if failed := w.failure(); failed != nil {
+		return sum, failed
 	}
 	if err == nil && w.trace.err != nil {
 		err = fmt.Errorf("sim: the trace could not be written: %w", w.trace.err)
 	}
 	return sum, err
+}
+
+// startServers starts Redis and nats-server, or neither.
+func (w *World) startServers() (err error) {
+	w.checkRoom()
+	if err := w.failure(); err != nil {
+		return err
+	}
+	started := 0
+	defer func() {
+		if r := recover(); r != nil { // [must]
+			err = fmt.Errorf("sim: %v", r)
+		}
+		if err != nil {
+			for _, s := range w.servers[:started] {
+				s.stop()
+			}
+		}
+	}()
+	for _, s := range w.servers {
+		if err := s.start(); err != nil {
+			return fmt.Errorf("sim: %w", err)
+		}
+		started++
+	}
+	return nil
+}
+
+// fail has the run end with an error, unless it has one. It returns what the run ends with.
+func (w *World) fail(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failed = cmp.Or(w.failed, err)
+	return w.failed
+}
+
+func (w *World) failure() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failed
+}
+
+// roomLeast is how many bytes there must be for the files of servers. A server that cannot store what it is given goes on in
+// ways that no plan has asked for, and says so in its log alone.
+const roomLeast = 256 << 10
+
+func (w *World) checkRoom() {
+	if free, known := tempdir.Room(w.folder); known && free < roomLeast {
+		_ = w.fail(fmt.Errorf("sim: the files of the world's servers have no room: %w; make room, or let TMPDIR name a folder that has", &fs.PathError{Op: "write", Path: w.folder, Err: syscall.ENOSPC}))
+	}
 }
 
 // stop ends every goroutine of the world. The bubble itself fails if one is left.

@@ -25,6 +25,7 @@ type redisClient struct {
 	redis   *redis.Client
 	holding atomic.Pointer[held] // the next write of its command is held back
 	aborts  atomic.Bool          // no command of a transaction is queued
+	deaf    atomic.Bool          // it was refused a subscription: who waits for its messages hears that Redis is gone
 	look    *look                // that goes behind the present operation, or nil
 	sent    bool                 // something of the present operation has reached Redis
 }

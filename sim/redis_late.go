@@ -3,7 +3,6 @@ package sim
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -140,10 +139,8 @@ func (c *wire) holds(b []byte) bool {
 // run ends with it, too.
 func (c *redisClient) refuse(name string) error {
 	w := c.p.node.world
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.refused = cmp.Or(w.refused, fmt.Errorf("%w: %s, of %s; use p.NATS(), or wrap what receives in p.Do", ErrUnknownCommand, name, c.p.node.name))
-	return w.refused
+	c.deaf.Store(true)
+	return w.fail(fmt.Errorf("%w: %s, of %s; use p.NATS(), or wrap what receives in p.Do", ErrUnknownCommand, name, c.p.node.name))
 }
 
 // subscribes says whether b begins with SUBSCRIBE or one of its kind, which go-redis writes past its hooks.
@@ -166,7 +163,7 @@ func (c *wire) Read(b []byte) (int, error) {
 	switch {
 	case c.held.Load() != nil:
 		return 0, os.ErrDeadlineExceeded
-	case c.dead():
+	case c.dead(), c.client.deaf.Load():
 		return 0, io.EOF
 	}
 	return c.Conn.Read(b)

@@ -20,19 +20,31 @@ func TestASubscriptionOfRedisIsRefused(t *testing.T) {
 		"psubscribe": func(ctx context.Context, c *redis.Client) *redis.PubSub { return c.PSubscribe(ctx, "n*") },
 		"ssubscribe": func(ctx context.Context, c *redis.Client) *redis.PubSub { return c.SSubscribe(ctx, "news") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := sim.Run(sim.Config{Seed: 1}, func(w *sim.World) error {
-				w.Node("reader", func(p *sim.Process) {
-					sub := subscribe(p.Context(), p.Redis())
-					defer func() { _ = sub.Close() }()
+		overBoth(t, func(t *testing.T, program string) {
+			for how, receive := range map[string]func(*sim.Process, *redis.PubSub){
+				"receive": func(p *sim.Process, sub *redis.PubSub) {
 					_, err := sub.Receive(p.Context())
 					assert.Error(t, err)
-				}).Start()
-				w.Step(time.Minute, nil)
-				return nil
-			})
-			require.ErrorIs(t, err, sim.ErrUnknownCommand)
-			assert.ErrorContains(t, err, ": "+name+", of reader; use p.NATS(), or wrap what receives in p.Do")
+				},
+				"channel": func(_ *sim.Process, sub *redis.PubSub) {
+					for range sub.Channel() {
+					}
+				},
+			} {
+				_, err := sim.Run(sim.Config{Seed: 1, RedisServer: program}, func(w *sim.World) error {
+					w.Node("reader", func(p *sim.Process) {
+						sub := subscribe(p.Context(), p.Redis())
+						if how == "receive" { // who listens to the channel closes it from elsewhere, or never
+							defer func() { _ = sub.Close() }()
+						}
+						receive(p, sub)
+					}).Start()
+					w.Step(time.Minute, nil)
+					return nil
+				})
+				require.ErrorIs(t, err, sim.ErrUnknownCommand, how)
+				assert.ErrorContains(t, err, ": "+name+", of reader; use p.NATS(), or wrap what receives in p.Do")
+			}
 		})
 	}
 }

@@ -13,7 +13,7 @@ type Stop string
 const (
 	StopDone  Stop = "done"  // what the caller waited for came about
 	StopTime  Stop = "time"  // the virtual time it was given is over
-	StopSteps Stop = "steps" // Config.StepsMax is used up
+	StopSteps Stop = "steps" // Config.StepsMax is used up, or the run has failed and [Run] will say why
 )
 
 // Step moves the world, one operation at a time, until done says so (it is asked between steps,
@@ -32,7 +32,10 @@ func (w *World) Step(limit time.Duration, done func() bool) Stop {
 		if done != nil && done() {
 			return StopDone
 		}
-		if w.steps >= w.cfg.StepsMax {
+		if w.steps&0xff == 0 {
+			w.checkRoom()
+		}
+		if w.steps >= w.cfg.StepsMax || w.failure() != nil {
 			return StopSteps
 		}
 		w.admit()

@@ -78,7 +78,7 @@ type World struct {
 	wake     chan struct{}
 	rands    counter
 	syncs    atomic.Int32 // so many wait for a server to sync
-	refused  error        // what a process tried that passes no gate
+	failed   error        // why the run proves nothing: what a process tried that passes no gate, or a disk without room
 
 	nextEvery   time.Duration
 	queue       queue // what has arrived and waits for its turn

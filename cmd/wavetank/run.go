@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -200,6 +201,8 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 		return nil, cause
 	case errors.Is(err, sim.ErrNoRedisServer): // somebody else has ended it
 		return nil, cli.Fail(cli.ExitUsage, "%s, seed %d: %w; run it again", s.Name, s.Seed, err)
+	case errors.Is(err, syscall.ENOSPC):
+		return nil, cli.Fail(cli.ExitUsage, "%s, seed %d: %w", s.Name, s.Seed, err)
 	case err != nil:
 		return nil, fmt.Errorf("%s, seed %d: the run broke down: %w", s.Name, s.Seed, err)
 	}

@@ -2,11 +2,11 @@ package tempdir
 
 import "syscall"
 
-// room is how many bytes are free where path is.
-func room(path string) uint64 {
+// Room is how many bytes are free where path is; known says whether that can be told.
+func Room(path string) (free uint64, known bool) {
 	var s syscall.Statfs_t
 	if syscall.Statfs(path, &s) != nil {
-		return 0
+		return 0, false
 	}
-	return s.Bavail * uint64(s.Bsize)
+	return s.Bavail * uint64(s.Bsize), true
 }

@@ -15,7 +15,7 @@ import (
 // which is the default of [os.MkdirTemp].
 func Memory() string {
 	const path, enough = "/dev/shm", 1 << 30 // bytes; containers often have 64 MB there
-	if os.Getenv("TMPDIR") == "" && room(path) >= enough {
+	if free, _ := Room(path); os.Getenv("TMPDIR") == "" && free >= enough {
 		return path
 	}
 	return ""
