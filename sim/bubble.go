@@ -54,7 +54,7 @@ func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 			return sum, fmt.Errorf("sim: %w", err)
 		}
 	}
-	folder, remove, err := tempdir.New(tempdir.Memory(), "wavetank-world-")
+	folder, remove, err := tempdir.New(tempdir.Memory(), tempdir.World)
 	if err != nil {
 		return sum, fmt.Errorf("sim: a folder for the files of servers: %w", err)
 	}

@@ -85,7 +85,7 @@ func CheckRedisServer(program string) error {
 func newRedisProcess(program, files string, keeps []string) (*redisProcess, error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s is no program", ErrNoRedisServer, program)
+		return nil, fmt.Errorf("%w: %s is no program: %w", ErrNoRedisServer, program, errors.Unwrap(err))
 	}
 	dir := socketDir()
 	if probe, err := os.CreateTemp(dir, socketPrefix); err != nil {
@@ -168,7 +168,13 @@ func (p *redisProcess) answers() error {
 			return errEnded
 		case <-deadline:
 			p.kill()
-			return fmt.Errorf("it does not answer: %v", cmp.Or(err, errors.New("it is loading")))
+			switch {
+			case err != nil:
+				return fmt.Errorf("it does not answer: %w", err)
+			case strings.Contains(info, "\nloading:"):
+				return errors.New("it is still loading")
+			}
+			return fmt.Errorf("it answers INFO with %.60q", info)
 		case <-time.After(time.Millisecond):
 		}
 	}

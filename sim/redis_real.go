@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -76,6 +77,7 @@ func (r *realRedis) version() string { return r.process.version }
 
 func (r *realRedis) lost() error {
 	if err := r.client.Ping(bg).Err(); err != nil {
+		_ = os.Remove(r.process.socket)
 		return fmt.Errorf("%w: %s has ended in the middle of a run: %w", ErrNoRedisServer, r.process.program, err)
 	}
 	return nil

@@ -213,14 +213,14 @@ func (f *planFlags) goesOn(overServer bool) error {
 // hasRedis refuses a plan over a redis-server where there is none.
 func hasRedis() error {
 	err := sim.CheckRedisServer(scenarios.RedisProgram())
-	var folder *fs.PathError
-	switch {
-	case errors.As(err, &folder):
-		return cli.Fail(cli.ExitUsage, "the plan runs over a redis-server: %w", err)
-	case err != nil:
-		return cli.Fail(cli.ExitUsage, "the plan runs over a redis-server: %w; install Redis, or name one: --redis-server=PATH, or the environment variable %s", err, scenarios.RedisVariable)
+	if err == nil {
+		return nil
 	}
-	return nil
+	says := "the plan runs over a redis-server: " + strings.TrimPrefix(err.Error(), sim.ErrNoRedisServer.Error()+": ")
+	if folder := new(fs.PathError); !errors.As(err, &folder) {
+		says += "; install Redis, or name one: --redis-server=PATH, or the environment variable " + scenarios.RedisVariable
+	}
+	return cli.Fail(cli.ExitUsage, "%s", says)
 }
 
 // consistent refuses a seed that is given as a setting, and what is given twice.

@@ -10,7 +10,7 @@ import (
 
 // newTemp makes a temporary folder in parent; an empty one is that of the machine.
 func newTemp(parent string) (dir string, remove func(), err error) {
-	if dir, remove, err = tempdir.New(parent, "wavetank-command-"); err != nil {
+	if dir, remove, err = tempdir.New(parent, tempdir.Command); err != nil {
 		return "", nil, cli.NoTemp(err)
 	}
 	return dir, remove, nil

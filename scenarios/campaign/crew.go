@@ -51,7 +51,7 @@ func newCrew(ctx context.Context, spec *Spec, opt Options) crew {
 
 // equip makes the folder of the workers' temporary files.
 func (s *crew) equip() (err error) {
-	if s.temp, s.removeTemp, err = tempdir.New(tempdir.Memory(), "wavetank-campaign-"); err != nil {
+	if s.temp, s.removeTemp, err = tempdir.New(tempdir.Memory(), tempdir.Campaign); err != nil {
 		return fmt.Errorf("no temporary folder: %w; set TMPDIR to one that can be written", strictyaml.FileReason(err))
 	}
 	s.launch = processes(s.opt.Command, s.temp)

@@ -30,9 +30,19 @@ func (e *Expect) own(preset, before string) {
 	own := **named
 	*named = nil
 	if preset != before {
-		*e.under(before) = &Expected{e.Violates, e.Sometimes, e.Judged}
+		*e.under(before) = &Expected{e.Violates, e.Sometimes, e.Judged, !own.Told}
 	}
 	e.Violates, e.Sometimes, e.Judged = own.Violates, own.Sometimes, own.Judged
+}
+
+// toldUnder is the preset under which the plan's story comes about; empty is the plan's own.
+func (e *Expect) toldUnder() string {
+	for _, preset := range []string{PresetDocumented, PresetHardened} {
+		if named := *e.under(preset); named != nil && named.Told {
+			return preset
+		}
+	}
+	return ""
 }
 
 // Expects says whether the plan says what it expects under the preset, be it its own or one that it names.
@@ -43,10 +53,15 @@ func (p *Plan) Expects(preset string) bool {
 // Lead is the plan's story as it stands above a run: with settings that are not its own, another may come
 // of it.
 func (p *Plan) Lead() string {
-	if p.Story == "" || len(p.Expect.Changed) == 0 {
-		return p.Story
+	switch {
+	case p.Story == "":
+		return ""
+	case len(p.Expect.Changed) > 0:
+		return "Unmodified, the plan shows: " + p.Story
+	case p.Expect.toldUnder() != "":
+		return "Under the preset " + p.Expect.toldUnder() + ", the plan shows: " + p.Story
 	}
-	return "Unmodified, the plan shows: " + p.Story
+	return p.Story
 }
 
 // Violable lists the invariants that a plan can expect to violate.

@@ -148,4 +148,5 @@ type Expected struct {
 	Violates  []string `yaml:"violates,omitempty" json:"violates,omitempty" doc:"invariants that this plan breaks"`
 	Sometimes []string `yaml:"sometimes,omitempty" json:"sometimes,omitempty" doc:"situations that this plan must reach"`
 	Judged    []string `yaml:"judged,omitempty" json:"judged,omitempty" doc:"invariants that are judged whatever their promise, and need not break"`
+	Told      bool     `yaml:"told,omitempty" json:"told,omitempty" doc:"the plan's story comes about under this preset, which is not its own"`
 }

@@ -163,7 +163,7 @@ func checkExpect(p *Plan) *strictyaml.Error {
 	if *p.Expect.under(p.Preset) != nil {
 		return &strictyaml.Error{Path: own, Message: own + " is said twice: " + p.Preset + " is the plan's own preset", Remedy: "put all of it under " + own}
 	}
-	if e := checkExpected("expect", &Expected{p.Expect.Violates, p.Expect.Sometimes, p.Expect.Judged}); e != nil {
+	if e := checkExpected("expect", &Expected{Violates: p.Expect.Violates, Sometimes: p.Expect.Sometimes, Judged: p.Expect.Judged}); e != nil {
 		return e
 	}
 	for _, preset := range []string{PresetDocumented, PresetHardened} {

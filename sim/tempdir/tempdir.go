@@ -14,22 +14,36 @@ import (
 // where TMPDIR names no folder and memory has room; a restart of nats-server takes half as long there. Otherwise it is empty,
 // which is the default of [os.MkdirTemp].
 func Memory() string {
-	const path, enough = "/dev/shm", 1 << 30 // bytes; containers often have 64 MB there
-	if free, _ := Room(path); os.Getenv("TMPDIR") == "" && free >= enough {
-		return path
+	const enough = 1 << 30 // bytes; containers often have 64 MB there
+	if free, _ := Room(memory); os.Getenv("TMPDIR") == "" && free >= enough {
+		return memory
 	}
 	return ""
 }
 
-// New makes a folder in parent, as [os.MkdirTemp] does; remove removes it. No other prefix of this package begins with prefix.
-func New(parent, prefix string) (path string, remove func(), err error) {
-	if path, err = os.MkdirTemp(parent, prefix); err != nil {
+const memory = "/dev/shm"
+
+// Kind says what a folder is for. It begins the folder's name.
+type Kind string
+
+// The kinds of folder.
+const (
+	Command  Kind = "wavetank-command-"
+	Campaign Kind = "wavetank-campaign-"
+	World    Kind = "wavetank-world-"
+)
+
+// New makes a folder in parent, as [os.MkdirTemp] does; remove removes it.
+func New(parent string, of Kind) (path string, remove func(), err error) {
+	if path, err = os.MkdirTemp(parent, string(of)); err != nil {
 		return "", nil, err
 	}
 	lock := lockOf(path)  // as long as it is used
 	_, _ = lock.TryLock() // a file system without locks does without
-	if _, done := swept.LoadOrStore(filepath.Join(filepath.Dir(path), prefix), true); !done {
-		removeStale(path, prefix)
+	for _, place := range []string{filepath.Dir(path), os.TempDir(), memory} {
+		if _, done := swept.LoadOrStore(place, true); !done {
+			removeStale(path, place)
+		}
 	}
 	return path, func() {
 		const attempts = 100 // a world that still runs may write into it meanwhile
@@ -42,16 +56,21 @@ func New(parent, prefix string) (path string, remove func(), err error) {
 	}, nil
 }
 
-// swept holds the parents and prefixes whose stale folders this process has removed.
+// swept holds the parents from which this process has removed stale folders.
 var swept sync.Map
 
-// removeStale removes the folders beside own whose processes are gone. One that is young may yet be locked.
-func removeStale(own, prefix string) {
+// removeStale removes the folders in parent whose processes are gone. One that is not older than own by a minute may yet be
+// locked.
+func removeStale(own, parent string) {
 	made, err := os.Stat(own)
 	if err != nil {
 		return
 	}
-	list, _ := filepath.Glob(filepath.Join(filepath.Dir(own), prefix+"*"))
+	var list []string
+	for _, kind := range []Kind{Command, Campaign, World} {
+		found, _ := filepath.Glob(filepath.Join(parent, string(kind)+"*"))
+		list = append(list, found...)
+	}
 	for _, path := range list {
 		info, err := os.Stat(path)
 		if err != nil || made.ModTime().Sub(info.ModTime()) < time.Minute {

@@ -5,6 +5,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 var attemptsEqualScheduledWrites = rule.New(invariants.Invariant{
@@ -29,20 +30,19 @@ var attemptsDrainByTwo = rule.New(invariants.Invariant{
 	Says:   "A replay whose publish failed and was rolled back costs exactly two attempts; no replay costs more.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, attempt accounting: SCHEDULED, then rollback SCHEDULED",
-	Needs:  []string{"attempts-equal-scheduled-writes"},
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
-		if s.Handling == nil || s.About.State != model.Scheduled {
+		if s.Handling == nil || s.Kind == sim.KindLate || s.About.State != model.Scheduled {
 			return
 		}
-		cost := s.About.Attempts - s.Handling.Attempts
+		cost := s.Handling.Cost
 		rollback := w.From == model.Dispatched && (s.Handling.Intended || !f.Config.ResumeIntents) && s.Handling.PublishFailed != 0
 		switch {
 		case rollback && cost != 2:
-			t.Violation(s.About, "the rollback at step %d, after the publish that failed at step %d, left the replay at a cost of %d attempts (%d to %d) instead of 2",
-				invariants.StepNo(s.Step), invariants.StepNo(s.Handling.PublishFailed), cost, s.Handling.Attempts, s.About.Attempts)
+			t.Violation(s.About, "the rollback at step %d, after the publish that failed at step %d, left the replay at a cost of %d attempts (of %d) instead of 2",
+				invariants.StepNo(s.Step), invariants.StepNo(s.Handling.PublishFailed), cost, s.About.Attempts)
 		case cost > 2:
-			t.Violation(s.About, "one replay cost %d attempts by step %d (%d to %d)", cost, invariants.StepNo(s.Step), s.Handling.Attempts, s.About.Attempts)
+			t.Violation(s.About, "one replay cost %d attempts (of %d) by step %d", cost, s.About.Attempts, invariants.StepNo(s.Step))
 		}
 		if rollback {
 			t.Exercise()

@@ -88,7 +88,7 @@ var trials = map[string]trial{
 			s.submit(job1).begins(s1, job1).scheduled(s1, job1, "scheduled_write").intended(s1, job1, w1).
 				publishFails(s1, job1, w1).scheduled(s1, job1, "rollback_write")
 		},
-		says: "at a cost of 3 attempts (0 to 3) instead of 2",
+		says: "at a cost of 3 attempts (of 3) instead of 2",
 		holds: func(s *story) {
 			s.submit(job1)
 			rolledBack(rolledBack(s)).dispatched(s1, job1, w1)

@@ -13,7 +13,7 @@ type Handling struct {
 	Incarnation int
 	Lock        int           // the step at which it took its lock
 	Expires     time.Duration // when that expires, as renewed by it; 0 is never
-	Attempts    int           // when it began
+	Cost        int           // attempts: how often it wrote SCHEDULED
 	Pick        Pick          // of the worker that it would publish to: its own, or that of the intent that it has read
 
 	Silent        time.Duration // for how long the job's worker had been when it last read the job

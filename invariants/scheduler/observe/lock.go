@@ -42,7 +42,7 @@ func (o *Observer) lockChanged(s *model.Step, c *sim.Change, of *model.Job) bool
 		} else if s.Phase == "lock_acquire" {
 			f.Mixed = f.Mixed || own.About.Handling(s.Event) != nil
 			own.About.Handlings = append(own.About.Handlings, model.Handling{
-				Node: s.Node, Incarnation: s.Incarnation, Lock: s.Step, Expires: c.Expires, Attempts: own.About.Attempts,
+				Node: s.Node, Incarnation: s.Incarnation, Lock: s.Step, Expires: c.Expires,
 			})
 		}
 	default:

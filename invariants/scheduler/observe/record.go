@@ -49,6 +49,7 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 		h.Wrote = true
 		switch record.State {
 		case model.Scheduled:
+			h.Cost++
 			if s.Phase == "rollback_write" { // no pick follows
 				break
 			}
