@@ -17,6 +17,7 @@
 // Its files, each of which calls only those after it:
 //
 //	difference.go                     two runs side by side
+//	differenceaxis.go                 and over one axis of time
 //	index.go                          the page over many folders
 //	trend.go                          its days
 //	read.go                           a folder read back
