@@ -101,7 +101,7 @@ func TestTwoRunsOverOneAxis(t *testing.T) {
 		inA := at["78 1s, step 6: a client submitted job-3.\nFault: cut off"]
 		inB := at["166 1s, step 7: a client submitted job-3."]
 		broken := at["78 2s, step 8: x: job-3: <b>"]
-		assert.Equal(t, []string{"told both", "parted ", "struck both", "told both", "violation A"}, []string{common.Class, parted.Class, inA.Class, inB.Class, broken.Class})
+		assert.Equal(t, []string{"told both", "parted A", "struck both", "told both", "violation A"}, []string{common.Class, parted.Class, inA.Class, inB.Class, broken.Class})
 		assert.Equal(t, []string{"#parting", "a.html#step-8", ""}, []string{parted.Href, broken.Href, inB.Href})
 		assert.True(t, common.X < parted.X && parted.X < inA.X && inA.X < broken.X)
 		assert.InDelta(t, inA.X, inB.X, 0, "an instant is at one place in both")

@@ -135,7 +135,7 @@ func (m *marks) tell(t *diff.Told, number string) {
 
 // add joins what is told of one step.
 func (m *marks) add(next mark) {
-	next.lane = m.lane(&next)
+	next.lane, next.of = m.lane(&next), cmp.Or(next.of, letters[next.side])
 	for i := range m.list {
 		old := &m.list[i]
 		if old.lane != next.lane || old.step != next.step || old.at != next.at {
@@ -197,8 +197,8 @@ func (m *marks) draw(class string, width, gutter float64) drawing {
 		i, _ := slices.BinarySearch(m.times, at)
 		return tenth(gutter + 6 + m.units[i]/all*(width-gutter-20))
 	}
-	m.rails(&out, x, gutter)
-	free := map[float64][]float64{} // of each row of numbers, up to where it is taken
+	m.rails(&out, x)
+	free := map[float64]float64{} // of each row of numbers, from where on
 	lastTick, lastText := math.Inf(-1), ""
 	for i := range m.list {
 		k := &m.list[i]
@@ -236,16 +236,15 @@ func (m *marks) draw(class string, width, gutter float64) drawing {
 }
 
 // number writes a number away from the middle: at a height at which there is room, or not at all.
-func (out *drawing) number(text string, x, y float64, free map[float64][]float64) {
+func (out *drawing) number(text string, x, y float64, free map[float64]float64) {
 	half := 3.5*float64(len(text)) + 2
 	for _, away := range []float64{13, 26, 39} {
 		at := y - away
 		if y > middleLane {
 			at = y + away + 8
 		}
-		taken := slices.ContainsFunc(free[at], func(other float64) bool { return x-half < other })
-		if !taken {
-			free[at] = append(free[at], x+half)
+		if x-half >= free[at] {
+			free[at] = x + half
 			out.Labels = append(out.Labels, label{"number", text, x, at})
 			return
 		}
@@ -253,7 +252,7 @@ func (out *drawing) number(text string, x, y float64, free map[float64][]float64
 }
 
 // rails are the lanes themselves, with their names, the parting, and the ends of the runs.
-func (m *marks) rails(out *drawing, x func(time.Duration) float64, gutter float64) {
+func (m *marks) rails(out *drawing, x func(time.Duration) float64) {
 	lanes := [2]float64{topLane, bottomLane}
 	p := m.d.Parting
 	var parted float64
@@ -267,6 +266,7 @@ func (m *marks) rails(out *drawing, x func(time.Duration) float64, gutter float6
 	if parted > from {
 		out.Bands = append(out.Bands, band{"alike", "Both are the same.", from, middleLane - 10, parted - from, 20})
 		out.Lines = append(out.Lines, line{"rail both", from, middleLane, parted, middleLane})
+		out.Labels = append(out.Labels, label{"lane", "both", 6, middleLane + 5})
 	}
 	for i, s := range []*diff.Side{&m.d.A, &m.d.B} {
 		end := x(s.Virtual)
@@ -275,9 +275,6 @@ func (m *marks) rails(out *drawing, x func(time.Duration) float64, gutter float6
 			out.Lines = append(out.Lines, line{"rail " + letters[i], parted, lanes[i], end, lanes[i]})
 		}
 		out.Lines = append(out.Lines, line{"rail both", end, lanes[i] - 9, end, lanes[i] + 9})
-	}
-	if p == nil || parted-from > 60 {
-		out.Labels = append(out.Labels, label{"lane", "both", 6, middleLane + 5})
 	}
 }
 
