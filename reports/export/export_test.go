@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -231,4 +232,37 @@ func TestATraceThatCannotBeReadIsRefused(t *testing.T) {
 	broken := func(yield func(sim.Event, error) bool) { yield(sim.Event{}, errors.New("line 1: broken")) }
 	require.ErrorContains(t, Perfetto(&bytes.Buffer{}, &scenarios.Result{}, broken), "line 1")
 	require.ErrorContains(t, OTLP(&bytes.Buffer{}, &scenarios.Result{}, broken), "line 1")
+}
+
+// A lock whose release fails lasts as long as Redis keeps it, and the run goes on for half an hour.
+func TestALockThatRunsOutEndsThen(t *testing.T) {
+	const lasts = time.Minute
+	res, events := ran(t, "lock-release-failure")
+	var out bytes.Buffer
+	require.NoError(t, Perfetto(&out, res, events()))
+	var began, longest uint64
+	track := uint64(0)
+	for _, packet := range readPerfetto(t, out.Bytes()).Packet {
+		e := packet.Event
+		switch {
+		case e == nil:
+		case e.Type == "TYPE_SLICE_BEGIN" && e.Name == "locks job-3":
+			began, track = *packet.Timestamp, e.Track
+		case e.Type == "TYPE_SLICE_END" && e.Track == track && track != 0:
+			longest, track = max(longest, *packet.Timestamp-began), 0
+		}
+	}
+	assert.Equal(t, lasts, time.Duration(longest), "Perfetto")
+
+	out.Reset()
+	require.NoError(t, OTLP(&out, res, events()))
+	held := time.Duration(0)
+	for line := range bytes.Lines(out.Bytes()) {
+		traces, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(line)
+		require.NoError(t, err)
+		if s := traces.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0); s.Name() == "locks job-3" {
+			held = max(held, s.EndTimestamp().AsTime().Sub(s.StartTimestamp().AsTime()))
+		}
+	}
+	assert.Equal(t, lasts, held, "OTLP")
 }
