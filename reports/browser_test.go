@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -123,16 +126,53 @@ func (b *browser) chosen() string {
 	return says[string](b, `document.querySelector(".axis-step").innerText`)
 }
 
+// quiet checks that the page had nothing to complain of, and asked for nothing but itself.
+func (b *browser) quiet() {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	assert.Empty(b.t, b.complaints)
+	assert.Len(b.t, b.requests, 1, "the page alone is asked for")
+	assert.Regexp(b.t, `^file://`, b.requests[0])
+}
+
+// tabTo goes on by the Tab key until that element has the focus, which can be seen.
+func (b *browser) tabTo(element string) {
+	b.t.Helper()
+	for range 60 {
+		b.do(chromedp.KeyEvent(kb.Tab))
+		if says[bool](b, "document.activeElement.matches('"+element+"')") {
+			assert.NotEqual(b.t, "none", says[string](b, `getComputedStyle(document.activeElement).outlineStyle`), element)
+			return
+		}
+	}
+	require.Fail(b.t, "Tab does not lead there", element)
+}
+
+// inSight is where the steps are that the picture shows.
+func (b *browser) inSight() string {
+	return says[string](b, `[...document.querySelectorAll(".axis svg circle")].map((c) => Math.round(c.cx.baseVal.value)).join(" ")`)
+}
+
 // explained is the page of a run that breaks an invariant, with why.
 func explained(t *testing.T, scenario string) string {
+	t.Helper()
+	return pageOfScenario(t, scenario, func(plan *plans.Plan, res *scenarios.Result) {
+		var err error
+		res.Cause, err = whatif.Explain(t.Context(), plan, whatif.Options{Quick: true})
+		require.NoError(t, err)
+	})
+}
+
+// pageOfScenario is the page of a run, once also has added to its result.
+func pageOfScenario(t *testing.T, scenario string, also func(*plans.Plan, *scenarios.Result)) string {
 	t.Helper()
 	plan, err := plans.Load(scenario)
 	require.NoError(t, err)
 	var trace, html bytes.Buffer
 	res, err := scenarios.Run(t.Context(), plan, scenarios.RunOptions{Source: scenario, Trace: &trace})
 	require.NoError(t, err)
-	res.Cause, err = whatif.Explain(t.Context(), plan, whatif.Options{Quick: true})
-	require.NoError(t, err)
+	also(plan, res)
 	require.NoError(t, Page(&html, plan, res, Trace(&trace)))
 	return html.String()
 }
@@ -185,12 +225,121 @@ func TestThePageInABrowser(t *testing.T) {
 	// The plots say their values under the pointer.
 	says[bool](b, `(() => { const s = document.querySelector("figure svg.wide"), r = s.getBoundingClientRect(); return s.dispatchEvent(new PointerEvent("pointermove", { clientX: r.x + r.width / 2, clientY: r.y + 60 })); })()`)
 	assert.Regexp(t, `^\d[\dms.]+s\njob-3: 3$`, says[string](b, `document.querySelector(".reading").textContent`))
+	b.quiet()
+}
 
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	assert.Empty(t, b.complaints)
-	require.Len(t, b.requests, 1, "the page alone is asked for")
-	assert.True(t, strings.HasPrefix(b.requests[0], "file://"))
+// The picture is the same to those who have a keyboard alone, a mouse, a wheel or a finger, whatever was run.
+func TestThePictureIsMovedByAnyMeans(t *testing.T) {
+	for _, scenario := range []string{"publish-ack-lost", "breaker-storm", "redis-failover"} {
+		t.Run(scenario, func(t *testing.T) {
+			b := opened(t, pageOfScenario(t, scenario, func(*plans.Plan, *scenarios.Result) {}), picture)
+			byKeysAlone(b)
+			byMouse(b)
+			byFinger(b)
+
+			// A link leads to a step.
+			step := says[string](b, `[...document.querySelectorAll(".axis svg circle title")].at(-1).textContent.match(/^#(\d+) /)[1]`)
+			says[string](b, `location.hash = "#axis-`+step+`"`)
+			b.do(chromedp.WaitVisible(`//div[@class="axis-step"]/h3[starts-with(., "Step ` + step + `,")]`))
+			b.quiet()
+		})
+	}
+}
+
+func byKeysAlone(b *browser) {
+	b.tabTo(".replay button")
+	b.do(chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`//div[@class="replay"]/button[text()="Copied" or text()="Selected"]`))
+
+	b.tabTo(`.axis-controls [aria-label="Show the whole run"]`)
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.tabTo(".axis-controls select")
+	b.do(chromedp.KeyEvent(kb.End))
+	ofOne := b.steps()
+	b.do(chromedp.KeyEvent(kb.Home))
+	all := b.steps()
+	assert.Less(b.t, ofOne, all, "of one job, by the filter")
+	b.tabTo(".axis-controls input")
+	b.do(chromedp.KeyEvent(" "))
+	assert.Less(b.t, b.steps(), all, "without messages")
+	b.do(chromedp.KeyEvent(" "))
+	assert.Equal(b.t, all, b.steps())
+
+	b.tabTo(".axis svg")
+	b.do(chromedp.KeyEvent("n"))
+	first := b.chosen()
+	assert.Regexp(b.t, `^Step \d+, `, first)
+	b.do(chromedp.KeyEvent("n"))
+	assert.NotEqual(b.t, first, b.chosen())
+	b.do(chromedp.KeyEvent("p"))
+	assert.Equal(b.t, first, b.chosen())
+	b.do(chromedp.KeyEvent("++"))
+	assert.Less(b.t, b.steps(), all)
+	near := b.inSight()
+	b.do(chromedp.KeyEvent(kb.ArrowRight))
+	assert.NotEqual(b.t, near, b.inSight())
+	b.do(chromedp.KeyEvent("0"))
+	assert.Equal(b.t, all, b.steps())
+}
+
+// middle is where the picture's is on the screen, which is brought there.
+func (b *browser) middle() (x, y float64) {
+	at := says[[]float64](b, `(() => { const s = document.querySelector(".axis svg"); s.scrollIntoView({ block: "center" }); const r = s.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
+	return at[0], at[1]
+}
+
+func byMouse(b *browser) {
+	x, y := b.middle()
+	chosen, whole := b.chosen(), b.inSight()
+	wheel := func(dx, dy float64, keys ...chromedp.Modifier) {
+		b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseWheel, x, y, func(p *input.DispatchMouseEventParams) {
+			p.DeltaX, p.DeltaY = cmp.Or(dx, .01), cmp.Or(dy, .01) // a wheel that does not say both is refused
+		}, chromedp.ButtonModifiers(keys...)))
+	}
+	wheel(0, -100, chromedp.ModifierCtrl)
+	wheel(0, -100, chromedp.ModifierCtrl)
+	wheel(0, -100, chromedp.ModifierCtrl)
+	near := b.inSight()
+	assert.Less(b.t, len(near), len(whole), "nearer, there are fewer in sight")
+	wheel(200, 0)
+	assert.NotEqual(b.t, near, b.inSight(), "the wheel moves it")
+	wheel(-200, 0)
+	assert.Equal(b.t, near, b.inSight())
+
+	b.drag(x, y, -80)
+	assert.NotEqual(b.t, near, b.inSight(), "it follows the mouse")
+	b.drag(x, y, 80)
+	assert.Equal(b.t, near, b.inSight())
+	assert.Equal(b.t, chosen, b.chosen(), "who moves it chooses no step")
+
+	says[bool](b, `(() => { addEventListener("wheel", (e) => { window.taken = e.defaultPrevented; }); return true; })()`)
+	wheel(0, 50)
+	assert.Equal(b.t, near, b.inSight())
+	assert.False(b.t, says[bool](b, "window.taken"), "the wheel alone scrolls the page")
+}
+
+// drag moves the picture by the mouse.
+func (b *browser) drag(x, y, by float64) {
+	b.do(chromedp.MouseEvent(chromedp.MousePressed, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)),
+		chromedp.MouseEvent(chromedp.MouseMoved, x+by/2, y, chromedp.ButtonLeft),
+		chromedp.MouseEvent(chromedp.MouseMoved, x+by, y, chromedp.ButtonLeft),
+		chromedp.MouseEvent(chromedp.MouseReleased, x+by, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
+}
+
+func byFinger(b *browser) {
+	call(b, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true})
+	x, y := b.middle()
+	before := b.inSight()
+	touch := func(what input.DispatchTouchEventType, at ...*input.TouchPoint) {
+		call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: what, TouchPoints: append([]*input.TouchPoint{}, at...)})
+	}
+	touch(input.DispatchTouchEventTypeTouchStart, &input.TouchPoint{X: x, Y: y})
+	for by := 20.0; by <= 80; by += 20 {
+		touch(input.DispatchTouchEventTypeTouchMove, &input.TouchPoint{X: x - by, Y: y})
+	}
+	touch(input.DispatchTouchEventTypeTouchEnd)
+	assert.NotEqual(b.t, before, b.inSight(), "it follows the finger")
+	b.drag(x, y, 80)
+	assert.Equal(b.t, before, b.inSight(), "and all the way")
 }
 
 func TestThePageOfManyIsSearchedAndSorted(t *testing.T) {
@@ -207,7 +356,7 @@ func TestThePageOfManyIsSearchedAndSorted(t *testing.T) {
 	b.do(chromedp.Click(`//table//button[text()="report"]`))
 	assert.Regexp(t, `^\./old/report\.html dispatch order, .* fuzz-7 fuzz-20261121 publish-ack-lost publish-failure stale-worker`, shown(), "numbers by their size")
 	assert.Equal(t, "ascending", says[string](b, `document.querySelector(".entries th").getAttribute("aria-sort")`))
-	assert.Empty(t, b.complaints)
+	b.quiet()
 }
 
 // BenchmarkThePageOpens measures how long a browser takes from the file to a page that has drawn its axis.
@@ -262,5 +411,5 @@ func TestOwnNumbersFindTheirRows(t *testing.T) {
 	assert.Zero(t, shown(), "nothing is near")
 	b.do(chromedp.Click(`//div[@class="own"]//button`))
 	assert.Equal(t, int64(3), shown())
-	assert.Empty(t, b.complaints)
+	b.quiet()
 }

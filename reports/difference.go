@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -29,6 +28,7 @@ type differenceView struct {
 	At      string      // where they part
 	Parted  []pointView // in A, in B
 	Differ  []diff.Value
+	Drawn   []drawing
 	Rows    []toldView
 	Left    int // sentences that are left out
 }
@@ -53,6 +53,7 @@ type pointView struct {
 
 // toldView is a row of both stories: a sentence of one, or one that both have.
 type toldView struct {
+	Number          int
 	Of, Clock, Says string
 	Violates        string
 	Points          []pointView // the steps that show it, of A and of B
@@ -83,8 +84,9 @@ func DifferencePage(w io.Writer, d *diff.Difference, dir string) error {
 	story, left := words.Capped(d.Story, 2*tellingMax)
 	v.Left = left
 	for i := range story {
-		v.Rows = append(v.Rows, toldViewOf(&story[i], a, b))
+		v.Rows = append(v.Rows, toldViewOf(i+1, &story[i], a, b))
 	}
+	v.Drawn = drawingsOf(d, story, [2]func(int) string{a.row, b.row})
 	return execute(w, differenceTemplate, v)
 }
 
@@ -128,14 +130,13 @@ func pointViewOf(at *diff.Point, of sideView) pointView {
 	if at == nil {
 		return pointView{Says: diff.Over}
 	}
-	return pointView{Clock: words.Exactly(at.At), Says: clip(at.Says), Step: at.Step, Href: of.row(at.Step)}
+	return pointView{Clock: words.Instant(at.At), Says: clip(at.Says), Step: at.Step, Href: of.row(at.Step)}
 }
 
-func toldViewOf(t *diff.Told, a, b sideView) toldView {
-	v := toldView{Of: t.Of(), Says: t.Says, Violates: t.Violates()}
+func toldViewOf(number int, t *diff.Told, a, b sideView) toldView {
+	v := toldView{Number: number, Of: t.Of(), Says: said(t), Violates: t.Violates()}
 	if t.At() > 0 {
 		v.Clock = words.Instant(t.At())
-		v.Says = clip(strings.TrimPrefix(t.Says, "At "+v.Clock+" "))
 	}
 	if t.A != nil && t.A.Step > 0 {
 		v.Points = append(v.Points, pointView{Step: t.A.Step, Href: a.row(t.A.Step)})

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,12 +21,13 @@ func twoRuns() *diff.Difference {
 	return &diff.Difference{
 		A: diff.Side{Dir: "no/a", Scenario: "one", Preset: "documented", Seed: 1, Build: "v1.0.0", Verdict: scenarios.Violated, Reason: "x is violated", Steps: 1234,
 			Virtual: 5 * time.Second, Alone: []scenarios.Violation{{Invariant: "x", Promised: true, Job: "job-3", Step: 8, At: time.Second, Message: "job-3: <b>"}}},
-		B:     diff.Side{Dir: "no/b", Scenario: "two", Preset: "hardened", Seed: 1, Build: "v1.1.0", Verdict: scenarios.Held, Reason: "all held"},
+		B:     diff.Side{Dir: "no/b", Scenario: "two", Preset: "hardened", Seed: 1, Build: "v1.1.0", Verdict: scenarios.Held, Reason: "all held", Virtual: 2 * time.Second},
 		Plans: []diff.Value{{Key: "preset", A: "documented", B: "hardened"}, {Key: "fault", B: "crash"}, {Key: "engine.epochs", A: "false", B: "true", Follows: true}},
 		Parting: &diff.Parting{
-			Step: 5, Common: []diff.Point{{Step: 4, At: 1500 * time.Microsecond, Says: "n-1: start: ok"}},
+			Step: 5, Common: []diff.Point{{Step: 4, At: 1400 * time.Microsecond, Says: "n-1: start: ok"}},
 			A: &diff.Point{Step: 5, At: 2 * time.Millisecond, Says: "n-1: redis get k: ok"}, Differ: []diff.Value{{Key: "changes", A: strings.Repeat("long ", 300)}},
 		},
+		Before: []diff.Told{{Says: "At 1ms a client submitted job-1.", A: &diff.Moment{Step: 3, At: time.Millisecond}, B: &diff.Moment{Step: 3, At: time.Millisecond}}},
 		Story: []diff.Told{
 			{Says: "At 1s a client submitted job-3.", A: &diff.Moment{Step: 6, At: time.Second}, B: &diff.Moment{Step: 7, At: time.Second}},
 			{Says: "At 2s x was violated.", A: &diff.Moment{Step: 8, At: 2 * time.Second, Violates: "x"}},
@@ -54,11 +56,11 @@ func TestDifferencePageSaysWhatDiffers(t *testing.T) {
 	assert.Contains(t, sectionOf(t, page, "violations"), "job-3: &lt;b&gt;")
 	assert.Contains(t, text(sectionOf(t, page, "violations")), "B has none.")
 	said = text(sectionOf(t, page, "parting"))
-	for _, want := range []string{"The traces are equal up to step 4.", "1.5ms #4 both n-1: start: ok", "A n-1: redis get k: ok , at 2ms", "B the run is over", "long …"} {
+	for _, want := range []string{"The traces are equal up to step 4.", "1ms #4 both n-1: start: ok", "A n-1: redis get k: ok , at 2ms", "B the run is over", "long …"} {
 		assert.Contains(t, said, want)
 	}
 	story := sectionOf(t, page, "story")
-	for _, want := range []string{"1s both a client submitted job-3. #6 #7", "2s A x was violated. #8", "B Others succeeded."} {
+	for _, want := range []string{"1 1s both a client submitted job-3. #6 #7", "2 2s A x was violated. #8", "B Others succeeded."} {
 		assert.Contains(t, text(story), want)
 	}
 	assert.Equal(t, 1, strings.Count(story, `<tr class="violation">`))
@@ -74,6 +76,61 @@ func TestDifferencePageOfEqualRuns(t *testing.T) {
 		assert.Contains(t, said, want)
 	}
 	assert.NotContains(t, said, "not equal")
+}
+
+// Both are on one axis: up to the parting on one lane, from there on each on its own.
+func TestTwoRunsOverOneAxis(t *testing.T) {
+	d := twoRuns()
+	d.A.Violations = []scenarios.Violation{{Invariant: "x", Step: 8, At: 2 * time.Second, Message: "job-3: <b>"}}
+	d.A.Fired = []scenarios.FiredFault{{Fault: "cut off", Step: 6, At: time.Second, Until: 2 * time.Second}}
+	a := func(step int) string {
+		if step == 8 {
+			return "a.html#step-8"
+		}
+		return ""
+	}
+	for _, drawn := range drawingsOf(d, d.Story, [2]func(int) string{a, func(int) string { return "" }}) {
+		at := map[string]dot{}
+		for _, dot := range drawn.Dots {
+			at[fmt.Sprint(dot.Y)+" "+dot.Title] = dot
+			assert.True(t, dot.X > 0 && dot.X < drawn.Width && dot.Y > 0 && dot.Y < drawn.Height)
+		}
+		assert.Len(t, at, 5)
+		common := at["122 1ms, step 3: a client submitted job-1."]
+		parted := at["78 2ms, step 5: Here they part. n-1: redis get k: ok"]
+		inA := at["78 1s, step 6: a client submitted job-3.\nFault: cut off"]
+		inB := at["166 1s, step 7: a client submitted job-3."]
+		broken := at["78 2s, step 8: x: job-3: <b>"]
+		assert.Equal(t, []string{"told both", "parted A", "struck both", "told both", "violation A"}, []string{common.Class, parted.Class, inA.Class, inB.Class, broken.Class})
+		assert.Equal(t, []string{"#parting", "a.html#step-8", ""}, []string{parted.Href, broken.Href, inB.Href})
+		assert.True(t, common.X < parted.X && parted.X < inA.X && inA.X < broken.X)
+		assert.InDelta(t, inA.X, inB.X, 0, "an instant is at one place in both")
+		alike, lasts := drawn.Bands[0], drawn.Bands[1]
+		assert.InDelta(t, parted.X, alike.X+alike.Width, .1)
+		assert.InDelta(t, inA.X, lasts.X, 0)
+		assert.InDelta(t, broken.X, lasts.X+lasts.Width, .1)
+		var numbers []string
+		for _, l := range drawn.Labels {
+			if l.Class == "number" {
+				numbers = append(numbers, l.Text)
+			}
+		}
+		assert.Equal(t, []string{"1", "1", "2"}, numbers, "the third tells of no instant")
+	}
+	assert.Contains(t, sectionOf(t, differenceHTML(t, d, "no"), "axis"), "<title>2s, step 8: x: job-3: &lt;b&gt;</title>")
+}
+
+func TestEqualRunsAreOneLane(t *testing.T) {
+	d := twoRuns()
+	d.Parting, d.Before, d.Story = nil, append(d.Before, d.Story...), nil
+	for _, drawn := range drawingsOf(d, nil, [2]func(int) string{func(int) string { return "" }, func(int) string { return "" }}) {
+		for _, dot := range drawn.Dots {
+			assert.InDelta(t, middleLane, dot.Y, 0)
+		}
+		for _, l := range drawn.Labels {
+			assert.NotContains(t, []string{"A", "B"}, l.Text)
+		}
+	}
 }
 
 func TestDifferencePageLinksToTheReportsBesideIt(t *testing.T) {

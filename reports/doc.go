@@ -17,6 +17,7 @@
 // Its files, each of which calls only those after it:
 //
 //	difference.go                     two runs side by side
+//	differenceaxis.go                 and over one axis of time
 //	index.go                          the page over many folders
 //	trend.go                          its days
 //	read.go                           a folder read back
@@ -45,6 +46,6 @@
 //
 // Each page is one file that opens from disk and needs no network; plots by gonum/plot are inlined as
 // SVG in the colours of the page, light or dark. A page depends on its result alone; it holds no date
-// or host, and no path but that of a plan file in its command to replay, so the pages of equal results compare equal. What is too much for a page is left out
+// or host, and no path but those in its command to replay, of the program as it was called and of a plan file, so the pages of equal results compare equal. What is too much for a page is left out
 // with a word that says so.
 package reports

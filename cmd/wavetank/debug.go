@@ -57,7 +57,7 @@ func writeDebug(dir *folder, res *scenarios.Result, step int, out string) (comma
 		return "", dir.unwritable(err)
 	}
 	command = fmt.Sprintf("%s && dlv exec bin/wavetank-debug --init %s -- %s --debug-at %d",
-		debugBuild, scenarios.ShellWord(filepath.Join(dir.path, reports.DebugFile)), strings.TrimPrefix(res.Replay, "wavetank "), step)
+		debugBuild, scenarios.ShellWord(filepath.Join(dir.path, reports.DebugFile)), strings.TrimPrefix(res.Replay, cli.Pasteable("wavetank ")), step)
 	if out != "" {
 		command += " --out " + scenarios.ShellWord(out)
 	}

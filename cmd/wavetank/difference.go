@@ -2,11 +2,8 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -46,21 +43,3 @@ func firstDifference(a, b string) (difference, error) {
 
 // ended stands for the event of a trace that has no more.
 const ended = "(the trace has ended)"
-
-// copyInto copies file into folder dir.
-func copyInto(dir, file, name string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	in, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.Create(filepath.Join(dir, name))
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
-}

@@ -30,8 +30,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	called := os.Args[0]
 	testscript.Main(m, map[string]func(){
-		"wavetank": main,
+		"wavetank": func() {
+			if !filepath.IsAbs(called) { // as a script does that calls it by a path; by its name alone, testscript calls it by the whole one
+				os.Args[0] = called
+			}
+			main()
+		},
 		// A build that takes one draw from outside of the plan.
 		"wavetank-unseeded": func() {
 			runPlan = func(ctx context.Context, plan *plans.Plan, opt scenarios.RunOptions) (*scenarios.Result, error) {

@@ -69,7 +69,7 @@ func printResult(p *cli.Printer, res *scenarios.Result, page string) {
 	if page != "" {
 		p.Line("Report: %s", page)
 	}
-	p.Line("Replay: %s", cli.Pasteable(res.Replay))
+	p.Line("Replay: %s", res.Replay)
 }
 
 func printVerdict(p *cli.Printer, res *scenarios.Result) {

@@ -206,7 +206,7 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 	case err != nil:
 		return nil, fmt.Errorf("%s, seed %d: the run broke down: %w", s.Name, s.Seed, err)
 	}
-	res.Replay = f.withProgram(res.Replay)
+	res.Replay = cli.Pasteable(f.withProgram(res.Replay))
 	if len(res.Violations) > 0 && !f.noWhy && f.debugAt == 0 { // who debugs looks at one run
 		if err := f.explain(ctx, s, res, show); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -278,4 +279,22 @@ func (c *comparison) mismatch(t task, a, b outcome, sides []*worker) error {
 		return &cli.Error{Code: cli.ExitNotDeterministic, Text: fmt.Sprintf("%d runs differ, and the rest was not made", c.differ)}
 	}
 	return nil
+}
+
+// copyInto copies file into folder dir.
+func copyInto(dir, file, name string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	in, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(filepath.Join(dir, name))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
 }

@@ -2,15 +2,26 @@ package export
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
-	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protopath"
+	"google.golang.org/protobuf/reflect/protorange"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -29,32 +40,57 @@ func ran(t *testing.T, scenario string) (*plans.Plan, *scenarios.Result, func() 
 	return plan, res, func() iter.Seq2[sim.Event, error] { return reports.Trace(bytes.NewReader(trace.Bytes())) }
 }
 
-// fields reads a message: its fields by their numbers, in their order.
-func fields(t *testing.T, data []byte) map[protowire.Number][][]byte {
-	t.Helper()
-	list := map[protowire.Number][][]byte{}
-	for len(data) > 0 {
-		number, kind, n := protowire.ConsumeTag(data)
-		require.GreaterOrEqual(t, n, 0)
-		data = data[n:]
-		size := protowire.ConsumeFieldValue(number, kind, data)
-		require.GreaterOrEqual(t, size, 0)
-		value := data[:size]
-		if kind == protowire.BytesType {
-			value, _ = protowire.ConsumeBytes(value)
-		}
-		list[number] = append(list[number], value)
-		data = data[size:]
+// perfettoTrace is a trace as Perfetto's own schema reads it.
+type perfettoTrace struct {
+	Packet []struct {
+		Timestamp  *uint64 `json:",string"`
+		Sequence   int     `json:"trusted_packet_sequence_id"`
+		Descriptor *struct {
+			UUID    uint64 `json:",string"`
+			Name    string
+			Process *struct {
+				PID  int
+				Name string `json:"process_name"`
+			}
+			Parent uint64 `json:"parent_uuid,string"`
+		} `json:"track_descriptor"`
+		Event *struct {
+			Annotations []struct {
+				Name  string
+				Value string `json:"string_value"`
+			} `json:"debug_annotations"`
+			Type       string
+			Track      uint64 `json:"track_uuid,string"`
+			Categories []string
+			Name       string
+			Flows      []string `json:"flow_ids"`
+		} `json:"track_event"`
 	}
-	return list
 }
 
-func number(t *testing.T, list [][]byte) uint64 {
+// readPerfetto reads what Perfetto wrote. It refuses a field that the schema does not have, or has as another type.
+func readPerfetto(t *testing.T, data []byte) (trace perfettoTrace) {
 	t.Helper()
-	require.Len(t, list, 1)
-	v, n := protowire.ConsumeVarint(list[0])
-	require.Positive(t, n)
-	return v
+	schema, err := os.ReadFile("testdata/perfetto.txtpb")
+	require.NoError(t, err)
+	described := &descriptorpb.FileDescriptorProto{}
+	require.NoError(t, prototext.Unmarshal(schema, described))
+	file, err := protodesc.NewFile(described, nil)
+	require.NoError(t, err)
+	message := dynamicpb.NewMessage(file.Messages().ByName("Trace"))
+	require.NoError(t, proto.Unmarshal(data, message))
+	require.NoError(t, protorange.Range(message, func(at protopath.Values) error {
+		if at.Index(-1).Step.Kind() == protopath.UnknownAccessStep {
+			return fmt.Errorf("%v is not in the schema, or of another type there", at.Path)
+		}
+		return nil
+	}))
+	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(message)
+	require.NoError(t, err)
+	strict := json.NewDecoder(bytes.NewReader(text))
+	strict.DisallowUnknownFields()
+	require.NoError(t, strict.Decode(&trace))
+	return trace
 }
 
 // Each track is described, each slice of a track ends before the next begins or within the one around it, and each flow
@@ -66,42 +102,56 @@ func TestAPerfettoTraceIsWellFormed(t *testing.T) {
 		require.NoError(t, Perfetto(&out, plan, res, events()))
 		names := map[uint64]string{}
 		parents := map[uint64]uint64{}
+		pids := map[int]bool{}
 		deep := map[uint64]int{}
 		flows := map[string]int{}
 		slices, instants := 0, 0
-		for _, packet := range fields(t, out.Bytes())[tracePacket] {
-			p := fields(t, packet)
-			assert.EqualValues(t, 1, number(t, p[packetSequence]))
-			if d := p[packetDescriptor]; d != nil {
-				about := fields(t, d[0])
-				id := number(t, about[descriptorUUID])
-				require.Empty(t, names[id], "%s: two tracks have one id", scenario)
-				if process := about[descriptorProcess]; process != nil {
-					names[id] = string(fields(t, process[0])[processName][0])
+		for _, packet := range readPerfetto(t, out.Bytes()).Packet {
+			assert.Equal(t, 1, packet.Sequence)
+			if d := packet.Descriptor; d != nil {
+				require.NotZero(t, d.UUID)
+				require.Empty(t, names[d.UUID], "%s: two tracks have one id", scenario)
+				if d.Process != nil {
+					names[d.UUID] = d.Process.Name
+					require.False(t, pids[d.Process.PID] || d.Process.PID == 0, "two nodes have one pid")
+					pids[d.Process.PID] = true
 				} else {
-					names[id] = string(about[descriptorName][0])
-					parents[id] = number(t, about[descriptorParent])
-					require.Contains(t, names, parents[id])
+					names[d.UUID] = d.Name
+					parents[d.UUID] = d.Parent
+					require.Contains(t, names, d.Parent)
 				}
+				require.NotEmpty(t, names[d.UUID])
 				continue
 			}
-			number(t, p[packetTimestamp])
-			e := fields(t, p[packetTrackEvent][0])
-			track := number(t, e[eventTrack])
-			require.Contains(t, names, track, "a track is described before its first event")
-			switch number(t, e[eventType]) {
-			case sliceBegin:
+			e := packet.Event
+			require.NotNil(t, e)
+			require.NotNil(t, packet.Timestamp)
+			require.Contains(t, names, e.Track, "a track is described before its first event")
+			switch e.Type {
+			case "TYPE_SLICE_BEGIN":
 				slices++
-				deep[track]++
-				require.Equal(t, 1, deep[track], "%s: two slices at once on %s %s", scenario, names[parents[track]], names[track])
-			case sliceEnd:
-				deep[track]--
-				require.Zero(t, deep[track])
-			case instant:
+				deep[e.Track]++
+				require.Equal(t, 1, deep[e.Track], "%s: two slices at once on %s %s", scenario, names[parents[e.Track]], names[e.Track])
+				require.True(t, e.Name != "" && len(e.Categories) == 1)
+			case "TYPE_SLICE_END":
+				deep[e.Track]--
+				require.Zero(t, deep[e.Track])
+			case "TYPE_INSTANT":
 				instants++
+				require.True(t, e.Name != "" && len(e.Categories) == 1)
+			default:
+				require.Fail(t, "the event has no type", "%+v", e)
 			}
-			for _, flow := range e[eventFlow] {
-				flows[string(flow)]++
+			notes := map[string]string{}
+			for _, note := range e.Annotations {
+				require.True(t, note.Name != "" && note.Value != "", "%+v", e)
+				notes[note.Name] = note.Value
+			}
+			if names[e.Track] == "steps" {
+				require.Regexp(t, `^\d+$`, notes["step"])
+			}
+			for _, flow := range e.Flows {
+				flows[flow]++
 			}
 		}
 		for track, n := range deep {
@@ -182,4 +232,37 @@ func TestATraceThatCannotBeReadIsRefused(t *testing.T) {
 	broken := func(yield func(sim.Event, error) bool) { yield(sim.Event{}, errors.New("line 1: broken")) }
 	require.ErrorContains(t, Perfetto(&bytes.Buffer{}, plans.Defaults(), &scenarios.Result{}, broken), "line 1")
 	require.ErrorContains(t, OTLP(&bytes.Buffer{}, plans.Defaults(), &scenarios.Result{}, broken), "line 1")
+}
+
+// A lock whose release fails lasts as long as Redis keeps it, and the run goes on for half an hour.
+func TestALockThatRunsOutEndsThen(t *testing.T) {
+	const lasts = time.Minute
+	res, events := ran(t, "lock-release-failure")
+	var out bytes.Buffer
+	require.NoError(t, Perfetto(&out, res, events()))
+	var began, longest uint64
+	track := uint64(0)
+	for _, packet := range readPerfetto(t, out.Bytes()).Packet {
+		e := packet.Event
+		switch {
+		case e == nil:
+		case e.Type == "TYPE_SLICE_BEGIN" && e.Name == "locks job-3":
+			began, track = *packet.Timestamp, e.Track
+		case e.Type == "TYPE_SLICE_END" && e.Track == track && track != 0:
+			longest, track = max(longest, *packet.Timestamp-began), 0
+		}
+	}
+	assert.Equal(t, lasts, time.Duration(longest), "Perfetto")
+
+	out.Reset()
+	require.NoError(t, OTLP(&out, res, events()))
+	held := time.Duration(0)
+	for line := range bytes.Lines(out.Bytes()) {
+		traces, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(line)
+		require.NoError(t, err)
+		if s := traces.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0); s.Name() == "locks job-3" {
+			held = max(held, s.EndTimestamp().AsTime().Sub(s.StartTimestamp().AsTime()))
+		}
+	}
+	assert.Equal(t, lasts, held, "OTLP")
 }

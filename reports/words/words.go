@@ -56,9 +56,6 @@ func significant(v float64) string {
 // Instant says when something happens, as the time axis and stories do: to the millisecond.
 func Instant(at time.Duration) string { return invariants.Instant(at) }
 
-// Exactly is an instant to the microsecond, where runs are told apart by it.
-func Exactly(at time.Duration) string { return at.Round(time.Microsecond).String() }
-
 // Count says n with its thousands apart.
 func Count[N int | uint64](n N) string {
 	s := strconv.FormatUint(uint64(max(n, 0)), 10)

@@ -33,23 +33,26 @@ type Difference struct {
 	B       Side     `json:"b"`
 	Plans   []Value  `json:"plans"`
 	Parting *Parting `json:"parting"` // nil: the traces are equal
-	Story   []Told   `json:"story"`   // from there, in the order of time
+	Before  []Told   `json:"before"`  // both stories up to there, in the order of time
+	Story   []Told   `json:"story"`   // and from there
 }
 
 // Side is one of the runs.
 type Side struct {
-	Dir      string                `json:"dir"`
-	Scenario string                `json:"scenario"`
-	Preset   string                `json:"preset"`
-	Seed     uint64                `json:"seed"`
-	Build    string                `json:"build"`
-	Verdict  scenarios.Verdict     `json:"verdict"`
-	Reason   string                `json:"reason"`
-	Digest   string                `json:"digest"`
-	Steps    int                   `json:"steps"`
-	Virtual  time.Duration         `json:"virtual_ns"`
-	About    []string              `json:"about"`            // the jobs that its story tells of
-	Alone    []scenarios.Violation `json:"violations_alone"` // that the other run does not have
+	Dir        string                 `json:"dir"`
+	Scenario   string                 `json:"scenario"`
+	Preset     string                 `json:"preset"`
+	Seed       uint64                 `json:"seed"`
+	Build      string                 `json:"build"`
+	Verdict    scenarios.Verdict      `json:"verdict"`
+	Reason     string                 `json:"reason"`
+	Digest     string                 `json:"digest"`
+	Steps      int                    `json:"steps"`
+	Virtual    time.Duration          `json:"virtual_ns"`
+	About      []string               `json:"about"` // the jobs that its story tells of
+	Fired      []scenarios.FiredFault `json:"faults_fired"`
+	Violations []scenarios.Violation  `json:"violations"`
+	Alone      []scenarios.Violation  `json:"violations_alone"` // that the other run does not have
 }
 
 // Value is what both runs have of one thing.
@@ -66,11 +69,9 @@ func Of(a, b Run) (*Difference, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Difference{Version: Version, A: sideOf(a, b), B: sideOf(b, a), Plans: valuesOf(a.Plan, b.Plan), Parting: parting, Story: []Told{}}
+	d := &Difference{Version: Version, A: sideOf(a, b), B: sideOf(b, a), Plans: valuesOf(a.Plan, b.Plan), Parting: parting}
 	d.Equal = parting == nil && d.A.Verdict == d.B.Verdict && len(d.A.Alone)+len(d.B.Alone) == 0
-	if parting != nil {
-		d.Story = together(a.Result, b.Result, parting)
-	}
+	d.Before, d.Story = together(a.Result, b.Result, parting)
 	return d, nil
 }
 
@@ -83,7 +84,8 @@ func sideOf(r, other Run) Side {
 	}
 	return Side{
 		Dir: r.Dir, Scenario: res.Scenario, Preset: res.Preset, Seed: res.Seed, Build: res.Build, Verdict: res.Verdict, Reason: res.Reason,
-		Digest: res.Digest, Steps: res.Steps, Virtual: res.Virtual, About: about, Alone: alone(res.Violations, other.Result.Violations),
+		Digest: res.Digest, Steps: res.Steps, Virtual: res.Virtual, About: about,
+		Fired: res.Fired, Violations: res.Violations, Alone: alone(res.Violations, other.Result.Violations),
 	}
 }
 

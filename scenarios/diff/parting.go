@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -106,17 +107,29 @@ func FieldsThatDiffer(a, b *sim.Event) []Value {
 			continue
 		}
 		if name == "changes" {
-			list = append(list, changesThatDiffer(name, a.Changes, b.Changes))
+			if v := changesThatDiffer(name, a, b); v.A != v.B { // what lasts as long from another instant on is the same
+				list = append(list, v)
+			}
 			continue
 		}
 		if at, ok := x.(time.Duration); ok {
-			name = strings.TrimSuffix(name, "_ns")
-			list = append(list, Value{Key: name, A: at.String(), B: y.(time.Duration).String()})
+			list = append(list, instantsThatDiffer(strings.TrimSuffix(name, "_ns"), at, y.(time.Duration)))
 			continue
 		}
 		list = append(list, Value{Key: name, A: textOf(x), B: textOf(y)})
 	}
 	return list
+}
+
+// instantsThatDiffer says of the later one how much later it is: to the millisecond, as all instants are said, they may be the same.
+func instantsThatDiffer(key string, a, b time.Duration) Value {
+	v := Value{Key: key, A: invariants.Instant(a), B: invariants.Instant(b)}
+	if a < b {
+		v.B += ", " + (b - a).String() + " later"
+	} else {
+		v.A += ", " + (a - b).String() + " later"
+	}
+	return v
 }
 
 func textOf(field any) string {
@@ -126,46 +139,41 @@ func textOf(field any) string {
 	return fmt.Sprint(field)
 }
 
-func changesThatDiffer(key string, a, b []sim.Change) Value {
-	v := Value{Key: key, A: changesAlone(a, b), B: changesAlone(b, a)}
+func changesThatDiffer(key string, a, b *sim.Event) Value {
+	inA, inB := changesOf(a), changesOf(b)
+	v := Value{Key: key, A: notIn(inB, inA), B: notIn(inA, inB)}
 	if v.A == v.B { // the same, in another order
-		v.A, v.B = changesAlone(a, nil), changesAlone(b, nil)
+		v.A, v.B = notIn(nil, inA), notIn(nil, inB)
 	}
 	return v
 }
 
-func changesAlone(list, other []sim.Change) string {
-	var alone []string
-	for _, c := range list {
-		found := false
-		for _, o := range other {
-			found = found || reflect.DeepEqual(c, o)
-		}
-		if !found {
-			alone = append(alone, changeText(c))
-		}
-	}
-	return strings.Join(alone, "; ")
+// notIn is what of a list the other has not.
+func notIn(other, list []string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(list), func(c string) bool { return slices.Contains(other, c) }), "; ")
 }
 
-// changeText has all that a change has: any of it may be the difference.
-func changeText(c sim.Change) string {
-	var parts []string
-	say := func(there bool, format string, args ...any) {
-		if there {
-			parts = append(parts, fmt.Sprintf(format, args...))
+// changesOf has all that each change has: any of it may be the difference.
+func changesOf(e *sim.Event) (list []string) {
+	for _, c := range e.Changes {
+		var parts []string
+		say := func(there bool, format string, args ...any) {
+			if there {
+				parts = append(parts, fmt.Sprintf(format, args...))
+			}
 		}
+		say(c.Key != "", "%s", c.Key)
+		say(c.Field != "", "%s", c.Field)
+		say(c.Stream != "", "%s", c.Stream)
+		say(c.Seq != 0, "seq %d", c.Seq)
+		say(c.Subject != "", "on %s", c.Subject)
+		for _, k := range slices.Sorted(maps.Keys(c.Header)) {
+			say(true, "%s: %s", k, c.Header[k])
+		}
+		say(c.Value != "", "= %s", c.Value)
+		say(c.Expires != 0, "for %s", c.Expires-e.At)
+		say(c.Gone, "gone")
+		list = append(list, strings.Join(parts, " "))
 	}
-	say(c.Key != "", "%s", c.Key)
-	say(c.Field != "", "%s", c.Field)
-	say(c.Stream != "", "%s", c.Stream)
-	say(c.Seq != 0, "seq %d", c.Seq)
-	say(c.Subject != "", "on %s", c.Subject)
-	for _, k := range slices.Sorted(maps.Keys(c.Header)) {
-		say(true, "%s: %s", k, c.Header[k])
-	}
-	say(c.Value != "", "= %s", c.Value)
-	say(c.Expires != 0, "until %s", c.Expires)
-	say(c.Gone, "gone")
-	return strings.Join(parts, " ")
+	return list
 }

@@ -37,9 +37,12 @@ func TestFieldsOfEventsThatSayTheSame(t *testing.T) {
 	event := func(at, changes string) string {
 		return `{"step":1,"at_ns":` + at + `,"kind":"redis","name":"set","target":"k","outcome":"ok","changes":[` + changes + `]}` + "\n"
 	}
-	p := parting(t, event("5", `{"key":"k","value":"1"},{"key":"l","value":"2"}`), event("6", `{"key":"k","value":"1"},{"key":"l","value":"3","expires_ns":60000000000}`))
+	p := parting(t, event("5", `{"key":"k","value":"1"},{"key":"l","value":"2"}`), event("6", `{"key":"k","value":"1"},{"key":"l","value":"3","expires_ns":60000000006}`))
 	assert.Equal(t, p.A.Says, p.B.Says)
-	assert.Equal(t, []Value{{Key: "at", A: "5ns", B: "6ns"}, {Key: "changes", A: "l = 2", B: "l = 3 until 1m0s"}}, p.Differ)
+	assert.Equal(t, []Value{{Key: "at", A: "0s", B: "0s, 1ns later"}, {Key: "changes", A: "l = 2", B: "l = 3 for 1m0s"}}, p.Differ)
+
+	p = parting(t, event("6", `{"key":"l","value":"2","expires_ns":60000000006}`), event("5", `{"key":"l","value":"2","expires_ns":60000000005}`))
+	assert.Equal(t, []Value{{Key: "at", A: "0s, 1ns later", B: "0s"}}, p.Differ, "it lasts as long in both")
 
 	p = parting(t, event("5", `{"key":"k","gone":true},{"stream":"S","seq":2,"subject":"x","header":{"H":"v"}}`), event("5", `{"stream":"S","seq":2,"subject":"x","header":{"H":"v"}},{"key":"k","gone":true}`))
 	assert.Equal(t, []Value{{Key: "changes", A: "k gone; S seq 2 on x H: v", B: "S seq 2 on x H: v; k gone"}}, p.Differ)
@@ -61,8 +64,10 @@ func TestStoriesOnOneAxis(t *testing.T) {
 	a, b := story("before", "both say", "a says", "the end"), story("before", "b says", "both say", "twice", "twice", "the end")
 	b.TellingAt[1].Step, b.TellingAt[4].Violates = 0, "x"
 	var said []string
-	for _, told := range together(a, b, &Parting{Step: 11, A: &Point{At: 11}, B: &Point{At: 12}}) {
+	before, after := together(a, b, &Parting{Step: 11, A: &Point{At: 11}, B: &Point{At: 12}})
+	for _, told := range after {
 		said = append(said, told.Of()+" "+told.Says+" "+told.Violates())
 	}
+	assert.Equal(t, []Told{{Says: "before", A: &Moment{Step: 10, At: 10}, B: &Moment{Step: 10, At: 10}}}, before)
 	assert.Equal(t, []string{"both both say ", "B b says ", "A a says ", "B twice ", "B twice x", "both the end "}, said)
 }

@@ -54,19 +54,27 @@ func (t *Told) Violates() string {
 	return ""
 }
 
-// together lays two stories on one axis, from the parting on. What both say is there once.
-func together(a, b *scenarios.Result, from *Parting) []Told {
+// together lays two stories on one axis: up to the parting, and from there on. What both say is there once.
+func together(a, b *scenarios.Result, at *Parting) (before, after []Told) {
+	beforeA, afterA := cut(a, at)
+	beforeB, afterB := cut(b, at)
+	return joined(beforeA, beforeB), joined(afterA, afterB)
+}
+
+// joined is two stories in the order of time.
+func joined(a, b []sentence) []Told {
 	list := []Told{}
-	after(a, from, func(says string, m *Moment) { list = append(list, Told{Says: says, A: m}) })
-	own := len(list)
-	after(b, from, func(says string, m *Moment) {
-		i := slices.IndexFunc(list[:own], func(t Told) bool { return t.Says == says && t.B == nil })
+	for _, s := range a {
+		list = append(list, Told{Says: s.says, A: &s.when})
+	}
+	for _, s := range b {
+		i := slices.IndexFunc(list[:len(a)], func(t Told) bool { return t.Says == s.says && t.B == nil })
 		if i < 0 {
-			list = append(list, Told{Says: says, B: m})
+			list = append(list, Told{Says: s.says, B: &s.when})
 		} else {
-			list[i].B = m
+			list[i].B = &s.when
 		}
-	})
+	}
 	timeless := func(t Told) int { // what tells of no instant ends a story
 		if t.At() == 0 {
 			return 1
@@ -79,16 +87,30 @@ func together(a, b *scenarios.Result, from *Parting) []Told {
 	return list
 }
 
-// after passes on the sentences of a story that are not before the parting.
-func after(res *scenarios.Result, from *Parting, pass func(says string, m *Moment)) {
+// sentence is one of a story.
+type sentence struct {
+	says string
+	when Moment
+}
+
+// cut divides a story at the parting. Runs that do not part have no sentence after it.
+func cut(res *scenarios.Result, at *Parting) (before, after []sentence) {
 	for i, says := range res.Telling {
-		if i >= len(res.TellingAt) {
-			pass(says, &Moment{})
-			continue
+		s := sentence{says: says}
+		if i < len(res.TellingAt) {
+			told := res.TellingAt[i]
+			s.when = Moment{told.Step, told.At, told.Violates}
 		}
-		at := res.TellingAt[i]
-		if at.Step >= from.Step || at.Step == 0 && at.At >= from.At() {
-			pass(says, &Moment{at.Step, at.At, at.Violates})
+		if at == nil || i < len(res.TellingAt) && !at.follows(s.when) {
+			before = append(before, s)
+		} else {
+			after = append(after, s)
 		}
 	}
+	return before, after
+}
+
+// follows says whether the moment is not before the parting.
+func (p *Parting) follows(m Moment) bool {
+	return m.Step >= p.Step || m.Step == 0 && m.At >= p.At()
 }

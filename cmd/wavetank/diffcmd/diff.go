@@ -30,7 +30,8 @@ func New() *cobra.Command {
 		Long: `Diff compares the folders of two runs. It says in what their plans, builds and
 verdicts differ, which violations only one of them has, and the first event at
 which their traces part. From there it tells both stories, in the order of
-virtual time. --out writes the same as a page, with links to both reports.
+virtual time. --out writes the same as a page: both runs over one axis of time,
+with links to both reports.
 
 Two runs are equal if they have the same events, verdict and violations. Their
 plans and builds may differ.

@@ -115,7 +115,7 @@ func printPoint(p *cli.Printer, of string, at *diff.Point) {
 		p.Line("  %-4s  %s", of, diff.Over)
 		return
 	}
-	p.Line("  %-4s  step %d, %s: %s", of, at.Step, words.Exactly(at.At), at.Says)
+	p.Line("  %-4s  step %d, %s: %s", of, at.Step, words.Instant(at.At), at.Says)
 }
 
 func printStory(p *cli.Printer, d *diff.Difference) {
