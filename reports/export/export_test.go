@@ -237,9 +237,9 @@ func TestATraceThatCannotBeReadIsRefused(t *testing.T) {
 // A lock whose release fails lasts as long as Redis keeps it, and the run goes on for half an hour.
 func TestALockThatRunsOutEndsThen(t *testing.T) {
 	const lasts = time.Minute
-	res, events := ran(t, "lock-release-failure")
+	plan, res, events := ran(t, "lock-release-failure")
 	var out bytes.Buffer
-	require.NoError(t, Perfetto(&out, res, events()))
+	require.NoError(t, Perfetto(&out, plan, res, events()))
 	var began, longest uint64
 	track := uint64(0)
 	for _, packet := range readPerfetto(t, out.Bytes()).Packet {
@@ -255,7 +255,7 @@ func TestALockThatRunsOutEndsThen(t *testing.T) {
 	assert.Equal(t, lasts, time.Duration(longest), "Perfetto")
 
 	out.Reset()
-	require.NoError(t, OTLP(&out, res, events()))
+	require.NoError(t, OTLP(&out, plan, res, events()))
 	held := time.Duration(0)
 	for line := range bytes.Lines(out.Bytes()) {
 		traces, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(line)
