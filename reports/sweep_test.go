@@ -39,7 +39,7 @@ func TestSweepAnswersItsQuestion(t *testing.T) {
 	silent := flatSweep(2)
 	silent.Complete, silent.Seeds = false, 1
 	said = text(sweepHTML(t, silent))
-	assert.Contains(t, said, "no answer The numbers do not answer the question.")
+	assert.Contains(t, said, "no answer, cut short The numbers do not answer the question.")
 	assert.Contains(t, said, "The sweep was stopped before")
 	assert.Contains(t, said, "under one seed, so there are no intervals")
 }
