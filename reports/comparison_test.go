@@ -53,6 +53,9 @@ func TestBestIsWhatCannotBeToldFromTheLeast(t *testing.T) {
 	assert.Equal(t, []bool{true, true, false}, best(at(1, .1), at(1.15, .1), at(2, .1)))
 	assert.Equal(t, []bool{false, false}, best(at(1, 1), at(2, 1)), "where nothing can be told apart, nothing is best")
 	assert.Equal(t, []bool{true, false, false}, best(at(0, 0), at(2, .1), sweep.Estimate{}))
+	few := at(1, .1)
+	few.N = 5
+	assert.Equal(t, []bool{false, false}, best(few, at(2, .1)), "five seeds agree by chance too often")
 }
 
 func TestComparisonMarkdownIsATableForEach(t *testing.T) {

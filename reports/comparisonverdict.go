@@ -97,12 +97,14 @@ func weighed(v comparisonView, i int, sound []int) string {
 }
 
 // bestOf says which rows have the least mean of a metric, or cannot be told apart from it: their
-// intervals meet. It is none where nothing can be told apart.
+// intervals meet. It is none where nothing can be told apart, or a row has too few seeds to tell.
 func bestOf(rows []sweep.Row, metric string) []bool {
 	least, measured := sweep.Estimate{Mean: math.Inf(1)}, 0
 	for _, r := range rows {
 		if e := r.Estimates[metric]; e.N > 0 {
-			measured++
+			if measured++; e.N < sweep.SeedsLeast(1) {
+				return make([]bool, len(rows))
+			}
 			if e.Mean < least.Mean {
 				least = e
 			}

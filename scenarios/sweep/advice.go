@@ -43,7 +43,7 @@ func (c *decision) advice(d *Definition, points []Point) Advice {
 			a.Says += " at which every promise was kept"
 		}
 	case unsure:
-		a.Says, a.Open = "one seed gives no interval", true
+		a.Says, a.Open = c.by.tooFew(), true
 	case flat:
 		low, high := c.by.best(), c.by.most()
 		a.compare(c.by, knob, c.values, low, high)

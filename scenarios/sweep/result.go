@@ -59,8 +59,8 @@ type Worst struct {
 // Sound says whether every promise was kept in every run of the point.
 func (p *Point) Sound() bool { return len(p.Broken) == 0 }
 
-// Estimate is a mean over seeds, with its 95 % confidence interval (Student's t), which may reach
-// past what the metric can be. Of one seed there is no interval: Low and High are the mean.
+// Estimate is a mean over seeds, with its 95 % confidence interval: Wilson's of a share, and Student's t of another number,
+// which may reach past what the metric can be. Of one seed there is no interval: Low and High are the mean.
 type Estimate struct {
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`
