@@ -260,8 +260,8 @@ func TestAnIndexSaysWhatAnswersAre(t *testing.T) {
 	e := tables.Entry("runs")
 	assert.Equal(t, badge{"compared", "good"}, badge{e.Outcome, e.Tone})
 	assert.Equal(t, "State-read policy: Fail open breaks a promise: one-dispatch-per-job. "+
-		"Fail closed (current) is the only one that breaks none. Others have less of retries per job and p99 time to dispatch. "+
-		"Stale worker: No alternative breaks a promise here. Fixed 3 immediate retries (current) has the least, or cannot be told from the least of those that break none, of stale picks per job.", e.Reason)
+		"Fail closed (current) alone keeps its promises. Others have less of retries per job and p99 time to dispatch. "+
+		"Stale worker: Every alternative keeps its promises here. Of those that keep their promises, Fixed 3 immediate retries (current) is the best, or as good as the best, in stale picks per job.", e.Reason)
 	assert.Equal(t, 160, e.Runs)
 	tables.Comparisons[0].Complete = false
 	e = tables.Entry("runs")

@@ -204,7 +204,7 @@ func rowSaid(res *sweep.Result, r sweep.Advice) string {
 
 func sweepWarnings(res *sweep.Result) (warnings []string) {
 	if !res.Complete {
-		warnings = append(warnings, "The sweep was stopped before every point was run under every seed; the intervals are those of the runs that there are.")
+		warnings = append(warnings, "The sweep was stopped before every point was run under every seed; its numbers are of the runs that were made.")
 	}
 	if res.Seeds == 1 {
 		warnings = append(warnings, "Every point was run under one seed, so there are no intervals.")
@@ -216,7 +216,7 @@ func sweepWarnings(res *sweep.Result) (warnings []string) {
 		}
 	}
 	if unsound > 0 {
-		warnings = append(warnings, fmt.Sprintf("%s of %s broke a promise and are out of the question.", words.Count(unsound), words.Counted(len(res.Points), "point")))
+		warnings = append(warnings, fmt.Sprintf("At %s of %s a promise was broken; the answer leaves them out.", words.Count(unsound), words.Counted(len(res.Points), "point")))
 	}
 	return warnings
 }

@@ -56,9 +56,9 @@ func (c *decision) advice(d *Definition, points []Point) Advice {
 		if c.cost.flat() {
 			beyond := ""
 			if a.Open = !c.cost.close(0); a.Open {
-				beyond = "one beyond noise "
+				beyond = "beyond noise "
 			}
-			a.Says += ", nor " + beyond + "in " + title(c.cost.metric)
+			a.Says += ", and none " + beyond + "in " + title(c.cost.metric)
 			break
 		}
 		a.Take, a.Metric = knob.Values[c.value()], c.cost.metric

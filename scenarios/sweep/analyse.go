@@ -67,14 +67,14 @@ func (d *Definition) question() string {
 
 // notes say how the numbers are to be read.
 func (t *table) notes(seeds int, first uint64) []string {
-	list := []string{fmt.Sprintf("Every point was run under the same %s, %d to %d, and where its answer was open under more; what is compared is compared seed by seed. Estimates are means over seeds, with 95 %% intervals: Wilson's of shares, in which a run counts for as many jobs as its spread shows, and Student's t of other numbers.", countOf(seeds, "seed"), first, first+uint64(seeds)-1)}
+	list := []string{fmt.Sprintf("Every point was run under the same %s, %d to %d. Values are compared seed by seed. Estimates are means over seeds, with 95 %% intervals: Wilson's for shares, in which a run counts for as many jobs as its spread shows, and Student's t for other numbers.", countOf(seeds, "seed"), first, first+uint64(seeds)-1)}
 	if seeds == 1 {
 		list[0] = fmt.Sprintf("Every point was run under one seed, %d: there are no intervals.", first)
 	} else {
-		list = append(list, fmt.Sprintf("Where all runs of a point agree, its interval goes by the spread of other points; of %s that agree, up to %s of all seeds could still differ (95 %%).", countOf(seeds, "run"), percent(min(1, 3/float64(seeds)))))
+		list = append(list, fmt.Sprintf("Where all runs of a point agree, its interval goes by the spread of the other points. If %s agree, up to %s of all seeds may still differ (95 %%).", countOf(seeds, "run"), percent(min(1, 3/float64(seeds)))))
 	}
 	if n := t.added(); n > 0 {
-		list = append(list, fmt.Sprintf("%s added where the answer was open, each time as many seeds as there were. A row is looked at up to %d times, which its comparisons allow for.", wereOf(n, "run"), roundsMax))
+		list = append(list, fmt.Sprintf("%s added where the answer was open, each time under as many seeds as there were. A row is looked at up to %d times; its comparisons allow for that.", wereOf(n, "run"), roundsMax))
 	}
 	if n, reason := t.inconclusive(); n > 0 {
 		list = append(list, fmt.Sprintf("%s inconclusive and measured as far as they went; the first: %s.", wereOf(n, "run"), reason))

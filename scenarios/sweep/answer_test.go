@@ -375,7 +375,7 @@ func TestTheCorrectionIsSaid(t *testing.T) {
 		d := gridOf(t, seeds, grid...)
 		return analysed(t, d, recordsOf(d, func([]string, int) madeUp { return madeUp{} })).Answer.Evidence[0]
 	}
-	const sentence = "a value counts as better only if the difference stands at 95 % over all comparisons of its sort together (Bonferroni): "
+	const sentence = "A value counts as better only if its difference holds at 95 % for all comparisons of its sort together (Bonferroni): "
 	assert.Contains(t, said(2, "engine.max_dispatch_retries=1..10"), sentence+"90 of values of engine.max_dispatch_retries, in both metrics.")
 	assert.Contains(t, said(2, "engine.max_dispatch_retries=1..4", "engine.stale_reason_code=no_workers,stale_worker", "world.heartbeat_lag=0s,5s,15s", "world.dying=0,0.5"),
 		sentence+"24 of values of engine.max_dispatch_retries, in both metrics; 1 of other choices; 3 of values of world.heartbeat_lag at 1/2 of the 5 %; 1 of values of world.dying at 1/2 of the 5 %.")

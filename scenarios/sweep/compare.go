@@ -105,7 +105,7 @@ func (a *Alternatives) Analyse(records []*campaign.Record) (*Comparison, error) 
 	}
 	for i, row := range a.Rows {
 		var sum tally
-		row.Estimates, row.Worst = map[string]Estimate{}, map[string]Example{}
+		row.Estimates, row.Worst, row.Beaten = map[string]Estimate{}, map[string]Example{}, map[string][]string{}
 		for plan := range a.Plans {
 			t.tally(plan, i, &sum)
 			row.Under = append(row.Under, map[string]Estimate{})
@@ -120,7 +120,7 @@ func (a *Alternatives) Analyse(records []*campaign.Record) (*Comparison, error) 
 	return res, nil
 }
 
-// measure gives the rows their estimates of a metric, and their worst runs.
+// measure gives the rows their estimates of a metric, their worst runs, and which have less than they.
 func (a *Alternatives) measure(t *table, rows []Row, metric string) {
 	under, pooled := make([][][]float64, len(a.Plans)), make([][]float64, len(rows))
 	for i := range rows {
@@ -142,6 +142,11 @@ func (a *Alternatives) measure(t *table, rows []Row, metric string) {
 	for i, e := range estimates(metric, pooled) {
 		if e.N > 0 {
 			rows[i].Estimates[metric] = e
+		}
+		for j := range rows {
+			if c := newContest(metric, [][]float64{pooled[j], pooled[i]}, pairs(len(rows))); c.below(0, 1) {
+				rows[i].Beaten[metric] = append(rows[i].Beaten[metric], rows[j].Name)
+			}
 		}
 	}
 }
@@ -179,7 +184,7 @@ const ExamplesDir = "runs"
 
 // reading says how the table's numbers are to be read.
 func (a *Alternatives) reading(t *table) []string {
-	list := []string{fmt.Sprintf("Every alternative ran each of %s under the same %s, %d to %d; numbers are means over all plans, with 95 %% intervals over seeds: Wilson's of shares, and Student's t of others.",
+	list := []string{fmt.Sprintf("Every alternative ran each of %s under the same %s, %d to %d; numbers are means over all plans, with 95 %% intervals over seeds: Wilson's for shares, and Student's t for other numbers. Alternatives are compared seed by seed.",
 		countOf(len(a.Plans), "plan"), countOf(a.Seeds, "seed"), a.FirstSeed, a.FirstSeed+uint64(a.Seeds)-1)}
 	if n, reason := t.inconclusive(); n > 0 {
 		list = append(list, fmt.Sprintf("%s inconclusive, and count as far as they went; the first: %s.", wereOf(n, "run"), reason))

@@ -91,3 +91,26 @@ func TestCompareByHand(t *testing.T) {
 	assert.False(t, res.Complete)
 	assert.Contains(t, res.Notes[1], "1 run is missing")
 }
+
+// Two alternatives of one table are told apart seed by seed, whatever the seeds do to both.
+func TestAlternativesAreComparedSeedBySeed(t *testing.T) {
+	a, err := Compare("dispatch-order")
+	require.NoError(t, err)
+	a.Plans, a.Rows, a.FirstSeed = a.Plans[:1], a.Rows[:3], 1
+	beaten := func(seeds int) (by [][]string) {
+		a.Seeds = seeds
+		var records []*campaign.Record
+		for n := range 3 * seeds {
+			_, point, seed := a.Spec().Grid.At(n)
+			records = append(records, &campaign.Record{N: n, Measures: campaign.Measures{"operations": float64(100*seed + []int{3, 2, 2}[point])}})
+		}
+		res, err := a.Analyse(records)
+		require.NoError(t, err)
+		for _, row := range res.Rows {
+			by = append(by, row.Beaten["operations"])
+		}
+		return by
+	}
+	assert.Equal(t, [][]string{{a.Rows[1].Name, a.Rows[2].Name}, nil, nil}, beaten(7))
+	assert.Equal(t, [][]string{nil, nil, nil}, beaten(6), "three comparisons take seven seeds")
+}

@@ -63,12 +63,16 @@ func (c *contest) gap(i, j int) Estimate {
 	return estimate(less(c.series[i], c.series[j]), confidence, c.unit)
 }
 
-// better says whether i is better than j by more than noise, all comparisons of the question taken
-// together, and by more than a trifle.
-func (c *contest) better(i, j int) bool {
+// below says whether i has less than j by more than noise, all comparisons of the question taken together.
+func (c *contest) below(i, j int) bool {
 	d := less(c.series[i], c.series[j])
 	mean, _ := spread(d)
-	return !c.few() && -mean >= c.trifle(i, j) && mean < 0 && chance(d, c.unit) <= (1-confidence)/float64(max(c.of, 1))
+	return !c.few() && mean < 0 && chance(d, c.unit) <= (1-confidence)/float64(max(c.of, 1))
+}
+
+// better says whether that is more than a trifle, too.
+func (c *contest) better(i, j int) bool {
+	return c.below(i, j) && c.mean(j)-c.mean(i) >= c.trifle(i, j)
 }
 
 // best is the alternative with the lowest mean; of equal ones the first.

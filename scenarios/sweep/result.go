@@ -7,7 +7,7 @@ import (
 )
 
 // ResultVersion is the format of a sweep's sweep.json and of a comparison's compare.json.
-const ResultVersion = 2
+const ResultVersion = 3
 
 // Result is a finished sweep. It depends on the sweep, its seeds and the build alone.
 type Result struct {
@@ -153,6 +153,7 @@ type Row struct {
 	Runs      int                 `json:"runs"`
 	Estimates map[string]Estimate `json:"estimates"`
 
+	Beaten  map[string][]string   `json:"beaten,omitempty"`  // by the metric's name, the rows that have less of it: by more than noise, seed by seed
 	Worst   map[string]Example    `json:"worst,omitempty"`   // by the metric's name, the run with the greatest value, the first of those
 	Under   []map[string]Estimate `json:"under,omitempty"`   // the same for each of the plans alone, in their order
 	Broken  map[string]int        `json:"broken,omitempty"`  // in runs, by invariant

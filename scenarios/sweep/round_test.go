@@ -85,7 +85,7 @@ func TestNoSignalStaysNone(t *testing.T) {
 	res, records = toTheEnd(t, d, noise)
 	assert.Less(t, len(records), 1000, "until a difference that would matter is ruled out")
 	assert.False(t, res.Answer.Rows[0].Open)
-	assert.Contains(t, res.Answer.Rows[0].Says, "no difference of 2.5 % or more, nor in stale picks per job")
+	assert.Contains(t, res.Answer.Rows[0].Says, "no difference of 2.5 % or more, and none in stale picks per job")
 }
 
 // However often one looks, few rows say that something is there that is not.
