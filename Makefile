@@ -53,7 +53,7 @@ power: bin/wavetank ## plant mistakes in the engine, and measure how many each s
 	+@./bin/wavetank power $(if $(MUTANTS),--mutants '$(MUTANTS)') $(if $(SEED),--seed '$(SEED)') $(if $(filter-out file,$(origin BUDGET)),--budget '$(BUDGET)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: sweep
-sweep: bin/wavetank ## answer a tuning question: [SWEEP=stale-worker-retries] [TTL=30s] [HEARTBEAT=10s] [LAG=lognormal:median=5s:p99=30s] [DIES=20%] [SEEDS=20] [PRECISION=0.5] [BUDGET=3000runs] [WORKERS=2] [OUT=folder]
+sweep: bin/wavetank ## answer a tuning question: [SWEEP=stale-worker-retries] [TTL=30s] [HEARTBEAT=10s] [LAG=lognormal:median=5s:p99=30s] [DIES=20%] [SEEDS=20] [PRECISION=0.5] [BUDGET=2000runs] [WORKERS=2] [OUT=folder]
 	@./bin/wavetank sweep '$(SWEEP)' $(if $(TTL),--ttl '$(TTL)') $(if $(HEARTBEAT),--heartbeat '$(HEARTBEAT)') $(if $(LAG),--lag '$(LAG)') $(if $(DIES),--dies '$(DIES)') $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(PRECISION),--precision '$(PRECISION)') $(if $(filter-out file,$(origin BUDGET)),--budget '$(BUDGET)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: compare

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -356,6 +357,15 @@ func TestThePageOfManyIsSearchedAndSorted(t *testing.T) {
 	b.do(chromedp.Click(`//table//button[text()="report"]`))
 	assert.Regexp(t, `^\./old/report\.html dispatch order, .* fuzz-7 fuzz-20261121 publish-ack-lost publish-failure stale-worker`, shown(), "numbers by their size")
 	assert.Equal(t, "ascending", says[string](b, `document.querySelector(".entries th").getAttribute("aria-sort")`))
+	inOrderOf := func(column string) []int64 {
+		b.do(chromedp.Click(`//table//button[text()="` + column + `"]`))
+		return says[[]int64](b, `[...document.querySelectorAll(".entries tbody td[data-what='`+column+`']")].map((c) => Number(c.dataset.sort))`)
+	}
+	for _, column := range []string{"runs", "virtual time"} {
+		values := inOrderOf(column)
+		assert.Greater(t, len(values), 3)
+		assert.True(t, slices.IsSorted(values), "%s: %v", column, values)
+	}
 	b.quiet()
 }
 

@@ -250,7 +250,7 @@ func TestSweepSummaryIsShort(t *testing.T) {
 	out := written(t, func(w io.Writer) error { return SweepSummary(w, staleSweep()) })
 	for _, want := range []string{
 		"## Wavetank sweep stale-worker-retries\n", "**Make 5 picks: 1.9 % of the jobs", "- 0s, 0.1: take `5`, sure: 1.9 % rather than 14 % at 3", "- 0s, 0.5: nothing to take: no difference beyond noise",
-		"> 2 of 150 points broke a promise", "150 points, each under 20 paired seeds, 1 to 20: `engine.max_dispatch_retries` 1, 2, 3",
+		"> At 2 of 150 points a promise was broken", "150 points, each under 20 paired seeds, 1 to 20: `engine.max_dispatch_retries` 1, 2, 3",
 	} {
 		assert.Contains(t, out, want)
 	}

@@ -97,7 +97,7 @@ func comparisonText(v comparisonView, mark string) ComparisonText {
 	if v.Broke {
 		row("promises broken", brokeWhat)
 	}
-	t.About = "Plans: " + v.Under + ". Mean ± half of the 95 % interval, which reaches past what can be where seeds are few; less is better, " + mark + " is the least of a row, with what cannot be told apart from it."
+	t.About = "Plans: " + v.Under + ". Mean ± half of the 95 % interval. Less is better; " + mark + " are the least of a row and those that cannot be told from it."
 	if v.Source != "" {
 		t.About += " The words are from " + v.Source + "."
 	}

@@ -50,5 +50,25 @@ func threeTables() []*sweep.Comparison {
 	stale := table("stale-worker", "Stale worker", "How often should a dispatch pick again?", "Stale workers, alternatives", []string{"stale-worker"}, "stale_exhausted", "stale_picks")
 	row(stale, "Fixed 3 immediate retries (current)", "Low latency and simple", "Can under-retry", "engine.stale_retry=fixed-retries", 14.1, .7, 1.4, .1)
 	row(stale, "More inner retries with tiny jitter", "Better chance to recover", "More CPU and log volume", "engine.stale_retry=jittered-retries", 13.9, .8, 2.9, .2)
-	return []*sweep.Comparison{order, read, stale}
+	list := []*sweep.Comparison{order, read, stale}
+	for _, c := range list {
+		for i := range c.Rows {
+			beaten(&c.Rows[i], c.Rows)
+		}
+	}
+	return list
+}
+
+// beaten notes which others have less than the row, by intervals that do not meet.
+func beaten(row *sweep.Row, others []sweep.Row) {
+	for metric, e := range row.Estimates {
+		for _, other := range others {
+			if o, ok := other.Estimates[metric]; ok && o.High < e.Low {
+				if row.Beaten == nil {
+					row.Beaten = map[string][]string{}
+				}
+				row.Beaten[metric] = append(row.Beaten[metric], other.Name)
+			}
+		}
+	}
 }

@@ -38,21 +38,16 @@ func TestComparisonPutsNumbersBesideTheWords(t *testing.T) {
 	assert.Contains(t, text(comparisonHTML(t, nil)), "There is none.")
 }
 
-func TestBestIsWhatCannotBeToldFromTheLeast(t *testing.T) {
-	best := func(estimates ...sweep.Estimate) []bool {
-		var rows []sweep.Row
-		for _, e := range estimates {
-			rows = append(rows, sweep.Row{Estimates: map[string]sweep.Estimate{"m": e}})
-		}
-		return bestOf(rows, "m")
+func TestBestIsWhatNoOtherHasLessThan(t *testing.T) {
+	row := func(name string, beaten ...string) sweep.Row {
+		return sweep.Row{Name: name, Estimates: map[string]sweep.Estimate{"m": {N: 9}}, Beaten: map[string][]string{"m": beaten}}
 	}
-	at := func(mean, half float64) sweep.Estimate {
-		return sweep.Estimate{Mean: mean, Low: mean - half, High: mean + half, N: 9}
-	}
-	assert.Equal(t, []bool{true, false}, best(at(1, .1), at(2, .1)))
-	assert.Equal(t, []bool{true, true, false}, best(at(1, .1), at(1.15, .1), at(2, .1)))
-	assert.Equal(t, []bool{false, false}, best(at(1, 1), at(2, 1)), "where nothing can be told apart, nothing is best")
-	assert.Equal(t, []bool{true, false, false}, best(at(0, 0), at(2, .1), sweep.Estimate{}))
+	best := func(rows ...sweep.Row) []bool { return bestOf(rows, "m") }
+	assert.Equal(t, []bool{true, false}, best(row("a"), row("b", "a")))
+	assert.Equal(t, []bool{true, true, false}, best(row("a"), row("b"), row("c", "a")))
+	assert.Equal(t, []bool{false, false}, best(row("a"), row("b")), "where nothing can be told apart, nothing is best")
+	assert.Equal(t, []bool{false, false}, best(row("a"), row("b", "c")), "nor where the better one is not asked about")
+	assert.Equal(t, []bool{true, false, false}, best(row("a"), row("b", "a"), sweep.Row{Name: "c"}), "what was not measured is not best")
 }
 
 func TestComparisonMarkdownIsATableForEach(t *testing.T) {
@@ -136,17 +131,17 @@ func TestVerdictOfAComparison(t *testing.T) {
 	verdict := func(c *sweep.Comparison) []string { return comparisonViewOf(c).Verdict }
 	assert.Equal(t, []string{
 		"Publish-before-state breaks a promise: intent-before-dispatch and one-dispatch-per-job.",
-		"Outbox + relay breaks, outside of its promise: one-dispatch-per-job.",
-		"State-before-publish + rollback (current) has the least, or cannot be told from the least of those that break none, of p50 time to dispatch and operations per job.",
-		"Outbox + relay has the least, or cannot be told from the least of those that break none, of jobs dispatched twice, jobs executed twice and blind window per job.",
+		"Outbox + relay does not promise here, and breaks: one-dispatch-per-job.",
+		"Of those that keep their promises, State-before-publish + rollback (current) is the best, or as good as the best, in p50 time to dispatch and operations per job.",
+		"Of those that keep their promises, Outbox + relay is the best, or as good as the best, in jobs dispatched twice, jobs executed twice and blind window per job.",
 	}, verdict(tables[0]))
 	assert.Equal(t, []string{
 		"Fail open breaks a promise: one-dispatch-per-job.",
-		"Fail closed (current) is the only one that breaks none. Others have less of retries per job and p99 time to dispatch.",
+		"Fail closed (current) alone keeps its promises. Others have less of retries per job and p99 time to dispatch.",
 	}, verdict(tables[1]))
 	assert.Equal(t, []string{
-		"No alternative breaks a promise here.",
-		"Fixed 3 immediate retries (current) has the least, or cannot be told from the least of those that break none, of stale picks per job.",
+		"Every alternative keeps its promises here.",
+		"Of those that keep their promises, Fixed 3 immediate retries (current) is the best, or as good as the best, in stale picks per job.",
 	}, verdict(tables[2]), "what cannot be told apart is not named")
 
 	tables[1].Rows[0].Broken = map[string]int{"one-dispatch-per-job": 1}

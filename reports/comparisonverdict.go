@@ -2,7 +2,6 @@ package reports
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -37,7 +36,7 @@ func soundness(all []alternative, sound []int) (says []string) {
 	case 0:
 		return []string{"Every alternative breaks a promise here."}
 	case len(all):
-		says = append(says, "No alternative breaks a promise here.")
+		says = append(says, "Every alternative keeps its promises here.")
 	default:
 		for _, a := range all {
 			if len(a.BrokenIn) > 0 {
@@ -47,7 +46,7 @@ func soundness(all []alternative, sound []int) (says []string) {
 	}
 	for _, i := range sound {
 		if a := all[i]; len(a.OutsideIn) > 0 {
-			says = append(says, a.Name+" breaks, outside of its promise: "+words.List(slices.Sorted(maps.Keys(a.Outside)))+".")
+			says = append(says, a.Name+" does not promise here, and breaks: "+words.List(slices.Sorted(maps.Keys(a.Outside)))+".")
 		}
 	}
 	return says
@@ -87,30 +86,24 @@ func weighed(v comparisonView, i int, sound []int) string {
 	name := v.Alternatives[i].Name
 	switch {
 	case alone && len(pays) == 0:
-		return name + " is the only one that breaks none, and none has less of anything that is measured."
+		return name + " alone keeps its promises, and no other has less of anything that is measured."
 	case alone:
-		return name + " is the only one that breaks none. Others have less of " + words.List(pays) + "."
+		return name + " alone keeps its promises. Others have less of " + words.List(pays) + "."
 	case len(least) > 0:
-		return name + " has the least, or cannot be told from the least of those that break none, of " + words.List(least) + "."
+		return "Of those that keep their promises, " + name + " is the best, or as good as the best, in " + words.List(least) + "."
 	}
 	return ""
 }
 
-// bestOf says which rows have the least mean of a metric, or cannot be told apart from it: their
-// intervals meet. It is none where nothing can be told apart.
+// bestOf says which rows no other has less of a metric than. It is none where nothing can be told apart.
 func bestOf(rows []sweep.Row, metric string) []bool {
-	least, measured := sweep.Estimate{Mean: math.Inf(1)}, 0
-	for _, r := range rows {
-		if e := r.Estimates[metric]; e.N > 0 {
-			measured++
-			if e.Mean < least.Mean {
-				least = e
-			}
-		}
-	}
-	marks, best := make([]bool, len(rows)), 0
+	marks, best, measured := make([]bool, len(rows)), 0, 0
 	for i, r := range rows {
-		if e := r.Estimates[metric]; e.N > 0 && (e.Mean == least.Mean || e.Low <= least.High) {
+		if r.Estimates[metric].N == 0 {
+			continue
+		}
+		measured++
+		if !slices.ContainsFunc(rows, func(other sweep.Row) bool { return slices.Contains(r.Beaten[metric], other.Name) }) {
 			marks[i] = true
 			best++
 		}

@@ -40,7 +40,8 @@ type Entry struct {
 	Problem  string // why its report could not be made; the rest is then empty but for Href
 	Findings int    // of a campaign
 	When     time.Time
-	Lasted   string // in virtual time, or how many runs it is
+	Runs     int           // that it is made of; 0 is unknown
+	Virtual  time.Duration // in all of them; 0 is unknown
 }
 
 // Entry is the folder's row in the index of the folder index.
@@ -52,7 +53,7 @@ func (s *Stored) Entry(index string) Entry {
 		if s.Run.Expected {
 			b = badge{b.Word + ", as expected", "expected"}
 		}
-		e.Lasted = words.Duration(s.Run.Virtual)
+		e.Runs, e.Virtual = 1, s.Run.Virtual
 		e.Kind, e.Name, e.Preset, e.Seed = "run", s.Run.Scenario, s.Run.Preset, fmt.Sprint(s.Run.Seed)
 		e.Outcome, e.Tone, e.Reason, e.Replay = b.Word, b.Tone, s.Run.Reason+".", s.Run.Replay
 		if s.Run.Cause != nil {
@@ -62,7 +63,7 @@ func (s *Stored) Entry(index string) Entry {
 		c := s.Campaign
 		b, says := campaignVerdict(c)
 		e.Kind, e.Name, e.Seed, e.Findings = "campaign", filepath.Base(s.Dir), fmt.Sprint(c.Spec.Seed), len(c.Findings)
-		e.Lasted = words.Counted(c.Runs, "run")
+		e.Runs, e.Virtual = c.Runs, c.Virtual
 		e.Outcome, e.Tone, e.Reason = b.Word, b.Tone, says
 		if c.Spec.Drawn != nil {
 			e.Preset = words.List(c.Spec.Drawn.Presets)
@@ -74,7 +75,7 @@ func (s *Stored) Entry(index string) Entry {
 		}
 	case s.Certificate != nil:
 		c := s.Certificate
-		e.Kind, e.Name, e.Preset, e.Outcome = "certificate", c.Name, c.Preset, "held"
+		e.Kind, e.Name, e.Preset, e.Outcome, e.Runs = "certificate", c.Name, c.Preset, "held", len(c.Tries)
 		if e.Tone, e.Reason = certified(c); e.Tone == "bad" {
 			e.Outcome = "broken"
 		} else if e.Tone == "warn" {
@@ -82,21 +83,38 @@ func (s *Stored) Entry(index string) Entry {
 		}
 	case s.Sweep != nil:
 		e.Kind, e.Name, e.Seed = "sweep", s.Sweep.Name, seedsOf(s.Sweep.Seeds, s.Sweep.FirstSeed)
-		e.Outcome, e.Tone, e.Reason = "complete", "good", s.Sweep.Answer.Sentence
-		if !s.Sweep.Complete {
-			e.Outcome, e.Tone = "cut short", "warn"
+		b := sweepBadge(s.Sweep)
+		e.Outcome, e.Tone, e.Reason = b.Word, b.Tone, sweepLead(s.Sweep)
+		for i := range s.Sweep.Points {
+			e.Runs += s.Sweep.Points[i].Runs
 		}
 	default:
 		e.Kind, e.Name = "comparison", strings.Join(titlesOf(s.Comparisons), ", ")
-		e.Outcome, e.Tone = "complete", "good"
+		e.Outcome, e.Tone = "compared", "good"
+		var said []string
 		for _, c := range s.Comparisons {
 			e.Seed = seedsOf(c.Seeds, c.FirstSeed)
 			if !c.Complete {
 				e.Outcome, e.Tone = "cut short", "warn"
 			}
+			for i := range c.Rows {
+				e.Runs += c.Rows[i].Runs
+			}
+			if verdict := comparisonViewOf(c).Verdict; len(verdict) > 0 {
+				said = append(said, c.Title+": "+strings.Join(verdict, " "))
+			}
 		}
+		e.Reason = strings.Join(said, " ")
 	}
 	return e
+}
+
+// Lasted is the virtual time in words; nothing if it is unknown.
+func (e Entry) Lasted() string {
+	if e.Virtual == 0 {
+		return ""
+	}
+	return words.Duration(e.Virtual)
 }
 
 // found names what a campaign found, the first ones.

@@ -233,9 +233,53 @@ func TestAnIndexTellsWhatIsExpected(t *testing.T) {
 	said := text(page)
 	assert.Contains(t, said, "2 reports 1 violated as its plan expects, 1 with nothing against it")
 	assert.Contains(t, said, "violated, as expected")
-	assert.Contains(t, said, "1 min 30 s 2026-11-26 12:00")
+	assert.Contains(t, said, "1 1 min 30 s 2026-11-26 12:00", "one run, and its virtual time")
 	assert.Contains(t, said, "The violation needs fail-after on publish of job 3.")
 	assert.Contains(t, page, `<div class="verdict good">`)
+}
+
+// A row says of a sweep what its own page says, and of comparisons what they come to.
+func TestAnIndexSaysWhatAnswersAre(t *testing.T) {
+	entry := func(res *sweep.Result) Entry {
+		s := &Stored{Dir: "runs/sweep", Sweep: res}
+		return s.Entry("runs")
+	}
+	answered, none, cutShort := staleSweep(), flatSweep(2), staleSweep()
+	cutShort.Complete = false
+	for res, want := range map[*sweep.Result]badge{answered: {"answer", "good"}, none: {"no answer", "warn"}, cutShort: {"answer, cut short", "warn"}} {
+		e := entry(res)
+		assert.Equal(t, want, badge{e.Outcome, e.Tone})
+		assert.Contains(t, text(sweepHTML(t, res)), want.Word+" "+e.Reason)
+	}
+	assert.Equal(t, "The numbers do not answer the question.", entry(none).Reason)
+	assert.Equal(t, 4, entry(none).Runs, "two points under two seeds")
+	said := text(indexHTML(t, []Entry{entry(none)}))
+	assert.Contains(t, said, "1 report 1 that is not conclusive")
+
+	tables := &Stored{Dir: "runs/compare", Comparisons: threeTables()[1:]}
+	e := tables.Entry("runs")
+	assert.Equal(t, badge{"compared", "good"}, badge{e.Outcome, e.Tone})
+	assert.Equal(t, "State-read policy: Fail open breaks a promise: one-dispatch-per-job. "+
+		"Fail closed (current) alone keeps its promises. Others have less of retries per job and p99 time to dispatch. "+
+		"Stale worker: Every alternative keeps its promises here. Of those that keep their promises, Fixed 3 immediate retries (current) is the best, or as good as the best, in stale picks per job.", e.Reason)
+	assert.Equal(t, 160, e.Runs)
+	tables.Comparisons[0].Complete = false
+	e = tables.Entry("runs")
+	assert.Equal(t, badge{"cut short", "warn"}, badge{e.Outcome, e.Tone})
+}
+
+// What a column sorts by is a number wherever its text is none that can be compared.
+func TestColumnsOfAnIndexSortByNumbers(t *testing.T) {
+	page := indexHTML(t, []Entry{
+		{Name: "a", Kind: "run", Tone: "good", Runs: 1, Virtual: 13800 * time.Millisecond, When: time.Unix(1_700_000_000, 0)},
+		{Name: "b", Kind: "campaign", Tone: "good", Runs: 1234, Virtual: 123 * time.Second},
+		{Name: "c", Kind: "comparison", Tone: "good"},
+	})
+	assert.Contains(t, page, `data-what="virtual time" data-sort="13800000000">13.8 s</td>`)
+	assert.Contains(t, page, `data-what="virtual time" data-sort="123000000000">2 min 3 s</td>`)
+	assert.Contains(t, page, `data-what="runs" data-sort="1234">1,234</td>`)
+	assert.Contains(t, page, `data-what="when" data-sort="1700000000"`)
+	assert.Equal(t, 2, strings.Count(page, `data-what="virtual time"`), "none where it is unknown")
 }
 
 func TestIndexPutsTroubleFirst(t *testing.T) {
@@ -244,7 +288,7 @@ func TestIndexPutsTroubleFirst(t *testing.T) {
 	last := -1
 	for _, want := range []string{
 		"fuzz-20261121 campaign 3 findings", "publish-ack-lost run violated", "unreadable", "stale-worker run inconclusive",
-		"fuzz-7 campaign nothing found", "comparison complete", "publish-failure run held", "stale-worker-retries sweep complete",
+		"fuzz-7 campaign nothing found", "comparison compared", "publish-failure run held", "stale-worker-retries sweep answer",
 	} {
 		at := strings.Index(said, want)
 		require.Greater(t, at, last, want)

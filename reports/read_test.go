@@ -176,9 +176,9 @@ func TestReadOfFoldersThatAreNone(t *testing.T) {
 	put(t, dir, ComparisonFile, "[]")
 	_, err = Read(dir)
 	require.ErrorContains(t, err, "compare.json: broken JSON: the list is empty; compare again")
-	put(t, dir, ComparisonFile, `[{"version": 2}, {"version": 3}]`)
+	put(t, dir, ComparisonFile, `[{"version": 3}, {"version": 4}]`)
 	_, err = Read(dir)
-	require.ErrorContains(t, err, "compare.json: it is of version 3")
+	require.ErrorContains(t, err, "compare.json: it is of version 4")
 }
 
 func TestFoldersFindsWhatIsStored(t *testing.T) {

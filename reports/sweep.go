@@ -94,18 +94,12 @@ func WriteSweep(dir string, res *sweep.Result) error {
 func sweepViewOf(res *sweep.Result) sweepView {
 	v := sweepView{
 		frame: newFrame("sweep "+res.Name, pageCSS, overviewCSS), Result: res,
-		Badge: badge{"answer", "good"}, Lead: res.Answer.Sentence, Warnings: sweepWarnings(res),
+		Badge: sweepBadge(res), Lead: sweepLead(res), Warnings: sweepWarnings(res),
 		Seeded: seeded(res.Seeds, res.FirstSeed),
 	}
 	if res.Added > 0 {
 		most := slices.MaxFunc(res.Points, func(a, b sweep.Point) int { return a.Runs - b.Runs })
 		v.Seeded += fmt.Sprintf(", and up to %s where the answer was open", words.Count(most.Runs))
-	}
-	if v.Lead == "" {
-		v.Lead = "The numbers do not answer the question."
-	}
-	if !res.Answer.Conclusive() {
-		v.Badge = badge{"no answer", "warn"}
 	}
 	v.Much = "by how much"
 	if len(res.Metrics) > 0 {
@@ -117,9 +111,6 @@ func sweepViewOf(res *sweep.Result) sweepView {
 	}
 	if v.Own = ownNumbers(res); len(v.Own) > 0 {
 		v.run(pageJS + sweepJS)
-	}
-	if !res.Complete {
-		v.Badge.Tone = "warn"
 	}
 	for _, a := range res.Axes {
 		v.AxisRows = append(v.AxisRows, axisRow{a.Title, a.Setting, strings.Join(shown(a.Values), ", ")})
@@ -146,6 +137,23 @@ func sweepViewOf(res *sweep.Result) sweepView {
 		v.PointRows = append(v.PointRows, pointRowOf(&points[i], v.Measures))
 	}
 	return v
+}
+
+// sweepBadge says whether a sweep has an answer, and all of its runs.
+func sweepBadge(res *sweep.Result) badge {
+	b := badge{"answer", "good"}
+	if !res.Answer.Conclusive() {
+		b = badge{"no answer", "warn"}
+	}
+	if !res.Complete {
+		b = badge{b.Word + ", cut short", "warn"}
+	}
+	return b
+}
+
+// sweepLead is the answer in a sentence or two.
+func sweepLead(res *sweep.Result) string {
+	return cmp.Or(res.Answer.Sentence, "The numbers do not answer the question.")
 }
 
 // addAnswer adds the rows of the answer, under the axes that differ.
@@ -196,7 +204,7 @@ func rowSaid(res *sweep.Result, r sweep.Advice) string {
 
 func sweepWarnings(res *sweep.Result) (warnings []string) {
 	if !res.Complete {
-		warnings = append(warnings, "The sweep was stopped before every point was run under every seed; the intervals are those of the runs that there are.")
+		warnings = append(warnings, "The sweep was stopped before every point was run under every seed; its numbers are of the runs that were made.")
 	}
 	if res.Seeds == 1 {
 		warnings = append(warnings, "Every point was run under one seed, so there are no intervals.")
@@ -208,7 +216,7 @@ func sweepWarnings(res *sweep.Result) (warnings []string) {
 		}
 	}
 	if unsound > 0 {
-		warnings = append(warnings, fmt.Sprintf("%s of %s broke a promise and are out of the question.", words.Count(unsound), words.Counted(len(res.Points), "point")))
+		warnings = append(warnings, fmt.Sprintf("At %s of %s a promise was broken; the answer leaves them out.", words.Count(unsound), words.Counted(len(res.Points), "point")))
 	}
 	return warnings
 }

@@ -25,7 +25,7 @@ func TestSweepAnswersItsQuestion(t *testing.T) {
 	for _, want := range []string{
 		"How many picks should a dispatch make", "answer Make 5 picks: 1.9 % of the jobs", "heartbeat lag (s) share of workers that die take sure by how much, in jobs sent back, every pick stale",
 		"0s 0.1 5 sure 1.9 % rather than 14 % at 3: -12.1 % [-12.8, -11.4] at a price: stale picks per job 0.4", "0s 0.5 – none no difference beyond noise",
-		"points 150 each under 20 paired seeds, 1 to 20", "2 of 150 points broke a promise and are out of the question.",
+		"points 150 each under 20 paired seeds, 1 to 20", "At 2 of 150 points a promise was broken; the answer leaves them out.",
 		"heartbeat lag (s), world.heartbeat_lag 0s, 5s, 15s, 25s, 35s",
 	} {
 		assert.Contains(t, said, want)
@@ -39,7 +39,7 @@ func TestSweepAnswersItsQuestion(t *testing.T) {
 	silent := flatSweep(2)
 	silent.Complete, silent.Seeds = false, 1
 	said = text(sweepHTML(t, silent))
-	assert.Contains(t, said, "no answer The numbers do not answer the question.")
+	assert.Contains(t, said, "no answer, cut short The numbers do not answer the question.")
 	assert.Contains(t, said, "The sweep was stopped before")
 	assert.Contains(t, said, "under one seed, so there are no intervals")
 }

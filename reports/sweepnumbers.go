@@ -18,14 +18,6 @@ type ownNumber struct {
 	Hint                 string
 }
 
-// ownFlags are the settings that have flags of their own in wavetank sweep, each with its name.
-var ownFlags = []struct{ setting, flag, title string }{
-	{"engine.worker_ttl", "--ttl=", "TTL"},
-	{"topology.heartbeat_every", "--heartbeat=", "heartbeats every"},
-	{"world.heartbeat_lag", "--lag=", "heartbeat lag"},
-	{"world.dying", "--dies=", "share that dies"},
-}
-
 // ownNumbers are the fields of a sweep: what has a flag of its own, and the other conditions of its grid.
 func ownNumbers(res *sweep.Result) (list []ownNumber) {
 	if len(res.Axes) < 2 || len(res.Answer.Rows) == 0 {
@@ -38,14 +30,14 @@ func ownNumbers(res *sweep.Result) (list []ownNumber) {
 		list = append(list, ownNumber{setting, title, flag, i, jsonOf(values), strings.Join(values, ", ")})
 	}
 	plan, err := plans.Parse("plan", []byte(res.Plan))
-	for _, f := range ownFlags {
-		i := axis(f.setting)
+	for _, own := range sweep.OwnNumbers() {
+		i, flag := axis(own.Setting), "--"+own.Flag+"="
 		switch {
 		case i > 0:
-			add(f.setting, f.flag, f.title, i, res.Axes[i].Values)
+			add(own.Setting, flag, own.Title, i, res.Axes[i].Values)
 		case i < 0 && err == nil && axis("world.heartbeat_lag") > 0:
-			if s, ok := plan.Setting(f.setting); ok {
-				add(f.setting, f.flag, f.title, 0, []string{s.Text()})
+			if s, ok := plan.Setting(own.Setting); ok {
+				add(own.Setting, flag, own.Title, 0, []string{s.Text()})
 			}
 		}
 	}

@@ -107,7 +107,7 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, arg string, stdout, stderr io.Wri
 		return cli.Fail(cli.ExitUsage, "--shard is of runs that are known beforehand, and this sweep adds seeds until a precision is reached; give --precision 0, or share it by a queue with --queue")
 	}
 	if dir == "" {
-		plain := slices.Contains(sweep.Names(), arg) && len(f.overrides())+len(f.grids)+f.seeds == 0 && f.numbers == numbers{} && f.precision < 0 && f.budget == ""
+		plain := slices.Contains(sweep.Names(), arg) && len(f.overrides())+len(f.grids)+f.seeds == 0 && !f.numbers.given() && f.precision < 0 && f.budget == ""
 		dir = shardDir(folderOf("sweep-"+d.Name, plain, spec.Whole()), spec.Shard)
 		if d.Precision > 0 { // what is added depends on them
 			dir = folderOf("sweep-"+d.Name, plain, spec, d.Precision, d.Budget, f.time)
@@ -160,7 +160,11 @@ func (f *sweepFlags) tell(ctx context.Context, dir string, d *sweep.Definition, 
 // given are the words of the command that say what is measured, each flag with its value in one.
 func given(cmd *cobra.Command, arg string) []string {
 	list := []string{arg}
-	for _, name := range []string{"preset", "set", "grid", "seeds", "ttl", "heartbeat", "lag", "dies", "precision", "budget", "redis-server"} {
+	names := []string{"preset", "set", "grid", "seeds"}
+	for _, own := range sweep.OwnNumbers() {
+		names = append(names, own.Flag)
+	}
+	for _, name := range append(names, "precision", "budget", "redis-server") {
 		switch f := cmd.Flags().Lookup(name); v := f.Value.(type) {
 		case pflag.SliceValue:
 			for _, value := range v.GetSlice() {

@@ -15,43 +15,42 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
-// numbers are those of somebody's own system: each a value, or several with commas between them.
-type numbers struct{ ttl, heartbeat, lag, dies string }
+// numbers are those of somebody's own system, one for each of [sweep.OwnNumbers]: empty, a value, or several with commas
+// between them.
+type numbers []string
 
 func (n *numbers) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&n.ttl, "ttl", "", "your numbers: after how long without a heartbeat a worker counts as dead, `D`, such as 30s")
-	cmd.Flags().StringVar(&n.heartbeat, "heartbeat", "", "your numbers: how often a worker says that it lives, `D`, such as 10s")
-	cmd.Flags().StringVar(&n.lag, "lag", "", "your numbers: how long a heartbeat is under way, `LAG`: 5s, fixed:5s, uniform:2s:8s, normal:mean=5s:sd=2s,\nlognormal:median=5s:p99=30s (1 % above 30s), or samples:FILE with a duration a line")
-	cmd.Flags().StringVar(&n.dies, "dies", "", "your numbers: the share of workers that die, `SHARE`, such as 20%")
+	list := sweep.OwnNumbers()
+	*n = make(numbers, len(list))
+	for i, own := range list {
+		cmd.Flags().StringVar(&(*n)[i], own.Flag, "", "your numbers: "+own.Usage)
+	}
+}
+
+// given says whether there is any.
+func (n numbers) given() bool {
+	return slices.ContainsFunc(n, func(values string) bool { return values != "" })
 }
 
 // grids are the numbers that are given, as --grid takes them.
-func (n *numbers) grids() (list []string, err error) {
-	for _, g := range []struct {
-		setting, values string
-		read            func(string) (string, error)
-	}{
-		{"engine.worker_ttl", n.ttl, nil}, {"topology.heartbeat_every", n.heartbeat, nil},
-		{"world.heartbeat_lag", n.lag, sampled}, {"world.dying", n.dies, fraction},
-	} {
-		if g.values == "" {
+func (n numbers) grids() (list []string, err error) {
+	for i, own := range sweep.OwnNumbers() {
+		if n[i] == "" {
 			continue
 		}
-		parts := strings.Split(g.values, ",")
-		for i, part := range parts {
-			if g.read != nil {
-				if parts[i], err = g.read(strings.TrimSpace(part)); err != nil {
-					return nil, err
-				}
+		parts := strings.Split(n[i], ",")
+		for j, part := range parts {
+			if parts[j], err = read(own.Flag, strings.TrimSpace(part)); err != nil {
+				return nil, err
 			}
 		}
-		list = append(list, g.setting+"="+strings.Join(parts, ","))
+		list = append(list, own.Setting+"="+strings.Join(parts, ","))
 	}
 	return list, nil
 }
 
 // lay gives the sweep the numbers: as an axis, where it has one or they are several, and else as a setting.
-func (n *numbers) lay(d *sweep.Definition, taken []string) error {
+func (n numbers) lay(d *sweep.Definition, taken []string) error {
 	grids, err := n.grids()
 	if err != nil {
 		return err
@@ -74,27 +73,26 @@ func (n *numbers) lay(d *sweep.Definition, taken []string) error {
 	return nil
 }
 
-// fraction reads a share: 20%, or 0.2.
-func fraction(text string) (string, error) {
-	percent, ok := strings.CutSuffix(text, "%")
-	if !ok {
-		return text, nil
+// read makes a setting's value of a flag's: of a percentage a share, and of samples:FILE the samples in it.
+func read(flag, text string) (string, error) {
+	if percent, ok := strings.CutSuffix(text, "%"); ok {
+		share, ok := new(big.Rat).SetString(strings.TrimSpace(percent))
+		if !ok {
+			return "", cli.Fail(cli.ExitUsage, "--%s is %.40q, not a share; give one such as 20%% or 0.2", flag, text)
+		}
+		share.Quo(share, big.NewRat(100, 1))
+		digits, _ := share.FloatPrec()
+		return share.FloatString(digits), nil
 	}
-	share, ok := new(big.Rat).SetString(strings.TrimSpace(percent))
-	if !ok {
-		return "", cli.Fail(cli.ExitUsage, "--dies is %.40q, not a share; give one such as 20%% or 0.2", text)
-	}
-	share.Quo(share, big.NewRat(100, 1))
-	digits, _ := share.FloatPrec()
-	return share.FloatString(digits), nil
-}
-
-// sampled reads the file of a samples:FILE; other lags stay as they are.
-func sampled(text string) (string, error) {
 	name, ok := strings.CutPrefix(text, "samples:")
 	if _, err := time.ParseDuration(strings.SplitN(name, ":", 2)[0]); !ok || err == nil {
-		return text, nil
+		return text, nil // the samples themselves, or another lag
 	}
+	return sampled(name)
+}
+
+// sampled makes a lag of the file of a samples:FILE.
+func sampled(name string) (string, error) {
 	const wanted = "a file with a duration a line, such as 120ms"
 	data, err := strictyaml.ReadFile(name, wanted)
 	if err != nil {

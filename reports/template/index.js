@@ -32,7 +32,7 @@
   outcomes.addEventListener("change", find);
   finder.append(search, outcomes, count);
 
-  const value = (row, i) => row.cells[i].dataset.sort || row.cells[i].textContent.trim();
+  const value = (row, i) => row.cells[i].dataset.sort || row.cells[i].textContent.trim().replace(/,(?=\d{3})/g, "");
   const compare = new Intl.Collator("en", { numeric: true }).compare;
   [...table.tHead.rows[0].cells].forEach((head, i) => {
     const button = document.createElement("button");

@@ -38,7 +38,7 @@ func (m Measure) Heading() string {
 func (m Measure) In(v float64) float64 { return v * m.factor }
 
 // PlusMinus says an estimate: its mean and half of its interval, to the digits that it leaves standing, and to four at
-// most. It is empty if there is none.
+// most. A mean at an end of its interval is said with the other end. It is empty if there is none.
 func (m Measure) PlusMinus(e sweep.Estimate) string {
 	if e.N == 0 || math.IsNaN(e.Mean) {
 		return ""
@@ -46,6 +46,12 @@ func (m Measure) PlusMinus(e sweep.Estimate) string {
 	mean, half := m.In(e.Mean), m.In(e.High-e.Low)/2
 	if !(half > 0) || math.IsInf(half, 0) || math.IsInf(mean, 0) {
 		return Number(mean)
+	}
+	switch e.Mean {
+	case e.Low:
+		return Number(mean) + " (at most " + Number(m.In(e.High)) + ")"
+	case e.High:
+		return Number(mean) + " (at least " + Number(m.In(e.Low)) + ")"
 	}
 	decimals := decimalsOf(half, 2)
 	if mean != 0 {

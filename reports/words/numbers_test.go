@@ -25,6 +25,8 @@ func TestNumbersAreShortAndInAUnitThatFits(t *testing.T) {
 		{486, sweep.Estimate{Mean: 486.89, Low: 486.63, High: 487.15, N: 3}, "486.9 ± 0.3"},
 		{1, sweep.Estimate{Mean: -.5, Low: -.7, High: -.3, N: 3}, "−0.50 ± 0.20"},
 		{1, sweep.Estimate{}, ""},
+		{1, sweep.Estimate{Mean: 0, Low: 0, High: .161, N: 20}, "0 (at most 0.161)"},
+		{100, sweep.Estimate{Mean: 100, Low: 83.9, High: 100, N: 20}, "100 (at least 83.9)"},
 	} {
 		assert.Equal(t, c.want, MeasureOf(seconds, c.most).PlusMinus(c.e))
 	}

@@ -43,7 +43,7 @@ func (c *decision) advice(d *Definition, points []Point) Advice {
 			a.Says += " at which every promise was kept"
 		}
 	case unsure:
-		a.Says, a.Open = "one seed gives no interval", true
+		a.Says, a.Open = c.by.tooFew(), true
 	case flat:
 		low, high := c.by.best(), c.by.most()
 		a.compare(c.by, knob, c.values, low, high)
@@ -56,9 +56,9 @@ func (c *decision) advice(d *Definition, points []Point) Advice {
 		if c.cost.flat() {
 			beyond := ""
 			if a.Open = !c.cost.close(0); a.Open {
-				beyond = "one beyond noise "
+				beyond = "beyond noise "
 			}
-			a.Says += ", nor " + beyond + "in " + title(c.cost.metric)
+			a.Says += ", and none " + beyond + "in " + title(c.cost.metric)
 			break
 		}
 		a.Take, a.Metric = knob.Values[c.value()], c.cost.metric

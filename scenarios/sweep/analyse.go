@@ -27,12 +27,21 @@ func Analyse(d *Definition, records []*campaign.Record) (*Result, error) {
 		Version: ResultVersion, Build: buildname.Of(), Name: d.Name, Question: d.question(), Plan: d.Plan, Axes: d.Axes,
 		Seeds: d.Seeds, FirstSeed: d.FirstSeed, Added: t.added(), Complete: t.complete(), Metrics: ordered(d.Metrics), Pareto: d.Pareto,
 	}
-	for i, values := range d.points() {
+	points := d.points()
+	measured := map[string][]Estimate{}
+	for _, m := range res.Metrics {
+		series := make([][]float64, len(points))
+		for i := range points {
+			series[i] = t.series(0, i, m.Name)
+		}
+		measured[m.Name] = estimates(m.Name, series)
+	}
+	for i, values := range points {
 		var sum tally
 		t.tally(0, i, &sum)
 		p := Point{Values: values, Runs: sum.runs, Broken: sum.broken, Outside: sum.outside, Estimates: map[string]Estimate{}, Worst: d.worst(t, i)}
 		for _, m := range res.Metrics {
-			if e := estimate(t.series(0, i, m.Name)); e.N > 0 {
+			if e := measured[m.Name][i]; e.N > 0 {
 				p.Estimates[m.Name] = e
 			}
 		}
@@ -58,14 +67,14 @@ func (d *Definition) question() string {
 
 // notes say how the numbers are to be read.
 func (t *table) notes(seeds int, first uint64) []string {
-	list := []string{fmt.Sprintf("Every point was run under the same %s, %d to %d, and where its answer was open under more; what is compared is compared seed by seed. Estimates are means over seeds, with 95 %% intervals by Student's t.", countOf(seeds, "seed"), first, first+uint64(seeds)-1)}
+	list := []string{fmt.Sprintf("Every point was run under the same %s, %d to %d. Values are compared seed by seed. Estimates are means over seeds, with 95 %% intervals: Wilson's for shares, in which a run counts for as many jobs as its spread shows, and Student's t for other numbers.", countOf(seeds, "seed"), first, first+uint64(seeds)-1)}
 	if seeds == 1 {
 		list[0] = fmt.Sprintf("Every point was run under one seed, %d: there are no intervals.", first)
 	} else {
-		list = append(list, fmt.Sprintf("Where all runs of a point agree its interval has no width; of %s, up to %s of all seeds could still differ (95 %%).", countOf(seeds, "run"), percent(min(1, 3/float64(seeds)))))
+		list = append(list, fmt.Sprintf("Where all runs of a point agree, its interval goes by the spread of the other points. If %s agree, up to %s of all seeds may still differ (95 %%).", countOf(seeds, "run"), percent(min(1, 3/float64(seeds)))))
 	}
 	if n := t.added(); n > 0 {
-		list = append(list, fmt.Sprintf("%s added where the answer was open, each time as many seeds as there were. A row is looked at up to %d times, which its comparisons allow for.", wereOf(n, "run"), roundsMax))
+		list = append(list, fmt.Sprintf("%s added where the answer was open, each time under as many seeds as there were. A row is looked at up to %d times; its comparisons allow for that.", wereOf(n, "run"), roundsMax))
 	}
 	if n, reason := t.inconclusive(); n > 0 {
 		list = append(list, fmt.Sprintf("%s inconclusive and measured as far as they went; the first: %s.", wereOf(n, "run"), reason))

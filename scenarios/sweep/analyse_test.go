@@ -14,14 +14,14 @@ import (
 )
 
 func TestAnalyseByHand(t *testing.T) {
-	d := gridOf(t, 3, "engine.max_dispatch_retries=1,2", "world.dying=0,0.5")
+	d := gridOf(t, 7, "engine.max_dispatch_retries=1,2", "world.dying=0,0.5")
 	records := recordsOf(d, func(values []string, seed int) madeUp {
-		m := madeUp{failed: float64(10 * seed), picks: 5}
+		m := madeUp{failed: float64(seed), picks: 5}
 		if values[0] == "2" {
-			m.failed, m.picks = float64(seed), 9
+			m.failed, m.picks = float64(6-seed), 6
 		}
 		if values[1] == "0.5" {
-			m.failed++
+			m.failed, m.picks = m.failed+1, m.picks+float64(seed)
 		}
 		return m
 	})
@@ -33,24 +33,24 @@ func TestAnalyseByHand(t *testing.T) {
 	require.Len(t, res.Points, 4)
 	p := res.Points[1]
 	assert.Equal(t, []string{"1", "0.5"}, p.Values)
-	assert.Equal(t, 3, p.Runs)
-	// 1, 11, 21: mean 11, standard error 10/sqrt(3), t(2, 97.5 %) = 4.302653.
-	assert.InDelta(t, 11, p.Estimates["failed"].Mean, 1e-9)
-	assert.InDelta(t, 11-4.302653*10/math.Sqrt(3), p.Estimates["failed"].Low, 1e-4)
-	assert.Equal(t, Estimate{Mean: 5, Low: 5, High: 5, N: 3}, p.Estimates["stale_picks"])
+	assert.Equal(t, 7, p.Runs)
+	assert.InDelta(t, 4, p.Estimates["failed"].Mean, 1e-9, "of 1 to 7")
+	// 5 to 11: mean 8, standard error sqrt(14/3/7), t(6, 97.5 %) = 2.446912.
+	assert.InDelta(t, 8-2.446912*math.Sqrt(2.0/3), p.Estimates["stale_picks"].Low, 1e-4)
+	assert.InDelta(t, 5-2.446912/math.Sqrt(12*7), res.Points[0].Estimates["stale_picks"].Low, 1e-4, "seven that agree, in steps of one")
 	_, measured := p.Estimates["retries"]
 	assert.False(t, measured)
-	assert.Equal(t, []bool{true, true, true, true}, front(res), "fewer failed, or fewer picks")
-	// 2 against 1: 0, -9, -18: too wide to tell from noise.
-	assert.Contains(t, res.Answer.Pooled, "engine.max_dispatch_retries makes no difference to “jobs failed” that can be told from noise (10.5 % at 1, 1.5 % at 2).")
-	assert.Contains(t, res.Answer.Evidence, "engine.max_dispatch_retries from 1 to 2: -9 % [-31.4, 13.4].")
-	assert.Contains(t, res.Answer.Pooled, "What makes a difference is world.dying: 5.5 % at 0, 6.5 % at 0.5.")
+	assert.Equal(t, []bool{true, true, false, false}, front(res), "as many failed, and fewer picks")
+	// 2 against 1: 6, 4, 2, 0, -2, -4, -6. Standard error sqrt(112/6/7), which times t(6, 97.5 %) is 4.
+	assert.Contains(t, res.Answer.Pooled, "engine.max_dispatch_retries makes no difference to “jobs failed” that can be told from noise (3.5 % at 1, 3.5 % at 2).")
+	assert.Contains(t, res.Answer.Evidence, "engine.max_dispatch_retries from 1 to 2: 0 % [-4, 4].")
+	assert.Contains(t, res.Answer.Pooled, "What makes a difference is world.dying: 3 % at 0, 4 % at 0.5.")
 	assert.Empty(t, res.Answer.Take)
 	assert.False(t, res.Answer.Conclusive())
-	// Two metrics, so at 97.5 % each: t(2, 98.75 %) = 6.2053, and 9/sqrt(3) times that is 32.24.
+	// Two metrics, so at 97.5 % each: t(6, 98.75 %) = 2.9687, and 1.63299 times that is 4.85.
 	assert.Equal(t, Advice{
-		Under: []string{"0.5"}, Sure: NoSignal, Metric: "failed", Mean: 2, Than: "1", ThanMean: 11, Gap: res.Answer.Rows[1].Gap,
-		Says: "no difference beyond noise: -9 % [-41.2, 23.2] at 2 rather than 1", Open: true,
+		Under: []string{"0.5"}, Sure: NoSignal, Metric: "failed", Mean: 4, Than: "2", ThanMean: 4, Gap: res.Answer.Rows[1].Gap,
+		Says: "no difference beyond noise: 0 % [-4.85, 4.85] at 1 rather than 2", Open: true,
 	}, res.Answer.Rows[1])
 }
 
@@ -87,7 +87,7 @@ func TestRecordsMayBeMissing(t *testing.T) {
 	assert.False(t, res.Complete)
 	assert.Equal(t, 3, res.Points[1].Runs)
 	assert.Contains(t, res.Notes[2], "1 run is missing: the sweep was cut short")
-	assert.Contains(t, res.Answer.Pooled, "no difference at all", "the seed that only one value was run under does not count")
+	assert.Contains(t, res.Answer.Pooled, "3 seeds are too few to tell", "the seed that only one value was run under does not count")
 	res = analysed(t, d, nil)
 	assert.Contains(t, res.Answer.Pooled, "Nothing can be said about engine.max_dispatch_retries")
 	assert.Empty(t, res.Answer.Take)

@@ -74,9 +74,9 @@ func (a *answering) verdict(c *decision) string {
 		return fmt.Sprintf("%s has one value here, %s, so there is nothing to choose (%s: %s)", K, value(0), M, mean(0))
 	case unsure:
 		if c.by.equal() {
-			return fmt.Sprintf("%s makes no difference to %s under the one seed that counts (%s at all values), which says little about others", K, M, mean(0))
+			return fmt.Sprintf("%s makes no difference to %s so far (%s at all values), but %s", K, M, mean(0), c.by.tooFew())
 		}
-		return fmt.Sprintf("%s has the lowest %s, %s, under the one seed that counts; one seed gives no interval, so this may be noise", a.set(c.value()), M, mean(c.take))
+		return fmt.Sprintf("%s has the lowest %s so far, %s, but %s", a.set(c.value()), M, mean(c.take), c.by.tooFew())
 	case identical:
 		return fmt.Sprintf("%s makes no difference at all to %s, run by run (%s at all %d values); %s", K, M, mean(0), len(c.values), a.standing(c))
 	case alike:
@@ -132,7 +132,7 @@ func (a *answering) price(c *decision) string {
 // across says which of the other choices to take, each with its own value of the knob.
 func (a *answering) across() string {
 	list, by, cost := a.final()
-	if len(list) < 2 || by.seeds() < 2 || by.equal() && cost.equal() {
+	if len(list) < 2 || by.few() || by.equal() && cost.equal() {
 		return ""
 	}
 	w, good := pick(by, cost)
@@ -182,13 +182,13 @@ func lowest(c *contest, of []int) int {
 	return best
 }
 
-// winner is the choice to take, or nil: of one seed, there is no telling.
+// winner is the choice to take, or nil: of few seeds, there is no telling.
 func (a *answering) winner() *decision {
 	list, by, cost := a.final()
 	switch {
 	case len(list) == 1 && list[0].kind == alone:
 		return list[0]
-	case len(list) == 0 || by.seeds() < 2:
+	case len(list) == 0 || by.few():
 		return nil
 	}
 	w, _ := pick(by, cost)

@@ -105,30 +105,50 @@ func (a *Alternatives) Analyse(records []*campaign.Record) (*Comparison, error) 
 	}
 	for i, row := range a.Rows {
 		var sum tally
-		row.Estimates, row.Worst = map[string]Estimate{}, map[string]Example{}
+		row.Estimates, row.Worst, row.Beaten = map[string]Estimate{}, map[string]Example{}, map[string][]string{}
 		for plan := range a.Plans {
 			t.tally(plan, i, &sum)
 			row.Under = append(row.Under, map[string]Estimate{})
 		}
 		row.Runs, row.Broken, row.Outside = sum.runs, sum.broken, sum.outside
-		for _, m := range res.Metrics {
-			var series [][]float64
-			for plan := range a.Plans {
-				s := t.series(plan, i, m.Name)
-				series = append(series, s)
-				a.worst(row.Worst, m.Name, plan, i, s)
-				if e := estimate(s); e.N > 0 {
-					row.Under[plan][m.Name] = e
-				}
-			}
-			if e := estimate(meanOf(series)); e.N > 0 {
-				row.Estimates[m.Name] = e
-			}
-		}
 		res.Rows = append(res.Rows, row)
+	}
+	for _, m := range res.Metrics {
+		a.measure(t, res.Rows, m.Name)
 	}
 	res.Notes = append(a.reading(t), a.Notes...)
 	return res, nil
+}
+
+// measure gives the rows their estimates of a metric, their worst runs, and which have less than they.
+func (a *Alternatives) measure(t *table, rows []Row, metric string) {
+	under, pooled := make([][][]float64, len(a.Plans)), make([][]float64, len(rows))
+	for i := range rows {
+		var series [][]float64
+		for plan := range a.Plans {
+			s := t.series(plan, i, metric)
+			series, under[plan] = append(series, s), append(under[plan], s)
+			a.worst(rows[i].Worst, metric, plan, i, s)
+		}
+		pooled[i] = meanOf(series)
+	}
+	for plan := range a.Plans {
+		for i, e := range estimates(metric, under[plan]) {
+			if e.N > 0 {
+				rows[i].Under[plan][metric] = e
+			}
+		}
+	}
+	for i, e := range estimates(metric, pooled) {
+		if e.N > 0 {
+			rows[i].Estimates[metric] = e
+		}
+		for j := range rows {
+			if c := newContest(metric, [][]float64{pooled[j], pooled[i]}, pairs(len(rows))); c.below(0, 1) {
+				rows[i].Beaten[metric] = append(rows[i].Beaten[metric], rows[j].Name)
+			}
+		}
+	}
 }
 
 // worst keeps the greatest value of a metric of a row, with the run that has it.
@@ -164,7 +184,7 @@ const ExamplesDir = "runs"
 
 // reading says how the table's numbers are to be read.
 func (a *Alternatives) reading(t *table) []string {
-	list := []string{fmt.Sprintf("Every alternative ran each of %s under the same %s, %d to %d; numbers are means over all plans, with 95 %% intervals over seeds by Student's t.",
+	list := []string{fmt.Sprintf("Every alternative ran each of %s under the same %s, %d to %d; numbers are means over all plans, with 95 %% intervals over seeds: Wilson's for shares, and Student's t for other numbers. Alternatives are compared seed by seed.",
 		countOf(len(a.Plans), "plan"), countOf(a.Seeds, "seed"), a.FirstSeed, a.FirstSeed+uint64(a.Seeds)-1)}
 	if n, reason := t.inconclusive(); n > 0 {
 		list = append(list, fmt.Sprintf("%s inconclusive, and count as far as they went; the first: %s.", wereOf(n, "run"), reason))

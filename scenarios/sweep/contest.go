@@ -1,10 +1,9 @@
 package sweep
 
 import (
+	"fmt"
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat"
 )
 
 // trifle is the share of a mean below which a difference is none, however surely it is there:
@@ -17,6 +16,7 @@ type contest struct {
 	metric string
 	series [][]float64 // of each alternative, by seed
 	of     int         // comparisons that one question is answered by, these among them
+	unit   float64     // that the numbers come in
 }
 
 func newContest(metric string, series [][]float64, of int) *contest {
@@ -32,6 +32,7 @@ func newContest(metric string, series [][]float64, of int) *contest {
 			c.series[i] = append(c.series[i], s[seed])
 		}
 	}
+	c.unit = unitOf(c.series)
 	return c
 }
 
@@ -44,17 +45,34 @@ func (c *contest) seeds() int {
 }
 
 // mean is alternative i's.
-func (c *contest) mean(i int) float64 { return estimate(c.series[i]).Mean }
+func (c *contest) mean(i int) float64 {
+	mean, _ := spread(c.series[i])
+	return mean
+}
+
+// few says whether the seeds are too few to tell anything.
+func (c *contest) few() bool { return c.seeds() < SeedsLeast(c.of) }
+
+// tooFew says that the seeds are too few, and how many it takes.
+func (c *contest) tooFew() string {
+	return fmt.Sprintf("%s %s too few to tell; it takes %d", countOf(c.seeds(), "seed"), isOrAre(c.seeds()), SeedsLeast(c.of))
+}
 
 // gap is what alternative i has more than j.
-func (c *contest) gap(i, j int) Estimate { return estimate(less(c.series[i], c.series[j])) }
+func (c *contest) gap(i, j int) Estimate {
+	return estimate(less(c.series[i], c.series[j]), confidence, c.unit)
+}
 
-// better says whether i is better than j by more than noise, all comparisons of the question taken
-// together, and by more than a trifle.
-func (c *contest) better(i, j int) bool {
+// below says whether i has less than j by more than noise, all comparisons of the question taken together.
+func (c *contest) below(i, j int) bool {
 	d := less(c.series[i], c.series[j])
-	mean := stat.Mean(d, nil)
-	return -mean >= c.trifle(i, j) && mean < 0 && chance(d) <= (1-confidence)/float64(max(c.of, 1))
+	mean, _ := spread(d)
+	return !c.few() && mean < 0 && chance(d, c.unit) <= (1-confidence)/float64(max(c.of, 1))
+}
+
+// better says whether that is more than a trifle, too.
+func (c *contest) better(i, j int) bool {
+	return c.below(i, j) && c.mean(j)-c.mean(i) >= c.trifle(i, j)
 }
 
 // best is the alternative with the lowest mean; of equal ones the first.
@@ -148,7 +166,7 @@ func (c *contest) most() int {
 
 // interval is what alternative i has more than j, at a confidence that all comparisons of the question share.
 func (c *contest) interval(i, j int) Estimate {
-	return estimateAt(less(c.series[i], c.series[j]), 1-(1-confidence)/float64(max(c.of, 1)))
+	return estimate(less(c.series[i], c.series[j]), 1-(1-confidence)/float64(max(c.of, 1)), c.unit)
 }
 
 func (c *contest) gapText(i, j int) string { return gap(c.interval(i, j), c.metric) }

@@ -12,7 +12,7 @@ const (
 	unsound   kind = iota // at each of its values a promise was broken
 	unseen                // no run
 	alone                 // one value is left, or was all there was
-	unsure                // one seed: no noise to compare a difference with
+	unsure                // too few seeds to tell anything
 	identical             // every run gives the same at all values
 	alike                 // they differ by less than the precision, or by a trifle
 	flat                  // no value is better than another by more than noise
@@ -81,7 +81,7 @@ func (c *decision) decide(d *Definition, t *table, points []Point) {
 		c.kind = unseen
 	case len(c.values) == 1:
 		c.kind = alone
-	case c.by.seeds() == 1:
+	case c.by.few():
 		c.kind, c.take = unsure, c.by.best()
 	case c.identical(t, d.Metrics[0]):
 		c.kind, c.take = identical, c.cost.unbeaten()
@@ -133,12 +133,12 @@ func (c *decision) identical(t *table, metric string) bool {
 	return true
 }
 
-// taken says whether the decision has a value to take: of no difference there is none.
+// taken says whether the decision has a value to take: of no difference there is none, nor of too few seeds.
 func (c *decision) taken() bool {
 	if c.kind == identical || c.kind == alike {
 		return !c.cost.flat()
 	}
-	return c.kind == alone || c.kind == unsure || c.kind == told
+	return c.kind == alone || c.kind == told
 }
 
 // other is the value of the knob, by its index into the sound ones, that the one taken is best seen

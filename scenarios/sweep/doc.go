@@ -31,6 +31,7 @@
 //	axis.go         one axis of its grid
 //	refusal.go      what is wrong with a definition
 //	result.go       the result
+//	own.go          numbers of somebody's own system
 //	contest.go      values against each other, seed by seed
 //	estimate.go     a mean and its interval
 //	together.go     how many comparisons a sweep makes at once

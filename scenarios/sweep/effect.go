@@ -57,9 +57,6 @@ func (a *answering) effect(j int) *effect {
 		pooled = append(pooled, meanOf(s))
 	}
 	c := newContest(a.metric, pooled, a.d.ofCondition(axis))
-	if c.seeds() < 2 {
-		return nil
-	}
 	low, high := c.widest()
 	if low < 0 {
 		return nil

@@ -11,41 +11,136 @@ import (
 // confidence of every interval.
 const confidence = 0.95
 
-// estimate is the mean of the numbers that are there, with its 95 % interval by Student's t.
-func estimate(values []float64) Estimate { return estimateAt(values, confidence) }
+// SeedsLeast is how many seeds it takes to tell anything by so many comparisons. Differences without any cause all have the
+// same sign with a probability of 2^(1-n) (the sign test): below this n that is more than each comparison's share of the 5 %,
+// so fewer seeds tell nothing even if they agree.
+func SeedsLeast(comparisons int) int {
+	return 1 + int(math.Ceil(math.Log2(float64(max(comparisons, 1))/(1-confidence))))
+}
 
-// estimateAt is the same at another confidence.
-func estimateAt(values []float64, confidence float64) Estimate {
-	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
-	n := len(values)
-	if n == 0 {
-		return Estimate{}
+// estimates are the means of a metric's series, each with its 95 % interval: Wilson's of shares, and Student's t of others.
+func estimates(metric string, series [][]float64) []Estimate {
+	known := make([][]float64, len(series))
+	for i, s := range series {
+		known[i] = slices.DeleteFunc(slices.Clone(s), math.IsNaN)
 	}
-	if low := slices.Min(values); low == slices.Max(values) { // the mean of equal numbers is none of rounding
-		return Estimate{Mean: low, Low: low, High: low, N: n}
+	list, worth, unit := make([]Estimate, len(series)), worthOf(known), unitOf(known)
+	for i, values := range known {
+		if metricOf(metric).Unit == "%" {
+			list[i] = shareOf(values, worth)
+		} else if list[i] = estimate(values, confidence, unit); list[i].Mean == 0 {
+			list[i].Low = 0 // nothing that is measured is negative
+		}
 	}
-	mean, sd := stat.MeanStdDev(values, nil)
-	t := distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(1 - (1-confidence)/2)
-	half := t * stat.StdErr(sd, float64(n))
-	return Estimate{Mean: mean, Low: mean - half, High: mean + half, N: n}
+	return list
+}
+
+// estimate is the mean with its interval by Student's t. Numbers that come in steps of a unit are not taken to spread less
+// than what is rounded to it does, unit/√12: where all agree, it is the unit that hides how they differ.
+func estimate(values []float64, confidence, unit float64) Estimate {
+	mean, sd := spread(values)
+	e := Estimate{Mean: mean, Low: mean, High: mean, N: len(values)}
+	if e.N < 2 {
+		return e
+	}
+	half := student(confidence, e.N) * stat.StdErr(max(sd, unit/math.Sqrt(12)), float64(e.N))
+	e.Low, e.High = mean-half, mean+half
+	return e
+}
+
+// shareOf is the mean of percentages, with Wilson's interval. Jobs of one run have much in common, so that a run counts for
+// fewer of them than it has: for as many as its spread shows, less what few runs do not show of it (Korn and Graubard:
+// Confidence Intervals for Proportions, 1998), and for worth at most.
+func shareOf(values []float64, worth float64) Estimate {
+	mean, sd := spread(values)
+	e := Estimate{Mean: mean, Low: mean, High: mean, N: len(values)}
+	if e.N < 2 {
+		return e
+	}
+	p, s, n := mean/100, sd/100, float64(e.N)
+	size := n * worth
+	if s > 0 {
+		few := normal(confidence) / student(confidence, e.N)
+		size = min(size, n*p*(1-p)/(s*s)*few*few)
+	}
+	e.Low, e.High = wilson(p, size)
+	e.Low, e.High = 100*e.Low, 100*e.High
+	return e
+}
+
+// worthOf is for how many independent jobs a run counts, by the spread of percentages in all series that have one; 1 if none
+// has.
+func worthOf(series [][]float64) float64 {
+	independent, seen := 0.0, 0.0 // variances
+	for _, values := range series {
+		if mean, sd := spread(values); sd > 0 {
+			independent += mean * (100 - mean)
+			seen += sd * sd
+		}
+	}
+	if seen == 0 {
+		return 1
+	}
+	return max(1, independent/seen)
+}
+
+// wilson is the interval of a share of so many (Wilson: Probable Inference, the Law of Succession, and Statistical Inference,
+// 1927).
+func wilson(share, size float64) (low, high float64) {
+	z := normal(confidence)
+	middle := (share + z*z/(2*size)) / (1 + z*z/size)
+	half := z / (1 + z*z/size) * math.Sqrt(share*(1-share)/size+z*z/(4*size*size))
+	if low, high = max(0, middle-half), min(1, middle+half); share == 0 {
+		low = 0 // but for rounding
+	} else if share == 1 {
+		high = 1
+	}
+	return low, high
+}
+
+// unitOf is the least step between any two of the numbers; 0 if they are all equal.
+func unitOf(series [][]float64) (unit float64) {
+	all := slices.Concat(series...)
+	slices.Sort(all)
+	for i := 1; i < len(all); i++ {
+		rounding := 1e-9 * max(math.Abs(all[0]), math.Abs(all[len(all)-1]))
+		if step := all[i] - all[i-1]; step > rounding && (unit == 0 || step < unit) {
+			unit = step
+		}
+	}
+	return unit
 }
 
 // chance is how probable differences as far from zero as these are if there is none: the p-value of
-// Student's paired t-test, two-sided. Equal ones leave no room for chance, and one alone tells nothing.
-func chance(differences []float64) float64 {
+// Student's paired t-test, two-sided. One alone tells nothing.
+func chance(differences []float64, unit float64) float64 {
 	n := len(differences)
-	if n < 2 {
+	mean, sd := spread(differences)
+	if n < 2 || mean == 0 {
 		return 1
 	}
-	if d := slices.Min(differences); d == slices.Max(differences) {
-		if d == 0 {
-			return 1
-		}
-		return 0
-	}
-	mean, sd := stat.MeanStdDev(differences, nil)
-	return 2 * distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.CDF(-math.Abs(mean)/stat.StdErr(sd, float64(n)))
+	se := stat.StdErr(max(sd, unit/math.Sqrt(12)), float64(n))
+	return 2 * distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.CDF(-math.Abs(mean)/se)
 }
+
+// spread is the mean, and the standard deviation; of equal numbers the mean is none of rounding.
+func spread(values []float64) (mean, sd float64) {
+	if len(values) == 0 {
+		return 0, 0
+	}
+	if low := slices.Min(values); low == slices.Max(values) {
+		return low, 0
+	}
+	return stat.MeanStdDev(values, nil)
+}
+
+// student is the quantile of Student's t that has so much on both sides of zero, for the mean of n.
+func student(confidence float64, n int) float64 {
+	return distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(1 - (1-confidence)/2)
+}
+
+// normal is that of the normal distribution.
+func normal(confidence float64) float64 { return distuv.UnitNormal.Quantile(1 - (1-confidence)/2) }
 
 // less returns a-b, number by number.
 func less(a, b []float64) []float64 {

@@ -100,7 +100,7 @@ func (a *answering) effects() (lines []string) {
 		}
 		if e := a.effect(j); e != nil {
 			lines = append(lines, fmt.Sprintf("%s from %s to %s, whatever else is chosen: %s.", e.setting, e.at, e.than, gap(e.gap, a.metric)))
-		} else {
+		} else if a.t.grid.Seeds >= SeedsLeast(a.d.ofCondition(axis)) {
 			lines = append(lines, fmt.Sprintf("%s makes no difference beyond noise, whatever else is chosen.", axis.Setting))
 		}
 	}

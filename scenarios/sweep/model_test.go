@@ -15,20 +15,25 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
+const begins, submits = time.Second, 2 * time.Second // the workers, and the submitter
+
 // sentBack is the model in the notes of stale-worker-retries: how many jobs meet a stale worker when
 // that worker dies then, and every heartbeat is late by the same, less than the work takes.
-func sentBack(p *plans.Plan, worker string, dies, late time.Duration) (jobs int) {
-	const start, submits = time.Second, 2 * time.Second // the workers, and the submitter
-	beat := p.Topology.HeartbeatEvery
-	turn := int((dies - start) / beat) // since which heartbeat
-	last := start + time.Duration(turn)*beat
+func sentBack(p *plans.Plan, worker string, dies, late time.Duration) int {
+	turn := int((dies - begins) / p.Topology.HeartbeatEvery) // since which heartbeat
 	if worker != "worker-1" || turn%2 != 0 {
 		if worker != "worker-2" || turn != 0 {
 			return 0
 		}
 	}
-	sweep := p.Engine.RegistrySweep
-	stale := last + late + p.Engine.WorkerTTL
+	return inTheWindow(p, dies, late)
+}
+
+// inTheWindow is how many jobs are submitted while a worker that dies then is past its TTL, and still listed. Its last
+// heartbeat was late by so much.
+func inTheWindow(p *plans.Plan, dies, late time.Duration) (jobs int) {
+	beat, sweep := p.Topology.HeartbeatEvery, p.Engine.RegistrySweep
+	stale := begins + (dies-begins)/beat*beat + late + p.Engine.WorkerTTL
 	evicted := (stale + sweep - 1) / sweep * sweep
 	for n := range p.Workload.Jobs {
 		if at := submits + time.Duration(n+1)*p.Workload.Every; at > stale && at < evicted {
@@ -79,10 +84,52 @@ func agrees(t *testing.T, late time.Duration, byHand float64) {
 		assert.InDelta(t, 100*float64(sentBack(p, res.Fired[0].Node, res.Fired[0].At, late))/60, share, 1e-9, "seed %d", p.Seed)
 		measured = append(measured, share)
 	}
-	e := estimate(measured)
+	e := estimates("stale_exhausted", [][]float64{measured})[0]
 	assert.Less(t, e.Low, 100*expected/60)
 	assert.Greater(t, e.High, 100*expected/60)
 	assert.Positive(t, e.Mean)
+}
+
+// One worker, which dies for sure: every job submitted in its stale window meets it. Heartbeats come at 1 s + 10 s·j and are late
+// by nothing or by 4 s, each as often. The window is from (31 + 10 j) s or (35 + 10 j) s to (40 + 10 j) s. Jobs come at
+// (2 + 1.67 n) s, n = 1 to 60: 5 of them in each first window for j = 0 to 6 and one for j = 7, and 3 in each second one for
+// j = 0 to 6. The death is spread evenly over 100.2 s from 2 s on, of which j = 0 has 9 s and each other 10 s. Expected:
+// (69×5 + 10×1)/100.2 jobs by the first and 69×3/100.2 by the second, and 281/100.2 of 60 by both: 4.67 %.
+func TestADistributionOfLagsAgreesWithItsModel(t *testing.T) {
+	d, err := Load("stale-worker-retries")
+	require.NoError(t, err)
+	p, err := d.plan()
+	require.NoError(t, err)
+	for _, set := range []string{"engine.max_dispatch_retries=3", "world.heartbeat_lag=samples:0s:4s", "world.dying=1", "topology.workers=1", "workload.every=1.67s", "engine.stale_worker=fixed-retries"} {
+		require.NoError(t, p.Set(set))
+	}
+	var measured []float64
+	seen := map[time.Duration]int{}
+	for seed := range uint64(30) {
+		p.Seed = d.FirstSeed + seed
+		res, err := scenarios.Run(t.Context(), p, scenarios.RunOptions{Modified: true})
+		require.NoError(t, err)
+		require.Len(t, res.Fired, 1)
+		share := campaign.Measure(res)["stale_exhausted"]
+		prompt, late := inTheWindow(p, res.Fired[0].At, 0), inTheWindow(p, res.Fired[0].At, 4*time.Second)
+		switch {
+		case prompt == late: // after the last job, whatever the lag
+			assert.InDelta(t, 100*float64(prompt)/60, share, 1e-9, "seed %d", p.Seed)
+		case math.Abs(share-100*float64(prompt)/60) < 1e-9:
+			seen[0]++
+		default:
+			assert.InDelta(t, 100*float64(late)/60, share, 1e-9, "seed %d", p.Seed)
+			seen[4*time.Second]++
+		}
+		measured = append(measured, share)
+	}
+	assert.Len(t, seen, 2, "either lag")
+	expected := 100 * 281 / 100.2 / 60
+	e := estimates("stale_exhausted", [][]float64{measured})[0]
+	t.Logf("expected %.3g %%, measured %.3g %% [%.3g, %.3g]; %v", expected, e.Mean, e.Low, e.High, seen)
+	assert.Less(t, e.Low, expected)
+	assert.Greater(t, e.High, expected)
+	assert.Positive(t, e.Low)
 }
 
 // Late heartbeats make picks meet stale workers. More picks, with time between them, get past those, and cost picks.
@@ -137,7 +184,7 @@ func TestBackoffAgreesWithItsModel(t *testing.T) {
 		}
 		measured = append(measured, campaign.Measure(res)["failed"])
 	}
-	e := estimate(measured)
+	e := estimates("failed", [][]float64{measured})[0]
 	assert.Less(t, e.Low, 100*math.Pow(0.9, 5))
 	assert.Greater(t, e.High, 100*math.Pow(0.9, 5)*11/12, "the last job's budget may outlast the outage")
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // ResultVersion is the format of a sweep's sweep.json and of a comparison's compare.json.
-const ResultVersion = 2
+const ResultVersion = 3
 
 // Result is a finished sweep. It depends on the sweep, its seeds and the build alone.
 type Result struct {
@@ -59,8 +59,8 @@ type Worst struct {
 // Sound says whether every promise was kept in every run of the point.
 func (p *Point) Sound() bool { return len(p.Broken) == 0 }
 
-// Estimate is a mean over seeds, with its 95 % confidence interval (Student's t), which may reach
-// past what the metric can be. Of one seed there is no interval: Low and High are the mean.
+// Estimate is a mean over seeds, with its 95 % confidence interval: Wilson's of a share, and Student's t of another number,
+// which may reach past what the metric can be. Of one seed there is no interval: Low and High are the mean.
 type Estimate struct {
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`
@@ -153,6 +153,7 @@ type Row struct {
 	Runs      int                 `json:"runs"`
 	Estimates map[string]Estimate `json:"estimates"`
 
+	Beaten  map[string][]string   `json:"beaten,omitempty"`  // by the metric's name, the rows that have less of it: by more than noise, seed by seed
 	Worst   map[string]Example    `json:"worst,omitempty"`   // by the metric's name, the run with the greatest value, the first of those
 	Under   []map[string]Estimate `json:"under,omitempty"`   // the same for each of the plans alone, in their order
 	Broken  map[string]int        `json:"broken,omitempty"`  // in runs, by invariant

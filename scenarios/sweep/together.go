@@ -75,5 +75,5 @@ func (d *Definition) correction() string {
 	if len(sorts) == 0 || d.Seeds < 2 {
 		return ""
 	}
-	return "Each interval is of its difference alone; a value counts as better only if the difference stands at 95 % over all comparisons of its sort together (Bonferroni): " + strings.Join(sorts, "; ") + "."
+	return "Each interval holds at 95 % for its difference alone. A value counts as better only if its difference holds at 95 % for all comparisons of its sort together (Bonferroni): " + strings.Join(sorts, "; ") + "."
 }
