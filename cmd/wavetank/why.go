@@ -40,7 +40,7 @@ all that follows. Why looks for it by halves: from a later step there are fewer
 orders, so what is certain at one step is certain at every later one. Eight orders
 are few: the point may be later than why says.
 
-All runs together have 900,000 steps, which take less than a minute on two
+All runs together have 500,000 steps, which take less than a minute on two
 processors. What they do not suffice for is not known, and why says so.
 
 Which invariant: the first that the run breaks, of promises if it breaks any.

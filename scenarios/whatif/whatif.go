@@ -26,15 +26,15 @@ type Options struct {
 	Invariant string            // whose violation is explained; "" is the first that the run breaks, of promises if it breaks any
 	Variant   scheduler.Variant // changes the code under test; nil leaves it as it is
 	Quick     bool              // tries the parts of the engine only where the preset hardened holds or nothing else is to blame
-	Steps     int               // how many steps the runs may take in all; 0 is 900,000, or 100,000 where Quick
+	Steps     int               // how many steps the runs may take in all; 0 is 500,000, or 100,000 where Quick
 	Progress  func(string)      // is told what is looked for; nil is nobody
 }
 
-// What Steps is by default. Two processors take some twenty thousand steps a second, so these are 45 s and 5 s: a command has
-// a minute, and a page a few seconds. The runs share the steps, and the last one is cut where they are used up. Only the plan's own
-// run has its end whatever it takes.
+// What Steps is by default. Two processors take some twenty thousand steps a second, and ten thousand where workflows stand
+// still: a command has its answer within a minute, mostly in half of that, and a page within five to ten seconds. The runs share the
+// steps, and the last one is cut where they are used up. Only the plan's own run has its end whatever it takes.
 const (
-	stepsMost      = 900_000
+	stepsMost      = 500_000
 	stepsMostQuick = 100_000
 )
 
@@ -300,7 +300,7 @@ func pointOf(e, other *sim.Event) *why.Point {
 const pathMost = 6
 
 // path is how it came to the violation: the sentences of the story that lead to it, as many as there is room for, and that of
-// it. Those of one instant are one.
+// it. Those of one step are one.
 func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string) (list []why.Point) {
 	for most := pathMost - 1; ; most++ {
 		leading, left := res.Leading(v, most)
@@ -335,10 +335,10 @@ func tell(res *scenarios.Result, v *scenarios.Violation, leading []int, phases m
 	return list
 }
 
-// link puts a sentence behind another if both are of one step, or of one instant and one of them of no step.
+// link puts a sentence behind another if both are of one step, or of one millisecond and one of them of no step.
 func link(p *why.Point, next why.Point) bool {
 	says, same := strings.CutPrefix(next.Says, "At "+invariants.Instant(p.At)+" ")
-	if !same || p.At != next.At || p.Step != next.Step && p.Step != 0 && next.Step != 0 {
+	if !same || p.Step != next.Step && p.Step != 0 && next.Step != 0 {
 		return false
 	}
 	p.Says = strings.TrimSuffix(p.Says, ".") + "; " + says

@@ -228,7 +228,7 @@ func TestABranchHasTheEventsOfItsTrunkUpToItsStep(t *testing.T) {
 // The path names what a reader looks for: that the circuit was half-open, and how long a lock lasts that nobody gave back.
 func TestThePathNamesTheCircuitAndTheLock(t *testing.T) {
 	for name, want := range map[string]string{
-		"breaker-storm":        "found the safety circuit half-open.",
+		"breaker-storm":        "found the safety circuit half-open",
 		"lock-release-failure": "found the lock of job-3 taken by itself, since 2.618s (it lasts for 1m)",
 	} {
 		c, err := Explain(context.Background(), load(t, name), Options{Quick: true})
