@@ -26,16 +26,16 @@ type Options struct {
 	Invariant string            // whose violation is explained; "" is the first that the run breaks, of promises if it breaks any
 	Variant   scheduler.Variant // changes the code under test; nil leaves it as it is
 	Quick     bool              // tries the parts of the engine only where the preset hardened holds or nothing else is to blame
-	Steps     int               // how many steps the runs may take in all; 0 is 500,000, or 100,000 where Quick
+	Steps     int               // how many steps the runs may take in all; 0 is 500,000, or 150,000 where Quick
 	Progress  func(string)      // is told what is looked for; nil is nobody
 }
 
 // What Steps is by default. Two processors take some twenty thousand steps a second, and ten thousand where workflows stand
-// still: a command has its answer within a minute, mostly in half of that, and a page within five to ten seconds. The runs share the
+// still: a command has its answer within 25 to 50 seconds, and a page within 8 to 15, of which most take two. The runs share the
 // steps, and the last one is cut where they are used up. Only the plan's own run has its end whatever it takes.
 const (
 	stepsMost      = 500_000
-	stepsMostQuick = 100_000
+	stepsMostQuick = 150_000
 )
 
 // Explain runs the plan, and finds what its violation hangs on. It fails with an error that wraps [ErrHeld] if there is none,
