@@ -155,6 +155,7 @@ func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view
 	}
 	v.TellingRows = withAlerts(v.TellingRows, res)
 	v.Violating, v.ViolatingLeft = violationCards(res, shown)
+	v.Violating = withWhy(v.Violating, res)
 	v.Exercised, v.NotExercised, v.Situations, v.Unreached = invariantRows(plan, res)
 	v.RunRows, v.RunsLeft = runRows(res)
 	v.Faults, v.FaultsLeft = faultRows(res, shown)

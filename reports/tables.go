@@ -62,6 +62,7 @@ type violationRow struct {
 type violationCard struct {
 	violationRow
 	Says string         // what the invariant says
+	Why  string         // the command that explains it; "" if the page does
 	More []violationRow // in the order of time
 }
 

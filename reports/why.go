@@ -41,7 +41,7 @@ func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
 	for _, at := range c.Path {
 		v.Rows = append(v.Rows, toldRow{Text: at.Says, Ref: ref(at.Step, at.At, shown)})
 	}
-	if n := c.Nearest; n != nil && n.What != why.Strike { // without a strike, a run parts where that struck
+	if n := c.Nearest; n != nil {
 		v.Nearest = &nearestView{Change: "without " + n.Says, Same: n.Parts - 1, Own: "the run is over", Other: "the run is over"}
 		if n.Instead != "" {
 			v.Nearest.Change = "with " + n.Instead
@@ -57,4 +57,14 @@ func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
 		v.Hardened = res.Replay + " --preset " + plans.PresetHardened
 	}
 	return v
+}
+
+// withWhy gives each card the command that explains it, where the page does not.
+func withWhy(cards []violationCard, res *scenarios.Result) []violationCard {
+	for i := range cards {
+		if c := &cards[i]; res.Cause == nil || res.Cause.Invariant != c.Invariant {
+			c.Why = scenarios.WhyCommand(res, c.Invariant)
+		}
+	}
+	return cards
 }

@@ -22,7 +22,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	res := &Result{
 		Version: ResultVersion, Build: buildname.Of(), Scenario: p.Name, Story: p.Lead(), Preset: p.Preset, Seed: p.Seed,
 		Overrides: opt.Overrides, Replay: ReplayCommand(opt.Source, p.Seed, opt.Overrides),
-		Digest: sum.Digest, Start: r.plan.World.Start.Time(), Redis: sum.Redis, Steps: sum.Steps, Virtual: sum.Virtual, OutOfSteps: r.stop == sim.StopSteps,
+		Digest: sum.Digest, Start: r.plan.World.Start.Time(), Redis: sum.Redis, Steps: sum.Steps, Virtual: sum.Virtual, OutOfSteps: r.stop == sim.StopSteps, InTime: r.report.InTime,
 		Violations: []Violation{}, Fired: []FiredFault{}, Telling: []string{}, Counters: r.counts,
 	}
 	if s, ok := r.strategy.(*sim.PCT); ok {

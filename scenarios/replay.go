@@ -27,6 +27,17 @@ func ReplayCommand(source string, seed uint64, overrides []string) string {
 	return b.String()
 }
 
+// WhyCommand is the shell command that explains why a run breaks an invariant, whether or not the run was told to judge it.
+func WhyCommand(res *Result, invariant string) string {
+	command := strings.Replace(res.Replay, " run ", " why ", 1)
+	for _, o := range res.Overrides {
+		if judged, ok := strings.CutPrefix(o, "judge="); ok {
+			command = strings.Replace(command, " --judge "+ShellWord(judged), "", 1)
+		}
+	}
+	return command + " --invariant " + ShellWord(invariant)
+}
+
 var plainShell = regexp.MustCompile(`^[A-Za-z0-9_./=:@%+,-]+$`)
 
 // ShellWord quotes s for a POSIX shell where that is needed.

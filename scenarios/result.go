@@ -41,6 +41,7 @@ type Result struct {
 	Steps      int                `json:"steps"`
 	Virtual    time.Duration      `json:"virtual_ns"`
 	OutOfSteps bool               `json:"out_of_steps,omitempty"` // it used up schedule.steps_max before it was over
+	InTime     bool               `json:"-"`                      // the world had its time to settle; else no Eventually was judged
 	PCT        *PCTResult         `json:"pct,omitempty"`          // of a run under that strategy
 	Invariants []InvariantResult  `json:"invariants"`
 	Violations []Violation        `json:"violations"`
@@ -225,6 +226,14 @@ func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
 		list = withoutTheMiddle(list, len(list)-most, func(i int) bool { return weight(i) == w })
 	}
 	return list, left
+}
+
+// Aside says whether a sentence of the story tells of other jobs alone than the violation's, of nothing that went wrong, and of
+// no step that the violation depends on.
+func (res *Result) Aside(sentence int, v *Violation) bool {
+	at := res.TellingAt[sentence]
+	return !at.Wrong && at.Step != v.Step && !slices.Contains(v.Steps, at.Step) && v.Job != "" && ofOthers(res.Telling[sentence], v.Job, res.allJobs()) &&
+		!slices.ContainsFunc(res.Fired, func(f FiredFault) bool { return f.Step == at.Step })
 }
 
 // ofOthers says whether a sentence names any of these jobs, but neither that job nor what comes of it.

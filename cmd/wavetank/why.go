@@ -33,13 +33,21 @@ func newWhy() *cobra.Command {
 without each strike and each setting, and once with each part of the engine that
 it does without. What the violation cannot come without is necessary. The run
 without the violation that goes longest as the plan's own does is the nearest;
-why shows the events at which the two part. From the point of no return on, the
-violation comes in every order that was tried.
+why shows the events at which the two part.
+
+From the point of no return on, the violation comes in each of eight orders of
+all that follows. Why looks for it by halves: from a later step there are fewer
+orders, so what is certain at one step is certain at every later one. Eight orders
+are few: the point may be later than why says.
+
+All runs together have 500,000 steps, which take less than a minute on two
+processors. What they do not suffice for is not known, and why says so.
 
 Which invariant: the first that the run breaks, of promises if it breaks any.
 
 Exit codes: 0 a cause was found, 2 usage or input, 3 nothing was broken, or the
-violation comes whatever is changed, 130 interrupted.`,
+violation comes whatever is changed, or the steps did not suffice to find a
+cause, 130 interrupted.`,
 		Example: `  wavetank why publish-ack-lost
   wavetank why publish-ack-lost --invariant one-effect-per-key
   wavetank why paused-holder --preset hardened --set engine.fence=false
@@ -89,10 +97,21 @@ func (f *whyFlags) why(ctx context.Context, arg string, stdout, stderr io.Writer
 	} else {
 		printCause(cli.NewPrinter(stdout), s, cause)
 	}
-	if err == nil && !cause.Found() {
-		err = cli.Fail(cli.ExitInconclusive, "the violation comes whatever is changed: no strike and no setting is necessary")
+	if err != nil {
+		return err
 	}
-	return err
+	return notFound(cause)
+}
+
+// notFound is the error of a cause that names nothing, and nil of one that does.
+func notFound(c *why.Cause) error {
+	switch {
+	case c.Found():
+		return nil
+	case c.Cut:
+		return cli.Fail(cli.ExitInconclusive, "no cause was found: the runs are so long that not every change could be tried")
+	}
+	return cli.Fail(cli.ExitInconclusive, "the violation comes whatever is changed: no strike and no setting is necessary")
 }
 
 func printCause(p *cli.Printer, s *subject, c *why.Cause) {
@@ -100,11 +119,11 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 	p.Line("  %s", c.Message)
 	p.Line("  %s", c)
 	cli.Section(p, "How it came", c.Path, pointed)
-	cli.Section(p, "Necessary: it does not come if one of these is left out", c.Blamed(), changed)
-	cli.Section(p, "Circumstances that it does not come without, either", c.Circumstances(), changed)
+	cli.Section(p, "Necessary: without any one of these it does not come", c.Blamed(), changed)
+	cli.Section(p, "Circumstances that it needs, too", c.Circumstances(), changed)
 	cli.Section(p, "Not necessary", c.Unneeded(), func(t why.Tried) string { return t.Says })
 	if len(c.Together) > 0 {
-		p.Line("\nOne of these is necessary: it does not come if all of them are left out\n  %s", strings.Join(c.Together, "\n  "))
+		p.Line("\nOne of these is necessary: without all of them it does not come\n  %s", strings.Join(c.Together, "\n  "))
 	}
 	cli.Section(p, "Would have held it, each alone", c.Needed(why.Remedy), func(t why.Tried) string { return "--set " + t.Instead })
 	if n := c.Nearest; n != nil {
@@ -117,21 +136,10 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 		p.Line("    here:  %s", parted(n.Own))
 		p.Line("    there: %s", parted(n.Other))
 	}
-	if n := c.NoReturn; n != nil {
-		p.Line("\n%s", p.Paint(cli.Bold, "Point of no return"))
-		switch n.Step {
-		case 0:
-			p.Line("  The start: it came in each of %d orders.", n.Orders)
-		default:
-			p.Line("  Step %d: from there it came in each of %d orders; from the step before in %d.", n.Step, n.Orders, n.Before)
-		}
-	} else {
+	if c.NoReturn == nil {
 		p.Line("\nThe point of no return was not found: the runs are too long.")
 	}
-	if c.Cut {
-		p.Line("\nThe runs are so long that not every change was tried.")
-	}
-	p.Line("\n%s", cli.Plural(c.Runs, "run"))
+	p.Line("\n%s, %s", cli.Plural(c.Runs, "run"), cli.Plural(c.Steps, "step"))
 }
 
 func pointed(at why.Point) string {

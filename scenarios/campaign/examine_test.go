@@ -101,6 +101,7 @@ func TestExamine(t *testing.T) {
 			assert.Equal(t, c.cause, f.Cause)
 			assert.Equal(t, c.blamed, f.Blamed)
 			assert.Contains(t, f.Why, "The violation needs fail-", "the sentence of why")
+			assert.Contains(t, f.Why, "The point of no return is ")
 			assert.Equal(t, []int{1, 1, 1, 1}, []int{f.Jobs, f.Faults, f.Schedulers, f.Workers}, "%s", f.Plan)
 			assert.Equal(t, []int{r.N, 1}, []int{f.First, f.Runs})
 			assert.Positive(t, f.Tries)

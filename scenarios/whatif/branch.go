@@ -10,45 +10,39 @@ import (
 // always comes once in 256.
 const ordersTried = 8
 
-// noReturn looks for the point of no return by halves, up to the step of the violation. It gives up, with nil, once the
-// steps are used up.
+// noReturn looks for the point of no return up to the step of the violation, first at the start and then by halves. What comes
+// in every order from a step comes in every order from a later one, too, as those are among the orders from the first: halves
+// find the first such step, as far as so few orders tell. It gives up, with nil, if the steps do not suffice.
 func (b *bench) noReturn(violated int) (*why.NoReturn, error) {
-	b.steps = 0
-	from := 0
-	tries := func(step int) (came int, err error) {
-		for seed := range uint64(ordersTried) {
-			var then sim.Strategy = sim.Latency{}
-			if seed%2 == 1 {
-				then = sim.Random{}
-			}
-			_, comes, _, err := b.play(b.plan, &scenarios.Branch{Then: then, Step: step, Seed: seed}, nil)
-			if err != nil {
-				return 0, err
-			}
-			if comes {
-				came++
-			}
-		}
-		return came, nil
-	}
-	n := &why.NoReturn{Step: violated, Orders: ordersTried}
-	for from < n.Step {
-		middle := from + (n.Step-from)/2
-		came, err := tries(middle)
+	n := &why.NoReturn{Step: violated, Before: ordersTried, Orders: ordersTried}
+	for from, step := 0, 0; from < n.Step; step = from + (n.Step-from)/2 {
+		came, known, err := b.ordersFrom(step)
 		switch {
-		case err != nil:
+		case err != nil || !known:
 			return nil, err
 		case came == ordersTried:
-			n.Step = middle
+			n.Step = step
 		default:
-			from, n.Before = middle+1, came
+			from, n.Before = step+1, came
 		}
-		if b.spent() {
-			return nil, nil
-		}
-	}
-	if n.Step == 0 {
-		n.Before = ordersTried
 	}
 	return n, nil
+}
+
+// ordersFrom counts the orders from a step in which the violation comes. That is not known if it is not of any one of them.
+func (b *bench) ordersFrom(step int) (came int, known bool, err error) {
+	for seed := range uint64(ordersTried) {
+		var then sim.Strategy = sim.Latency{}
+		if seed%2 == 1 {
+			then = sim.Random{}
+		}
+		comes, known, err := b.play(b.plan, &scenarios.Branch{Then: then, Step: step, Seed: seed}, nil)
+		if err != nil || !known {
+			return 0, false, err
+		}
+		if comes {
+			came++
+		}
+	}
+	return came, true, nil
 }

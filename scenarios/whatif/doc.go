@@ -5,7 +5,7 @@
 // own does is the nearest: where the two part, the violation is decided. The point of no return is the first step from
 // which the violation comes in every order that was tried.
 //
-// All of it is counted in runs and steps, none of it in time: equal plans have equal causes.
+// All of it is counted in steps, which the runs share, and none of it in time: equal plans have equal causes.
 //
 // Its files, each of which calls only those after it:
 //

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
@@ -23,16 +24,30 @@ type bench struct {
 	invariant string
 	own       []uint64 // hashes of the events of the plan's own run, in their order
 	say       func(string)
+	pct       int // steps over which the strategy pct spreads its change points, as in the plan's own run to its end
 	runs      int
-	steps     int // of all runs
-	most      int // how many they may take
+	steps     int  // of all runs
+	most      int  // how many they may take
+	cut       bool // it is not known of some run whether the violation comes
 }
 
-func (b *bench) spent() bool { return b.steps > b.most }
+// play makes a run, if there are steps left. Else, and if it takes more of them, it is not known whether the violation comes.
+func (b *bench) play(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer) (comes, known bool, err error) {
+	if b.steps < b.most {
+		_, comes, known, err = b.run(plan, branch, trace, b.most-b.steps)
+	}
+	b.cut = b.cut || !known
+	return comes, known, err
+}
 
-// play runs a plan up to the violation, if it comes. It is not known to come, or not to, in a run that used up its steps.
-func (b *bench) play(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer) (res *scenarios.Result, comes, known bool, err error) {
+// run runs a plan up to the violation, if it comes, or for so many steps. It is not known not to come in a run that used up its
+// steps; nor, if it is judged at the end, in one that had no time to settle.
+func (b *bench) run(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer, most int) (res *scenarios.Result, comes, known bool, err error) {
 	p := plan.Clone()
+	p.Schedule.StepsMax = min(p.Schedule.StepsMax, max(most, stepsLeast))
+	if p.Schedule.Strategy == plans.PCT && p.Schedule.Steps == 0 {
+		p.Schedule.Steps = b.pct
+	}
 	if !p.Expect.Judges(b.invariant) {
 		p.Expect.Judged = append(slices.Clone(p.Expect.Judged), b.invariant)
 	}
@@ -43,8 +58,14 @@ func (b *bench) play(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer
 	b.runs++
 	b.steps += res.Steps
 	comes = slices.ContainsFunc(res.Violations, func(v scenarios.Violation) bool { return v.Invariant == b.invariant })
-	return res, comes, comes || !res.OutOfSteps, nil
+	over := res.InTime || !res.OutOfSteps && !slices.ContainsFunc(res.Invariants, func(i scenarios.InvariantResult) bool {
+		return i.Name == b.invariant && i.Kind == string(invariants.Eventually)
+	})
+	return res, comes, comes || over, nil
 }
+
+// stepsLeast is the smallest value of schedule.steps_max.
+const stepsLeast = 100
 
 // hashes takes the events of a run down: a hash for each, and the phases of their operations.
 type hashes struct {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/diff"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -24,14 +25,16 @@ var ErrHeld = errors.New("no invariant was broken")
 type Options struct {
 	Invariant string            // whose violation is explained; "" is the first that the run breaks, of promises if it breaks any
 	Variant   scheduler.Variant // changes the code under test; nil leaves it as it is
-	Quick     bool              // tries the parts of the engine only where the preset hardened holds or nothing else is to blame, and looks for no point of no return
-	Steps     int               // how many steps the changes may take at most, and the search for the point of no return as many again; 0 is a million, or 150,000 where Quick
+	Quick     bool              // tries the parts of the engine only where the preset hardened holds or nothing else is to blame
+	Steps     int               // how many steps the runs may take in all; 0 is 500,000, or 150,000 where Quick
 	Progress  func(string)      // is told what is looked for; nil is nobody
 }
 
-// What Steps is by default: a second has some twenty thousand.
+// What Steps is by default. Two processors take some twenty thousand steps a second, and ten thousand where workflows stand
+// still: a command has its answer within 25 to 50 seconds, and a page within 8 to 15, of which most take two. The runs share the
+// steps, and the last one is cut where they are used up. Only the plan's own run has its end whatever it takes.
 const (
-	stepsMost      = 1_000_000
+	stepsMost      = 500_000
 	stepsMostQuick = 150_000
 )
 
@@ -49,42 +52,52 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 		}
 	}
 	b.say("the plan's own run")
-	if b.invariant == "" {
-		res, err := scenarios.Run(ctx, plan, scenarios.RunOptions{Variant: opt.Variant, Drawn: true})
-		if err != nil {
-			return nil, err
-		}
-		if b.invariant = first(res.Violations); b.invariant == "" {
-			return nil, ErrHeld
-		}
-	}
-	own := &hashes{phases: map[int]string{}}
-	res, comes, _, err := b.play(plan, nil, own)
+	res, own, err := b.ownRun()
 	if err != nil {
 		return nil, err
 	}
-	if !comes {
-		return nil, fmt.Errorf("%s: %w", b.invariant, ErrHeld)
-	}
-	b.own = own.list
 	v := &res.Violations[slices.IndexFunc(res.Violations, func(v scenarios.Violation) bool { return v.Invariant == b.invariant })]
-	c := &why.Cause{Invariant: v.Invariant, Job: v.Job, Step: v.Step, At: v.At, Message: v.Message}
+	c := &why.Cause{Invariant: v.Invariant, Job: v.Job, Step: v.Step, At: v.At, Message: v.Message, Path: path(res, v, own.phases)}
 	if err := b.blame(c, opt.Quick); err != nil {
 		return nil, err
 	}
-	if !opt.Quick {
-		b.say("the point of no return")
-		end := v.Step
-		if end == 0 {
-			end = res.Steps
-		}
-		if c.NoReturn, err = b.noReturn(end); err != nil {
-			return nil, err
-		}
+	c.Cut = b.cut
+	b.say("the point of no return")
+	if c.NoReturn, err = b.noReturn(cmp.Or(v.Step, res.Steps)); err != nil {
+		return nil, err
 	}
-	c.Path = path(res, v, own.phases)
-	c.Runs = b.runs
+	c.Runs, c.Steps = b.runs, b.steps
 	return c, nil
+}
+
+// ownRun makes the plan's own run, up to the violation.
+func (b *bench) ownRun() (*scenarios.Result, *hashes, error) {
+	if b.invariant == "" || b.plan.Schedule.Strategy == plans.PCT {
+		res, err := scenarios.Run(b.ctx, b.plan, scenarios.RunOptions{Variant: b.variant, Drawn: true})
+		if err != nil {
+			return nil, nil, err
+		}
+		if b.invariant == "" {
+			b.invariant = first(res.Violations)
+		}
+		if b.invariant == "" {
+			return nil, nil, ErrHeld
+		}
+		if res.PCT != nil {
+			b.pct = res.PCT.Steps
+		}
+		b.steps += res.Steps
+	}
+	own := &hashes{phases: map[int]string{}}
+	res, comes, _, err := b.run(b.plan, nil, own, b.plan.Schedule.StepsMax)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !comes {
+		return nil, nil, fmt.Errorf("%s: %w", b.invariant, ErrHeld)
+	}
+	b.own = own.list
+	return res, own, nil
 }
 
 // blame makes the changes, each alone.
@@ -110,9 +123,6 @@ func (b *bench) blame(c *why.Cause, quick bool) (err error) {
 // tryEach tries the changes until the steps are used up.
 func (b *bench) tryEach(c *why.Cause, list []change) error {
 	for i, one := range list {
-		if c.Cut = c.Cut || b.spent(); c.Cut {
-			return nil
-		}
 		b.say(fmt.Sprintf("change %d of %d: %s", i+1, len(list), one.says))
 		t, known, err := b.try(one)
 		if err != nil {
@@ -128,11 +138,11 @@ func (b *bench) tryEach(c *why.Cause, list []change) error {
 // hardened says what the invariant comes to in the same plan under the preset hardened.
 func (b *bench) hardened() (why.Standing, error) {
 	p := b.plan.Clone()
-	if p.Preset == plans.PresetHardened || b.spent() || p.Set("preset="+plans.PresetHardened) != nil || p.Validate() != nil {
+	if p.Preset == plans.PresetHardened || p.Set("preset="+plans.PresetHardened) != nil || p.Validate() != nil {
 		return "", nil
 	}
 	b.say("under the preset hardened")
-	_, comes, known, err := b.play(p, nil, nil)
+	comes, known, err := b.play(p, nil, nil)
 	switch {
 	case err != nil || !known:
 		return "", err
@@ -156,14 +166,14 @@ func first(list []scenarios.Violation) string {
 	return ""
 }
 
-// try makes one change. It is not known what comes of one that makes no valid plan, or a run without an end.
+// try makes one change. It is not known what comes of one that makes no valid plan.
 func (b *bench) try(one change) (t why.Tried, known bool, err error) {
 	p, ok := apply(b.plan, one)
 	if !ok {
 		return t, false, nil
 	}
 	beside := &parting{own: b.own}
-	_, comes, known, err := b.play(p, nil, beside)
+	comes, known, err := b.play(p, nil, beside)
 	t = why.Tried{What: one.what, Says: one.says, Means: one.means, Instead: one.instead, Needed: !comes}
 	if beside.parted || beside.equal < len(b.own) {
 		t.Parts = beside.equal + 1
@@ -174,9 +184,6 @@ func (b *bench) try(one change) (t why.Tried, known bool, err error) {
 // together finds strikes without all of which the violation does not come, and no fewer of them, where none of these is necessary
 // alone; and the like of strikes and settings, where nothing is.
 func (b *bench) together(c *why.Cause, given []change) ([]string, error) {
-	if c.Cut {
-		return nil, nil
-	}
 	b.say("changes at once")
 	spare := func(kinds ...why.What) []change {
 		return slices.DeleteFunc(slices.Clone(given), func(one change) bool {
@@ -200,7 +207,7 @@ func (b *bench) fewest(left []change) ([]string, error) {
 		if !ok {
 			return false, nil
 		}
-		_, comes, known, err := b.play(p, nil, nil)
+		comes, known, err := b.play(p, nil, nil)
 		return known && !comes, err
 	}
 	if ok, err := held(left); err != nil || !ok {
@@ -256,10 +263,10 @@ func (b *bench) nearest(c *why.Cause, list []change) error {
 	return nil
 }
 
-// event runs a plan and returns its event of that number, or nil if the run is over before.
+// event runs a plan up to its event of that number, and returns that, or nil if the run is over before.
 func (b *bench) event(p *plans.Plan, number int) (*sim.Event, error) {
 	n := &nth{step: number}
-	_, _, _, err := b.play(p, nil, n)
+	_, _, _, err := b.run(p, nil, n, number)
 	return n.event, err
 }
 
@@ -271,7 +278,7 @@ func pointOf(e, other *sim.Event) *why.Point {
 	if e == nil {
 		return nil
 	}
-	p := &why.Point{Step: e.Step, At: e.At, Says: e.Words()}
+	p := &why.Point{Step: e.Step, At: e.At, Operation: e.Phase, Says: e.Words()}
 	if other == nil || other.Words() != p.Says {
 		return p
 	}
@@ -290,18 +297,35 @@ func pointOf(e, other *sim.Event) *why.Point {
 }
 
 // pathMost is how many sentences a path has at most.
-const pathMost = 8
+const pathMost = 6
 
-// path is how it came to the violation: the sentences of the story that lead to it, and that of it.
+// path is how it came to the violation: the sentences of the story that lead to it, as many as there is room for, and that of
+// it. Those of one step are one.
 func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string) (list []why.Point) {
-	leading, _ := res.Leading(v, pathMost-1)
+	for most := pathMost - 1; ; most++ {
+		leading, left := res.Leading(v, most)
+		longer := tell(res, v, leading, phases)
+		if len(longer) > pathMost {
+			return list
+		}
+		if list = longer; left == 0 {
+			return list
+		}
+	}
+}
+
+// tell links those sentences of the story, and that of the violation. What becomes of other jobs alone is left out.
+func tell(res *scenarios.Result, v *scenarios.Violation, leading []int, phases map[int]string) (list []why.Point) {
 	for i, at := range res.TellingAt {
 		broken := at.Violates == v.Invariant && strings.Contains(res.Telling[i], v.Message)
-		if broken || slices.Contains(leading, i) {
-			p := why.Point{Step: at.Step, At: at.At, Says: res.Telling[i]}
-			if at.Wrong || at.Step == v.Step || slices.Contains(v.Steps, at.Step) {
-				p.Operation = phases[at.Step]
-			}
+		if !broken && (!slices.Contains(leading, i) || res.Aside(i, v)) {
+			continue
+		}
+		p := why.Point{Step: at.Step, At: at.At, Says: res.Telling[i]}
+		if at.Wrong || at.Step == v.Step || slices.Contains(v.Steps, at.Step) {
+			p.Operation = phases[at.Step]
+		}
+		if n := len(list); n == 0 || !link(&list[n-1], p) {
 			list = append(list, p)
 		}
 		if broken {
@@ -309,4 +333,15 @@ func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string) 
 		}
 	}
 	return list
+}
+
+// link puts a sentence behind another if both are of one step, or of one millisecond and one of them of no step.
+func link(p *why.Point, next why.Point) bool {
+	says, same := strings.CutPrefix(next.Says, "At "+invariants.Instant(p.At)+" ")
+	if !same || p.Step != next.Step && p.Step != 0 && next.Step != 0 {
+		return false
+	}
+	p.Says = strings.TrimSuffix(p.Says, ".") + "; " + says
+	p.Step, p.Operation = cmp.Or(p.Step, next.Step), cmp.Or(p.Operation, next.Operation)
+	return true
 }

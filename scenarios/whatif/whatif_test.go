@@ -3,6 +3,7 @@ package whatif
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -38,7 +39,7 @@ func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
 	assert.Contains(t, c.Nearest.Own.Says, "struck by fail-after")
 	assert.Contains(t, c.Nearest.Other.Says, "publish")
 	assert.Equal(t, c.Nearest.Own.Step, c.Nearest.Other.Step)
-	assert.Zero(t, c.NoReturn.Step)
+	assert.Equal(t, &why.NoReturn{Orders: ordersTried, Before: ordersTried}, c.NoReturn)
 	assert.GreaterOrEqual(t, len(c.Path), 3)
 	assert.LessOrEqual(t, len(c.Path), pathMost)
 	assert.Contains(t, c.Path[len(c.Path)-1].Says, "one-dispatch-per-job was violated")
@@ -85,9 +86,118 @@ func TestALongRunIsNotMadeAgainAndAgain(t *testing.T) {
 	c, err := Explain(context.Background(), load(t, "publish-ack-lost"), Options{Steps: 100})
 	require.NoError(t, err)
 	assert.True(t, c.Cut)
-	assert.Contains(t, c.String(), "the run is long")
+	assert.Contains(t, c.String(), "the runs are so long")
+	assert.NotContains(t, c.String(), "comes whatever")
+	assert.False(t, c.Found())
 	assert.NotEmpty(t, c.Path)
 	assert.Nil(t, c.NoReturn)
+}
+
+// The steps that a search takes are enough for it, and one less is not: all runs share them.
+func TestTheRunsShareTheSteps(t *testing.T) {
+	plan := load(t, "publish-ack-lost")
+	c, err := Explain(context.Background(), plan, Options{Quick: true})
+	require.NoError(t, err)
+	same, err := Explain(context.Background(), plan, Options{Quick: true, Steps: c.Steps})
+	require.NoError(t, err)
+	assert.Equal(t, c, same)
+	less, err := Explain(context.Background(), plan, Options{Quick: true, Steps: c.Steps - 1})
+	require.NoError(t, err)
+	assert.Nil(t, less.NoReturn)
+	assert.False(t, less.Cut, "every change was tried")
+	assert.Less(t, less.Steps, c.Steps)
+}
+
+// Two handlings count a tenant's jobs at once in some orders, and not in others. From the step on at which both have counted, both
+// dispatch.
+func TestThePointOfNoReturn(t *testing.T) {
+	plan := load(t, "tenant-limit", "preset="+plans.PresetHardened, "engine.tenant_reserve=false")
+	c, err := Explain(context.Background(), plan, Options{Invariant: "tenant-limit-held", Quick: true})
+	require.NoError(t, err)
+	comes := func(step int) (n int) {
+		for seed := range uint64(ordersTried) {
+			then := []sim.Strategy{sim.Latency{}, sim.Random{}}[seed%2]
+			res, err := scenarios.Run(context.Background(), plan, scenarios.RunOptions{Branch: &scenarios.Branch{Then: then, Step: step, Seed: seed}, StopAt: c.Invariant, Modified: true})
+			require.NoError(t, err)
+			if slices.ContainsFunc(res.Violations, func(v scenarios.Violation) bool { return v.Invariant == c.Invariant }) {
+				n++
+			}
+		}
+		return n
+	}
+	n := c.NoReturn
+	require.NotNil(t, n)
+	assert.Positive(t, n.Step)
+	assert.Less(t, n.Step, c.Step, "before the violation itself")
+	assert.Less(t, n.Before, n.Orders)
+	assert.Equal(t, []int{n.Before, n.Orders, n.Orders}, []int{comes(n.Step - 1), comes(n.Step), comes((n.Step + c.Step) / 2)})
+	assert.Less(t, comes(0), n.Orders)
+	assert.Contains(t, c.String(), fmt.Sprintf("The point of no return is step %d: from there the violation comes in each of 8 orders, from the step before in %d.", n.Step, n.Before))
+}
+
+// Whether a violation comes is not known of a run that uses up its steps, nor of one without the time to settle, if it is
+// judged at the end.
+func TestARunWithoutAnEndTellsNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		plan      *plans.Plan
+		invariant string
+		most      int
+		known     bool
+	}{
+		"to its end":                   {load(t, "calm", "workload.jobs=2"), "one-dispatch-per-job", stepsMost, true},
+		"out of steps":                 {load(t, "calm", "workload.jobs=2"), "one-dispatch-per-job", stepsLeast, false},
+		"no time, judged at the end":   {load(t, "../testdata/findings/outage-longer-than-settle_within.yaml"), "every-job-settles", stepsMost, false},
+		"no time, judged at each step": {load(t, "../testdata/findings/outage-longer-than-settle_within.yaml"), "documented-transitions-only", stepsMost, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &bench{ctx: context.Background(), plan: c.plan, invariant: c.invariant, most: c.most, say: func(string) {}}
+			comes, known, err := b.play(c.plan, nil, nil)
+			require.NoError(t, err)
+			assert.False(t, comes)
+			assert.Equal(t, c.known, known)
+			assert.Equal(t, !c.known, b.cut)
+			if !c.known {
+				b.steps = 0
+				n, err := b.noReturn(1000)
+				require.NoError(t, err)
+				assert.Nil(t, n)
+			}
+		})
+	}
+}
+
+// The strategy pct spreads its change points over the steps of a whole run: a run up to the violation has the same.
+func TestARunUnderPCTIsThePlansOwn(t *testing.T) {
+	plan := load(t, "publish-ack-lost", "schedule.strategy=pct")
+	whole, err := scenarios.Run(context.Background(), plan, scenarios.RunOptions{})
+	require.NoError(t, err)
+	b := &bench{ctx: context.Background(), plan: plan, invariant: "one-dispatch-per-job", say: func(string) {}}
+	own, _, err := b.ownRun()
+	require.NoError(t, err)
+	assert.Equal(t, whole.PCT.Steps, own.PCT.Steps)
+}
+
+// A path has a sentence a step, and none of what becomes of other jobs.
+func TestAPathHasASentenceAStep(t *testing.T) {
+	for name, steps := range map[string]int{"publish-ack-lost": 6, "saga-crash": 6, "tenant-limit": 5} {
+		t.Run(name, func(t *testing.T) {
+			b := &bench{ctx: context.Background(), plan: load(t, name), say: func(string) {}}
+			res, own, err := b.ownRun()
+			require.NoError(t, err)
+			v := &res.Violations[slices.IndexFunc(res.Violations, func(v scenarios.Violation) bool { return v.Invariant == b.invariant })]
+			list := path(res, v, own.phases)
+			assert.Len(t, list, steps)
+			seen := map[int]bool{}
+			for _, at := range list {
+				assert.False(t, seen[at.Step], "step %d", at.Step)
+				seen[at.Step] = at.Step > 0
+				assert.NotContains(t, at.Says, "wrote SUCCEEDED for comp-", "the compensation of another job")
+			}
+			for _, step := range v.Steps {
+				assert.True(t, seen[step], "the violation hangs on step %d", step)
+			}
+		})
+	}
 }
 
 func TestWithoutAViolationThereIsNothingToExplain(t *testing.T) {
@@ -118,7 +228,7 @@ func TestABranchHasTheEventsOfItsTrunkUpToItsStep(t *testing.T) {
 // The path names what a reader looks for: that the circuit was half-open, and how long a lock lasts that nobody gave back.
 func TestThePathNamesTheCircuitAndTheLock(t *testing.T) {
 	for name, want := range map[string]string{
-		"breaker-storm":        "found the safety circuit half-open.",
+		"breaker-storm":        "found the safety circuit half-open",
 		"lock-release-failure": "found the lock of job-3 taken by itself, since 2.618s (it lasts for 1m)",
 	} {
 		c, err := Explain(context.Background(), load(t, name), Options{Quick: true})

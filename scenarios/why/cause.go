@@ -1,4 +1,3 @@
-// Package why holds what is known of why an invariant was broken. Package whatif finds it out.
 package why
 
 import (
@@ -23,9 +22,10 @@ type Cause struct {
 	Hardened Standing  `json:"hardened,omitempty"`  // what the same plan does under the preset hardened; "" if it is that already
 	Nearest  *Nearest  `json:"nearest,omitempty"`   // nil: it comes whatever is changed
 	NoReturn *NoReturn `json:"no_return,omitempty"` // nil: it was not looked for to the end
-	Path     []Point   `json:"path"`                // how it came to that, at most eight sentences
+	Path     []Point   `json:"path"`                // how it came to that, at most six sentences
 	Runs     int       `json:"runs"`                // that all of this took
-	Cut      bool      `json:"cut,omitempty"`       // the runs are so long that not every change was tried
+	Steps    int       `json:"steps"`               // of all runs
+	Cut      bool      `json:"cut,omitempty"`       // the runs are so long that it is not known what comes of every change
 }
 
 // What says what a change is made to.
@@ -77,16 +77,23 @@ type Nearest struct {
 type Point struct {
 	Step      int           `json:"step"`
 	At        time.Duration `json:"at_ns"`
-	Operation string        `json:"operation,omitempty"` // of a path: the phase of the step's operation, where the violation hangs on that
+	Operation string        `json:"operation,omitempty"` // the phase of the step's operation; of a path only where the violation hangs on that
 	Says      string        `json:"says"`
 }
 
-// NoReturn is the first step from which a violation comes in every order that was tried. The orders before the step are
-// the run's own.
+// NoReturn is the first step from which a violation comes in every order that was tried. Up to the step, the order is the run's
+// own.
 type NoReturn struct {
 	Step   int `json:"step"`   // 0: it comes in every order from the start
 	Orders int `json:"orders"` // how many were tried from each step
 	Before int `json:"before"` // in how many of them it comes from the step before; of Step 0 it is Orders
+}
+
+func (n *NoReturn) String() string {
+	if n.Step == 0 {
+		return fmt.Sprintf("The point of no return is the start: the violation comes in each of %d orders.", n.Orders)
+	}
+	return fmt.Sprintf("The point of no return is step %d: from there the violation comes in each of %d orders, from the step before in %d.", n.Step, n.Orders, n.Before)
 }
 
 // Found says whether there is anything that the violation hangs on.
@@ -163,19 +170,21 @@ func (c *Cause) Brief() string {
 			says += ", with " + list(circumstances)
 		}
 		says += "."
+	case len(circumstances) > 0 && c.Cut:
+		says += "The violation needs " + list(circumstances) + "."
 	case len(circumstances) > 0:
 		says += "The violation needs " + list(circumstances) + ", but no strike and no setting of the engine."
-	case len(c.Needed(Remedy)) > 0:
+	case len(c.Needed(Remedy)) > 0 && !c.Cut:
 		says += "The violation needs no strike and no setting of the plan."
 	case c.Cut:
-		says += "What the violation needs is not known: the run is long, and was not made again with each strike and setting left out."
+		says += "What the violation needs is not known: the runs are so long that not every change could be tried."
 	default:
 		says += "The violation comes whatever strike or setting of the plan is left out."
 	}
 	return says
 }
 
-// String says what [Cause.Brief] does, and without what and with what the invariant holds.
+// String says what [Cause.Brief] does, without what and with what the invariant holds, and from where there is no return.
 func (c *Cause) String() string {
 	says := c.Brief()
 	switch needed := len(c.Needed(Strike, Setting)); {
@@ -200,6 +209,12 @@ func (c *Cause) String() string {
 		says += " The same plan holds under the preset hardened."
 	case Breaks:
 		says += " The same plan is violated under the preset hardened, too."
+	}
+	if c.NoReturn != nil {
+		says += " " + c.NoReturn.String()
+	}
+	if c.Cut && c.Found() {
+		says += " The runs are so long that not every change could be tried."
 	}
 	return says
 }

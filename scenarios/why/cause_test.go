@@ -24,7 +24,10 @@ func TestACauseInASentence(t *testing.T) {
 		"The violation needs late on publish of job 1, by 10s; and engine.fence=false. Leave out any one of these, and promise holds.":                                               {Tried: []Tried{{What: Strike, Says: "late on publish of job 1, by 10s", Needed: true}, engine}},
 		"The violation needs hang on publish of job 1 (it hangs) and hang on publish of job 2. Leave out any one of these, and promise holds.":                                       {Tried: []Tried{{What: Strike, Says: "hang on publish of job 1", Means: "it hangs", Needed: true}, {What: Strike, Says: "hang on publish of job 2", Means: "it hangs", Needed: true}}},
 		"A second one is stored. The violation needs a crash of worker-1 at 10s. Leave it out, and promise holds. It also holds with engine.epochs=true.":                            {Tried: []Tried{strike, {What: Remedy, Says: "engine.epochs=false", Instead: "engine.epochs=true", Means: "A second one is stored.", Needed: true}}},
-		"What the violation needs is not known: the run is long, and was not made again with each strike and setting left out.":                                                      {Cut: true},
+		"What the violation needs is not known: the runs are so long that not every change could be tried.":                                                                          {Cut: true},
+		"The violation needs a crash of worker-1 at 10s. Leave it out, and promise holds. The runs are so long that not every change could be tried.":                                {Tried: []Tried{strike}, Cut: true},
+		"The violation needs workload.slow.3=10s. Leave it out, and promise holds. The runs are so long that not every change could be tried.":                                       {Tried: []Tried{world}, Cut: true},
+		"The violation needs a crash of worker-1 at 10s. Leave it out, and promise holds. The point of no return is the start: the violation comes in each of 8 orders.":             {Tried: []Tried{strike}, NoReturn: &NoReturn{Orders: 8, Before: 8}},
 	} {
 		c.Invariant = "promise"
 		assert.Equal(t, want, c.String())

@@ -1,0 +1,18 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/wavetank-sim/wavetank/scenarios/why"
+)
+
+// A search that was cut short has not found that nothing is to blame.
+func TestWhatWhyFailsWith(t *testing.T) {
+	strike := why.Tried{What: why.Strike, Says: "crash of worker-1 at 10s"}
+	assert.EqualError(t, notFound(&why.Cause{Tried: []why.Tried{strike}}), "the violation comes whatever is changed: no strike and no setting is necessary")
+	assert.EqualError(t, notFound(&why.Cause{Tried: []why.Tried{strike}, Cut: true}), "no cause was found: the runs are so long that not every change could be tried")
+	strike.Needed = true
+	assert.NoError(t, notFound(&why.Cause{Tried: []why.Tried{strike}, Cut: true}))
+}

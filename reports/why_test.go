@@ -1,0 +1,45 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
+)
+
+// The first screen says what the first violation hangs on, from where there is no return, and where the nearest run parts, if it
+// lacks a strike, too.
+func TestThePageSaysWhy(t *testing.T) {
+	tape := ackLost(true)
+	strike := why.Tried{What: why.Strike, Says: "fail-after on publish of job 3", Needed: true, Parts: 124}
+	tape.res.Cause = &why.Cause{
+		Invariant: "one-dispatch-per-job",
+		Tried:     []why.Tried{strike},
+		NoReturn:  &why.NoReturn{Step: 31, Orders: 8, Before: 3},
+		Nearest:   &why.Nearest{Tried: strike, Own: &why.Point{Step: 124, At: time.Second, Says: "it was struck"}, Other: &why.Point{Step: 124, At: time.Second, Says: "it was not"}},
+	}
+	header, _, _ := strings.Cut(tape.page(), "</header>")
+	_, section, _ := strings.Cut(header, `<h2 id="why">`)
+	says := text(section)
+	assert.Contains(t, says, "The violation needs fail-after on publish of job 3. Leave it out")
+	assert.Contains(t, says, "The point of no return is step 31: from there the violation comes in each of 8 orders, from the step before in 3.")
+	assert.Contains(t, says, "The nearest run that holds, without fail-after on publish of job 3, is the same for 123 steps. Then it has it was not at 1s where this run has it was struck")
+}
+
+// The page explains the first violation; of each other it has the command that does.
+func TestAnotherViolationHasTheCommandThatExplainsIt(t *testing.T) {
+	tape := ackLost(true)
+	other := tape.res.Violations[0]
+	other.Invariant, other.Promised = "one-effect-per-key", false
+	tape.res.Violations = append(tape.res.Violations, other)
+	tape.res.Cause = &why.Cause{Invariant: "one-dispatch-per-job"}
+	cards := text(sectionOf(t, tape.page(), "violations"))
+	assert.Contains(t, cards, "Why: "+scenarios.WhyCommand(tape.res, "one-effect-per-key"))
+	assert.NotContains(t, cards, "--invariant one-dispatch-per-job")
+	tape.res.Cause = nil
+	assert.Contains(t, text(sectionOf(t, tape.page(), "violations")), "--invariant one-dispatch-per-job")
+}

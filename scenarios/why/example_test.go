@@ -1,0 +1,23 @@
+package why_test
+
+import (
+	"fmt"
+
+	"github.com/wavetank-sim/wavetank/scenarios/why"
+)
+
+func Example() {
+	c := why.Cause{
+		Invariant: "one-dispatch-per-job",
+		Tried: []why.Tried{
+			{What: why.Strike, Says: "crash of worker-1 at 10s", Needed: true},
+			{What: why.Strike, Says: "pause of worker-2 at 20s"},
+		},
+		NoReturn: &why.NoReturn{Step: 124, Orders: 8, Before: 5},
+	}
+	fmt.Println(&c)
+	fmt.Println("Not necessary:", c.Unneeded()[0].Says)
+	// Output:
+	// The violation needs a crash of worker-1 at 10s. Leave it out, and one-dispatch-per-job holds. The point of no return is step 124: from there the violation comes in each of 8 orders, from the step before in 5.
+	// Not necessary: pause of worker-2 at 20s
+}
