@@ -38,7 +38,7 @@ type Config struct {
 	Every   time.Duration          // how often OnEvery is called; 0 is never
 	OnEvery func(at time.Duration) // looks at the world between two steps, at each multiple of Every; it must change nothing
 
-	// SyncAlways is nats-server's option sync_always: what it has acknowledged is on the disk. [World.LosePowerNATS] takes
+	// SyncAlways is nats-server's sync_interval: always. What it has acknowledged is on the disk. [World.LosePowerNATS] takes
 	// nothing then. The server of the world runs without it, as nothing but that would show it, and each sync takes real time.
 	SyncAlways bool
 	// SyncInterval is nats-server's option sync_interval, by which LosePowerNATS goes: the world says that its streams are on the

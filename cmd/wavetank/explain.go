@@ -143,7 +143,11 @@ func explainFault(k faults.Kind) string {
 	}
 	var keys []string
 	for _, key := range k.Keys {
-		keys = append(keys, key.Name)
+		name := key.Name
+		if len(key.Names) > 0 {
+			name += " (" + strings.Join(key.Names, ", ") + ")"
+		}
+		keys = append(keys, name)
 	}
 	if len(keys) > 0 {
 		where += "\nIt takes " + strings.Join(keys, " and ") + "."
