@@ -54,4 +54,5 @@
 //	trace.go                             the event's canonical line
 //	op.go, world.go, server.go           what an operation is, a world, and a server to it
 //	event.go, draw.go                    the words of the trace, and chance
+//	failure.go                           why a run proves nothing
 package sim
