@@ -315,3 +315,24 @@ expect:
 	}, tell("name: x\ntopology: {schedulers: x}\nworkload: {jobs: -1}\npreset: hard\nfaults:\n  - on: {job: 99, phase: publish}\n    do: crash\n    node: worker-9\n"),
 		"what may hang on the size of the world waits")
 }
+
+// A story is of one preset. A run of the plan under another says so, and so does one of the plan that its folder keeps.
+func TestAStoryIsOfOnePreset(t *testing.T) {
+	p, err := Load("redis-power-loss")
+	require.NoError(t, err)
+	story := p.Story
+	assert.Equal(t, story, p.Lead())
+	for range 2 {
+		require.NoError(t, p.Set("preset="+PresetHardened))
+		assert.Equal(t, "Under the preset documented, the plan shows: "+story, p.Lead())
+		text, err := Marshal(p)
+		require.NoError(t, err)
+		kept, err := Parse("kept", text)
+		require.NoError(t, err)
+		assert.Equal(t, p.Lead(), kept.Lead())
+		require.NoError(t, p.Set("preset="+PresetDocumented))
+		assert.Equal(t, story, p.Lead())
+	}
+	p.Expect.Changed = []string{"engine.fence=true"}
+	assert.Equal(t, "Unmodified, the plan shows: "+story, p.Lead())
+}
