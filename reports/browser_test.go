@@ -423,3 +423,21 @@ func TestOwnNumbersFindTheirRows(t *testing.T) {
 	assert.Equal(t, int64(3), shown())
 	b.quiet()
 }
+
+// A step that is chosen is shown in the plots, and an instant that is pointed at in a plot is shown over the lanes.
+func TestPlotsAndThePictureShowTheSameInstant(t *testing.T) {
+	b := opened(t, pageFor(t, "publish-ack-lost"), picture)
+	hair := func(of string) string {
+		return says[string](b, `document.querySelector('`+of+` .hair').getAttribute("visibility")`)
+	}
+	assert.Equal(t, "hidden", hair("svg[data-plot]"))
+	b.do(chromedp.Focus(chromedp.CSS(".axis svg")), chromedp.KeyEvent("0"), chromedp.KeyEvent("n"))
+	assert.Equal(t, "visible", hair("svg[data-plot]"))
+	where := func() string { return says[string](b, `document.querySelector('.axis svg .hair').getAttribute("x1")`) }
+	chosen := where()
+	says[bool](b, `(() => { const s = document.querySelector("svg[data-plot]"), r = s.getBoundingClientRect();
+		return s.dispatchEvent(new PointerEvent("pointermove", { clientX: r.left + r.width / 2, clientY: r.top + r.height / 2 })); })()`)
+	assert.Equal(t, "visible", hair(".axis svg"))
+	assert.NotEqual(t, chosen, where())
+	b.quiet()
+}
