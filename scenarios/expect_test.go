@@ -17,10 +17,10 @@ func TestExpectationsOfAPreset(t *testing.T) {
 		},
 		"expect: {violates: [one-dispatch-per-job], hardened: {sometimes: [ack-lost]}}": {
 			{Violates: []string{"one-dispatch-per-job"}, Hardened: &plans.Expected{Sometimes: []string{"ack-lost"}}},
-			{Sometimes: []string{"ack-lost"}, Documented: &plans.Expected{Violates: []string{"one-dispatch-per-job"}}},
+			{Sometimes: []string{"ack-lost"}, Documented: &plans.Expected{Violates: []string{"one-dispatch-per-job"}, Told: true}},
 		},
 		"expect: {documented: {violates: [one-dispatch-per-job]}, hardened: {}}": {
-			{Violates: []string{"one-dispatch-per-job"}, Hardened: &plans.Expected{}}, {Documented: &plans.Expected{Violates: []string{"one-dispatch-per-job"}}},
+			{Violates: []string{"one-dispatch-per-job"}, Hardened: &plans.Expected{}}, {Documented: &plans.Expected{Violates: []string{"one-dispatch-per-job"}, Told: true}},
 		},
 	} {
 		p := plan(t, "preset: documented\n"+text+"\n")

@@ -27,7 +27,7 @@ type redisClient struct {
 	aborts  atomic.Bool          // no command of a transaction is queued
 	deaf    atomic.Bool          // it was refused a subscription: who waits for its messages hears that Redis is gone
 	look    *look                // that goes behind the present operation, or nil
-	sent    bool                 // something of the present operation has reached Redis
+	sent    atomic.Bool          // something of the present operation has reached Redis
 }
 
 func (c *redisClient) close() { _ = c.redis.Close() }
@@ -82,10 +82,11 @@ func (c *redisClient) do(ctx context.Context, name string, cmds []redis.Cmder, s
 		*op = Op{Kind: KindRedis, Name: name, Target: call.target, Tags: c.p.node.world.cfg.Tags(ctx), Write: call.write, call: call}
 		err = c.p.do(ctx, op, func() error {
 			call.look = c.server.behind(call)
-			c.look, c.sent = call.look, false
+			c.look = call.look
+			c.sent.Store(false)
 			call.answer = send()
 			c.look = nil
-			call.applied, call.refused = c.sent, refused(name, call.answer)
+			call.applied, call.refused = c.sent.Load(), refused(name, call.answer)
 			call.waited = call.waits && slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return cmd.Name() == nameWait && cmd.Err() == nil })
 			return call.answer
 		})

@@ -118,7 +118,7 @@ func (c *wire) Write(b []byte) (int, error) {
 	if c.dead() || c.holds(b) {
 		return len(b), nil
 	}
-	c.client.sent = true
+	c.client.sent.Store(true)
 	return c.Conn.Write(b)
 }
 
