@@ -17,6 +17,7 @@ var cancellationTakesEffect = rule.New(invariants.Invariant{
 	Says:   "A cancellation that is stored before the job is over takes effect: the job ends CANCELLED, or TIMEOUT past its deadline. It may end otherwise while the cancellation can still be waiting for the job's lock, its next delivery and its handling, but not if a scheduler was given the cancellation before the job had a record.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: cancelled by user request, whether the request or its cancellation comes first; jobLockTTL, retryDelayBusy and backoffMax",
+	Needs:  []string{"terminal-states-final"}, // a job that is at work again is not CANCELLED any more
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	ahead := map[*model.Job]int{} // the step at which its cancellation was seen to have come before its record
 	wait, again := cancellationWait(&f.Config), f.Config.CancelAckWait()
