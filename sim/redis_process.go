@@ -44,8 +44,9 @@ var keepsNothing = []string{"--appendonly", "no"}
 // ErrNoRedisServer is the error of a world whose redis-server cannot be had.
 var ErrNoRedisServer = errors.New("no redis-server")
 
-// killRedisServers ends all that run. One that is in the middle of a script would outlive this process.
-func killRedisServers() {
+// EndRedisServers ends all that this process has started. They end with it in any case, a moment later; one that is in the
+// middle of a script would outlive it.
+func EndRedisServers() {
 	for p := range redisRunning.Range {
 		p.(*redisProcess).kill()
 	}

@@ -37,7 +37,7 @@ func watch(progress *atomic.Int64, limit time.Duration, stalled func(dump string
 		}
 		buf := make([]byte, 1<<20)
 		dump := string(buf[:runtime.Stack(buf, true)])
-		killRedisServers()
+		EndRedisServers()
 		stalled(dump)
 	}()
 	return func() {

@@ -11,6 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/wavetank/diffcmd"
 	"github.com/wavetank-sim/wavetank/cmd/wavetank/exportcmd"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 func main() {
@@ -25,6 +26,7 @@ func (silent) Printf(context.Context, string, ...any) {}
 
 // run is the program: it returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
+	defer sim.EndRedisServers()
 	return cli.Main(newRoot(), args, stdout, stderr)
 }
 
