@@ -15,7 +15,7 @@ import (
 )
 
 // inFull has the toggles explained as the command does, which takes minutes.
-var inFull = flag.Bool("full", false, "explain the toggles as wavetank why does, and not as a page")
+var inFull = flag.Bool("full", false, "explain the toggles as wavetank why does, and not with few steps")
 
 // actsAt is the phase of the operation at which each part of the engine does what it is there for.
 var actsAt = map[string]string{
@@ -78,14 +78,16 @@ var notSeen = map[string]string{
 
 // Of what goes wrong without a part of the engine, that part is to blame, and why comes upon the operation at which it acts.
 func TestTheTogglesPartIsToBlame(t *testing.T) {
-	most := stepsMostQuick
+	opt := Options{Quick: true, Steps: 60_000} // enough for what is to blame; a page has more, for the point of no return
 	if *inFull {
-		most = stepsMost
+		opt = Options{Steps: stepsMost}
 	}
 	for _, toggle := range plans.Toggles() {
 		t.Run(toggle.Setting, func(t *testing.T) {
 			p := load(t, toggle.Scenario, "preset="+plans.PresetHardened, toggle.Setting+"="+toggle.Off)
-			c, err := Explain(context.Background(), p, Options{Invariant: toggle.Invariant, Quick: !*inFull})
+			opt := opt
+			opt.Invariant = toggle.Invariant
+			c, err := Explain(context.Background(), p, opt)
 			require.NoError(t, err)
 			part := func(t why.Tried) bool { return strings.HasPrefix(t.Says, toggle.Setting+"=") }
 			assert.True(t, slices.ContainsFunc(append(c.Blamed(), c.Needed(why.Remedy)...), part), "%s", c)
@@ -93,8 +95,8 @@ func TestTheTogglesPartIsToBlame(t *testing.T) {
 			require.NotNil(t, c.Nearest)
 			assert.False(t, c.Nearest.Circumstance(), "the nearest run differs in a strike or in the engine: %v", c.Nearest)
 			assert.False(t, c.Cut)
-			assert.LessOrEqual(t, c.Steps, most+2*max(c.Nearest.Parts, stepsLeast), "all runs but those up to the parting share the steps")
-			t.Logf("%d steps of %d", c.Steps, most)
+			assert.LessOrEqual(t, c.Steps, opt.Steps+2*max(c.Nearest.Parts, stepsLeast), "all runs but those up to the parting share the steps")
+			t.Logf("%d steps of %d", c.Steps, opt.Steps)
 
 			operations := c.Operations()
 			for _, at := range []*why.Point{c.Nearest.Own, c.Nearest.Other} {
