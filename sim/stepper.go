@@ -32,9 +32,6 @@ func (w *World) Step(limit time.Duration, done func() bool) Stop {
 		if done != nil && done() {
 			return StopDone
 		}
-		if w.steps&0xff == 0 {
-			w.checkRoom()
-		}
 		if w.steps >= w.cfg.StepsMax || w.failure() != nil {
 			return StopSteps
 		}
@@ -97,6 +94,9 @@ func (w *World) every() {
 func (w *World) grant(op *Op, now time.Duration) {
 	w.queue.take(op, now)
 	w.steps++
+	if w.steps&0xff == 0 { // it is a system call
+		w.checkRoom()
+	}
 	w.current = op
 	if op.Phase != "" && op.Kind != KindReturn && op.Kind != KindLate {
 		h := Draw(0, "occurrence", op.Job, op.Phase, strconv.FormatBool(op.Write))
