@@ -47,9 +47,9 @@ type Branch struct {
 // Surveyed is an operation that a fault can strike, and what the world is like when it is made.
 type Surveyed struct {
 	faults.Operation
-	// Likeness is equal where a fault finds the same, as far as events tell: about a job and what belongs to none, or about
-	// everything with "". struck are the strikes so far, which decide what the run is still promised.
-	Likeness func(job string) (likeness uint64, struck []invariants.Kinds)
+	// Likeness is equal where a fault finds the same, as far as events tell: about the jobs that are meant, and what belongs
+	// to none. struck are the strikes so far, which decide what the run is still promised.
+	Likeness func(meant func(job string) bool) (likeness uint64, struck []invariants.Kinds)
 }
 
 // Progress of a run that is under way.

@@ -17,7 +17,8 @@
 // under equal builds give equal certificates; [Definition.Again] makes a try once more, and compares.
 //
 // A plan of many jobs and long waits has very many single faults. [Options.Reduced] strikes operations of the jobs that the plan
-// is about, and of no job; and of single faults that find the same it tries one, by the rule for pairs.
+// is about, and of no job; and of single faults that find the same it tries one, by the rule for pairs. What is known of everything
+// is then what is known of those jobs, and of no job.
 //
 // Operations that only a fault brings about, such as a rollback, are struck by pairs alone. Those of compensations, replays
 // and steps, of which a fault cannot say the job, are not struck; a certificate counts them.

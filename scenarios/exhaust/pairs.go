@@ -33,8 +33,7 @@ func (d *Definition) pair(ctx context.Context, p *plans.Plan, calm []moment) err
 		places[*d.Sites[i].match()] = i
 	}
 	for i := range calm {
-		found.before(&calm[i], true)
-		found.before(&calm[i], false)
+		found.meet(&calm[i])
 	}
 	for i := range seconds {
 		s := &seconds[i]
@@ -89,44 +88,70 @@ func (d *Definition) seconds(ctx context.Context, about []int) (list []second, e
 	return list, nil
 }
 
-// found are the moments that faults have struck. Two moments are one to a fault if it strikes the same operation, of the
-// same phase, job and node, and finds the same there: an effect on the operation, what is known of its job and of what
-// belongs to none; anything else, what is known of everything. So are pruned pairs of faults of different jobs that share
-// nothing, firsts that have had no effect, and the many polls of a long wait.
+// found are the moments that faults have struck. Two moments are one to a fault if it strikes the same there and finds the
+// same: an effect, the same operation, and what is known of its job and of what belongs to none; a fault of a node, the
+// operation after which it stands, and what is known of everything; a fault of a server, that operation if it is of a job,
+// and what is known of everything. So are pruned pairs of faults of different jobs that share nothing, firsts that have had
+// no effect, and the many polls of a long wait.
 //
 // It must not have been released from more, either: where strikes have reached a job since, a promise that breaks may
 // be excused by them, and is not where they have not.
 type found map[foundAt][][]invariants.Kinds
 
+// foundAt is an operation, of the same phase, job and node, and what is known there.
 type foundAt struct {
+	struck   reach
 	phase    string
 	job      int
 	node     string
-	effect   bool
 	likeness uint64
+}
+
+// reach is what a fault strikes.
+type reach int
+
+const (
+	anOperation reach = iota
+	aNode
+	aServer
+	reaches
+)
+
+func reachOf(f *faults.Fault) reach {
+	switch {
+	case f.On != nil:
+		return anOperation
+	case f.Do.OfServer():
+		return aServer
+	}
+	return aNode
 }
 
 // fresh are the strikes that find there what none has found before. The others are counted.
 func (d *Definition) fresh(l found, m *moment, strikes []faults.Fault) []faults.Fault {
-	all := len(strikes)
-	effects, others := l.before(m, true), l.before(m, false)
-	strikes = slices.DeleteFunc(strikes, func(f faults.Fault) bool { return f.On != nil && effects || f.On == nil && others })
+	all, before := len(strikes), l.meet(m)
+	strikes = slices.DeleteFunc(strikes, func(f faults.Fault) bool { return before[reachOf(&f)] })
 	d.Alike += all - len(strikes)
 	return strikes
 }
 
-// before says whether the same was found before, by effects on the operation or by other faults, and notes that it is now.
-func (l found) before(m *moment, effect bool) bool {
-	at, is := foundAt{m.Phase, m.Job, m.Node, effect, 0}, m.OfAll
-	if effect && m.Job > 0 {
-		is = m.OfJob
+// meet notes a moment, and says what has struck the same before.
+func (l found) meet(m *moment) (before [reaches]bool) {
+	for r := range reaches {
+		at, is := foundAt{r, m.Phase, m.Job, m.Node, 0}, m.OfAll
+		switch {
+		case m.Job > 0 && r == anOperation:
+			is = m.OfJob
+		case m.Job == 0 && r == aServer:
+			at.phase, at.node = "", ""
+		}
+		at.likeness = is.Likeness
+		before[r] = slices.ContainsFunc(l[at], func(was []invariants.Kinds) bool { return within(was, is.Struck) })
+		if !before[r] {
+			l[at] = append(l[at], is.Struck)
+		}
 	}
-	at.likeness = is.Likeness
-	if slices.ContainsFunc(l[at], func(was []invariants.Kinds) bool { return within(was, is.Struck) }) {
-		return true
-	}
-	l[at] = append(l[at], is.Struck)
-	return false
+	return before
 }
 
 // within says whether none of the strikes is beyond those of the others, job by job.

@@ -52,7 +52,7 @@ type standing struct {
 // momentsOf runs the plan and lists its operations in the order in which they are made: all, or those after the plan's
 // last fault has struck. apart counts those of jobs that no fault can name.
 func (o *Options) momentsOf(ctx context.Context, p *plans.Plan, afterLast bool) (list []moment, apart int, res *scenarios.Result, err error) {
-	phases := phasesOf(p)
+	phases, about := phasesOf(p), o.about(p)
 	seen := map[faults.Match]bool{}
 	opt := o.options(p)
 	opt.Survey = func(op scenarios.Surveyed) {
@@ -74,12 +74,22 @@ func (o *Options) momentsOf(ctx context.Context, p *plans.Plan, afterLast bool) 
 		} else {
 			seen[key] = true
 		}
-		m.OfJob.Likeness, m.OfJob.Struck = op.Likeness(op.Job)
-		m.OfAll.Likeness, m.OfAll.Struck = op.Likeness("")
+		m.OfJob.Likeness, m.OfJob.Struck = op.Likeness(func(job string) bool { return job == op.Job })
+		m.OfAll.Likeness, m.OfAll.Struck = op.Likeness(about)
 		list = append(list, m)
 	}
 	res, err = scenarios.Run(ctx, p, opt)
 	return list, apart, res, err
+}
+
+// about says which jobs belong to everything: if the search is reduced, those that the plan is about, and those without a
+// number, which come of others.
+func (o *Options) about(p *plans.Plan) func(job string) bool {
+	numbers := p.Concerned()
+	return func(job string) bool {
+		n, numbered := plans.JobNumber(job)
+		return !o.Reduced || len(numbers) == 0 || !numbered || slices.Contains(numbers, n)
+	}
 }
 
 // phasesOf are the phases of the plan's world, by name.

@@ -11,14 +11,14 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 )
 
-// Likeness hashes what is known of a job, or of all with "", and of what belongs to no job: without instants, steps and
+// Likeness hashes what is known of the jobs that are meant, and of what belongs to no job: without instants, steps and
 // counts of deliveries. A fault finds the same at two moments of equal likeness, as far as events tell: what a process
 // remembers, they do not. struck are the strikes that have reached each of those jobs, which are no part of the likeness.
-func (f *Facts) Likeness(job string) (likeness uint64, struck []invariants.Kinds) {
+func (f *Facts) Likeness(meant func(job string) bool) (likeness uint64, struck []invariants.Kinds) {
 	h := xxhash.New()
 	f.likenessOfNone(h)
 	for _, j := range f.Order {
-		if job == "" || job == j.ID {
+		if meant(j.ID) {
 			f.likenessOf(h, j)
 			struck = append(struck, f.StruckBy(j, true))
 		}
@@ -38,7 +38,7 @@ func (f *Facts) likenessOfNone(h hash.Hash) {
 			fmt.Fprintln(h, w.kind, w.node, w.reach)
 		}
 	}
-	for _, t := range []*Tick{&f.Ticks.Reconciler, &f.Ticks.Replayer} {
+	for _, t := range []*Tick{&f.Ticks.Reconciler, &f.Ticks.Replayer, &f.Ticks.Writer} {
 		fmt.Fprintln(h, t.Live(f.At), len(t.Under))
 	}
 	for c := range f.Policy.All {
