@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/internal/interval"
 )
 
 const source = `package p
@@ -89,20 +91,9 @@ func TestRates(t *testing.T) {
 	require.Len(t, rates, 3)
 	for i, want := range []Rate{{Search: "a", Killed: 2, Median: 3 * time.Second}, {Search: "b", Killed: 1, Median: time.Second}, {Search: "any of them", Killed: 2, Median: 3 * time.Second}} {
 		want.Of = 3
-		want.Low, want.High = Wilson(want.Killed, 3)
+		want.Low, want.High = interval.Wilson(float64(want.Killed), 3)
 		assert.Equal(t, want, rates[i])
 	}
 	assert.Len(t, r.Survivors(), 1)
 	assert.Empty(t, (&Result{}).Rates())
-}
-
-func TestWilson(t *testing.T) {
-	for _, c := range []struct {
-		k, n      int
-		low, high float64
-	}{{0, 0, 0, 1}, {0, 10, 0, 0.2775}, {10, 10, 0.7225, 1}, {55, 60, 0.8193, 0.9639}} {
-		low, high := Wilson(c.k, c.n)
-		assert.InDelta(t, c.low, low, 1e-4)
-		assert.InDelta(t, c.high, high, 1e-4)
-	}
 }

@@ -1,9 +1,10 @@
 package power
 
 import (
-	"math"
 	"slices"
 	"time"
+
+	"github.com/wavetank-sim/wavetank/scenarios/internal/interval"
 )
 
 // ResultVersion is the format of power.json.
@@ -53,7 +54,7 @@ func (r *Result) Rates() (rates []Rate) {
 	for _, s := range append(searches, anySearch) {
 		rate, took := Rate{Search: s, Of: len(mutants)}, r.Took(s)
 		rate.Killed = len(took)
-		rate.Low, rate.High = Wilson(rate.Killed, rate.Of)
+		rate.Low, rate.High = interval.Wilson(float64(rate.Killed), float64(rate.Of))
 		if slices.Sort(took); len(took) > 0 {
 			rate.Median = took[len(took)/2]
 		}
@@ -88,17 +89,4 @@ func (r *Row) killed(search string) (took time.Duration, killed bool) {
 // Survivors are the mutants that no search has found.
 func (r *Result) Survivors() []Row {
 	return slices.DeleteFunc(r.Mutants(), func(m Row) bool { _, killed := m.killed(anySearch); return killed })
-}
-
-// Wilson is the interval of a share of which k of n were seen, with a confidence of 95 % (Wilson: Probable Inference, the
-// Law of Succession, and Statistical Inference, 1927).
-func Wilson(k, n int) (low, high float64) {
-	if n == 0 {
-		return 0, 1
-	}
-	const z = 1.959964
-	share, size := float64(k)/float64(n), float64(n)
-	middle := (share + z*z/(2*size)) / (1 + z*z/size)
-	half := z / (1 + z*z/size) * math.Sqrt(share*(1-share)/size+z*z/(4*size*size))
-	return max(0, middle-half), min(1, middle+half)
 }

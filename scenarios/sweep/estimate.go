@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/wavetank-sim/wavetank/scenarios/internal/interval"
 )
 
 // confidence of every interval.
@@ -63,7 +65,7 @@ func shareOf(values []float64, worth float64) Estimate {
 		few := normal(confidence) / student(confidence, e.N)
 		size = min(size, n*p*(1-p)/(s*s)*few*few)
 	}
-	e.Low, e.High = wilson(p, size)
+	e.Low, e.High = interval.Wilson(p*size, size)
 	e.Low, e.High = 100*e.Low, 100*e.High
 	return e
 }
@@ -82,20 +84,6 @@ func worthOf(series [][]float64) float64 {
 		return 1
 	}
 	return max(1, independent/seen)
-}
-
-// wilson is the interval of a share of so many (Wilson: Probable Inference, the Law of Succession, and Statistical Inference,
-// 1927).
-func wilson(share, size float64) (low, high float64) {
-	z := normal(confidence)
-	middle := (share + z*z/(2*size)) / (1 + z*z/size)
-	half := z / (1 + z*z/size) * math.Sqrt(share*(1-share)/size+z*z/(4*size*size))
-	if low, high = max(0, middle-half), min(1, middle+half); share == 0 {
-		low = 0 // but for rounding
-	} else if share == 1 {
-		high = 1
-	}
-	return low, high
 }
 
 // unitOf is the least step between any two of the numbers; 0 if they are all equal.
