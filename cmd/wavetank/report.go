@@ -138,6 +138,9 @@ func again(dir, index string) (reports.Entry, error) {
 }
 
 func writeIndex(dir string, entries []reports.Entry) error {
+	for i := range entries {
+		entries[i].Replay = cli.Pasteable(entries[i].Replay)
+	}
 	if err := reports.WriteIndex(dir, entries); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", filepath.Join(dir, reports.IndexFile), strictyaml.FileReason(err))
 	}

@@ -65,7 +65,7 @@ func nothingLeft(t *testing.T, s *natsServer) {
 func TestAnyNumberOfMachinesGivesTheResultOfOne(t *testing.T) {
 	want := alone(t, finding(20))
 	require.Contains(t, want, `"file": "findings/`)
-	for _, machines := range []int{1, 3} {
+	for _, machines := range []int{1, 3, 8} {
 		s := startServer(t, nil)
 		for range machines {
 			process(t, asMachine, s.url())
