@@ -145,7 +145,23 @@ func (r *run) others(about []*jobRecord, named map[string]bool) string {
 	if len(jobs) == 0 {
 		return ""
 	}
-	return endings(len(jobs), became, len(jobs) < len(r.record.jobs)) + r.undecided(jobs)
+	return endings(len(jobs), became, len(jobs) < len(r.record.jobs)) + failedOf(jobs) + r.undecided(jobs)
+}
+
+// failedOf says which operations of the jobs failed, whatever became of the jobs.
+func failedOf(jobs []*jobRecord) string {
+	struck, phases := map[*jobRecord]bool{}, map[string]bool{}
+	for _, j := range jobs {
+		for i := range j.moments {
+			if m := &j.moments[i]; m.says == failed && m.a != "safety_check" { // what that comes to, undecided says
+				struck[j], phases[m.a] = true, true
+			}
+		}
+	}
+	if len(struck) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %s had an operation fail: %s.", ofThem(len(struck), len(jobs)), some(slices.Sorted(maps.Keys(phases))))
 }
 
 // undecided says how many of the jobs the safety kernel let wait, and how many went on without it.

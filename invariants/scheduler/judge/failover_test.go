@@ -3,6 +3,7 @@ package judge
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -48,6 +49,22 @@ func TestAFailoverReleasesPromises(t *testing.T) {
 	s = dispatch(before()).failover().lock(s1, job1).read(s1, job1).fails()
 	s = s.minted(s1, job1, w1, 1).publishes(s1, job1, w1, 1)
 	assert.Equal(t, 1, outcomeOf(s.judge(config.Config{}), "no-dispatch-after-failed-read").Promised, "the store's past is no excuse for it")
+}
+
+// A failover that takes RUNNING back to DISPATCHED brings back an intent that was published. One that was not is not
+// published by it.
+func TestAFailoverBringsAnIntentBack(t *testing.T) {
+	for published, want := range map[bool]int{true: 0, false: 1} {
+		s := newStory().submit(job1).begins(s1, job1).intended(s1, job1, w1)
+		back := s.last().Changes
+		if published {
+			s.publish(s1, job1, w1)
+		}
+		s.write(s1, job1, "running_write", "RUNNING").unlock(s1, job1)
+		s.control("failover", sim.Redis).last().Changes = back
+		s.wait(6*time.Minute).timesOut(s2, job1)
+		assert.Len(t, outcomeOf(s.judge(config.Config{}), "every-intent-is-published").Violations, want, "published: %t", published)
+	}
 }
 
 func TestExplainSaysWhatAFailoverReleasesAndWhatIsJudgedOnDemand(t *testing.T) {

@@ -23,6 +23,8 @@ type Intent struct {
 	Stored bool // a stream holds a dispatch of it, or a worker
 	Lost   bool // one that was stored went before a worker had it
 	Pick   Pick // by who wrote it
+
+	Updated int64 // the record's updated_at, by which one is known that a failover brings back
 }
 
 // by says whether a process of the node wrote the intent.

@@ -43,6 +43,7 @@ type Job struct {
 	MadeBy     string     // the node that wrote its record first; "" for none
 	Requests   int        // stored, one for each time that somebody asked for it
 	Intent     Intent     // the DISPATCHED write that stands
+	Intended   Intent     // the last one that did, before another state came
 	Queued     Queued     // its dispatch in the outbox
 	Dispatches []Dispatch // those that a stream stored
 	Voids      []int64    // epochs whose dispatches will never be stored

@@ -24,13 +24,20 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 	if record.Deadline != w.Deadline {
 		record.DeadlineAt = record.Touched + time.Duration(record.Deadline-record.Updated)*time.Millisecond
 	}
+	if w.Intent.Step != 0 {
+		record.Intended = w.Intent
+	}
 	switch record.State {
 	case model.Scheduled:
 		record.Scheduled++
 		record.Decided = record.Request
 		record.Intent = model.Intent{}
 	case model.Dispatched:
-		record.Intent = model.Intent{Worker: record.Worker, Epoch: record.Epoch, Step: s.Step, Pick: record.Picked(own)}
+		if s.Rewinds() && record.Intended.Updated == record.Updated {
+			record.Intent = record.Intended
+			break
+		}
+		record.Intent = model.Intent{Worker: record.Worker, Epoch: record.Epoch, Step: s.Step, Pick: record.Picked(own), Updated: record.Updated}
 		record.Intent.Stored = record.Holds(record.Epoch)
 	case model.Running:
 		if record.Worker != "" {
