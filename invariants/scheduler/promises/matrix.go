@@ -144,7 +144,6 @@ var Matrix = withDeaths(map[string]row{
 		{By: StrikesOf(WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{resumed, retried, relayed}},
 		{By: StrikesOf(PublishRefused, WriteRefused, SchedulerAway, NATSAway), But: []mechanism{retried}},
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{syncedRetried}},
-		{By: StrikesOf(RedisFailover), But: []mechanism{both(replicated, retried)}},
 	}},
 	"no-dispatch-after-end": {Except: []exception{
 		{By: StrikesOf(PublishLate, SchedulerAway), But: []mechanism{voided}},
