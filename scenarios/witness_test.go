@@ -259,6 +259,7 @@ var turns = map[string][2]string{
 	"dispatch_order=state-first":                                {"dispatch_order=state-first", "dispatch_order=outbox"},
 	"dispatch_order=outbox":                                     {"dispatch_order=outbox", "dispatch_order=state-first"},
 	"twice as many deliveries as attempts":                      {"max_deliver=100", "max_deliver=10"},
+	"world.redis_disk=always":                                   {"world.redis_disk=always", "world.redis_disk=everysec"},
 	"topology.fan_out=false":                                    {"topology.fan_out=false", "topology.fan_out=true"},
 	"resume_intents=false":                                      {"resume_intents=false", "resume_intents=true"},
 	"tick_lock=until-expiry":                                    {"tick_lock=until-expiry", "tick_lock=renewed"},
@@ -283,7 +284,7 @@ func turn(p *plans.Plan, setting string, on bool) error {
 	if !on {
 		word = words[1]
 	}
-	if strings.HasPrefix(word, "topology.") {
+	if strings.HasPrefix(word, "topology.") || strings.HasPrefix(word, "world.") {
 		return p.Set(word)
 	}
 	return p.Set("engine." + word)
