@@ -142,8 +142,8 @@ bench: ## measure whole runs of 10 to 10,000 jobs, gated beside ungated, what a 
 	@$(GO) test -run '^$$' -bench EmbeddedRedis -benchtime 1x ./cmd/scheduler | grep ^Benchmark || echo 'There is no redis-server to measure beside.'
 
 .PHONY: determinism
-determinism: bin/wavetank ## verify every scenario in two processes under load: [SEEDS=1-200] [PRESET=hardened]
-	@./bin/wavetank verify all --seeds $(or $(SEEDS),1-200) --load 2 $(if $(PRESET),--preset '$(PRESET)')
+determinism: bin/wavetank ## verify every scenario in two processes under load: [SCENARIO=all] [SEEDS=1-200] [PRESET=hardened]
+	@./bin/wavetank verify '$(or $(SCENARIO),all)' --seeds $(or $(SEEDS),1-200) --load 2 $(if $(PRESET),--preset '$(PRESET)')
 
 .PHONY: golden
 golden: bin/wavetank ## write anew what is generated: the table of what every scenario does, the certificates, and the lists in README files

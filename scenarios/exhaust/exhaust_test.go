@@ -176,6 +176,9 @@ func TestTheCertificatesOfTheSmallestWorldStand(t *testing.T) {
 	assert.Contains(t, said, fmt.Sprintf("%d runs, no promise broken, no job lost. %d meet", c.All, c.Counts[Outside]))
 }
 
+// sampled is how many runs of a certificate are made again.
+const sampled = 60
+
 func stands(t *testing.T, preset string) *Certificate {
 	data, err := os.ReadFile("../testdata/certificates/calm-" + preset + "/" + CertificateFile)
 	require.NoError(t, err)
@@ -191,7 +194,7 @@ func stands(t *testing.T, preset string) *Certificate {
 	require.NoError(t, err)
 	const stale = "`make golden` makes the certificate anew"
 	require.Empty(t, d.Differs(c), stale)
-	for _, n := range c.Sample(20) {
+	for _, n := range c.Sample(sampled) {
 		differs, err := d.Again(t.Context(), c, n)
 		require.NoError(t, err)
 		require.Empty(t, differs, stale)
