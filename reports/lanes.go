@@ -141,18 +141,15 @@ func repeatsOf(rows []row) []repeat {
 			for i := first; i <= from; i++ {
 				list[i].is = true
 			}
-			list[first].says = fmt.Sprintf("… %s again, with other numbers, until %s …", comeAgain(period, times), words.Instant(rows[from].at))
+			what := "the last step comes"
+			if period > 1 {
+				what = fmt.Sprintf("the last %d steps come", period)
+			}
+			list[first].says = fmt.Sprintf("… %s again %s, with other numbers, until %s …", what, words.Counted(times, "time"), words.Instant(rows[from].at))
 			break
 		}
 	}
 	return list
-}
-
-func comeAgain(steps, times int) string {
-	if steps == 1 {
-		return "the last step comes " + words.Counted(times, "time")
-	}
-	return fmt.Sprintf("the last %s steps come %s", words.Count(steps), words.Counted(times, "time"))
 }
 
 func withoutNumbers(s string) string {
