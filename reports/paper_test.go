@@ -13,11 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/ledger"
-	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // pictures names the folder in which the pages of TestThePagesFitScreensAndPaper are left as pictures, and as printed.
@@ -35,7 +33,7 @@ func everyKind(t *testing.T) map[string]string {
 	}
 	return map[string]string{
 		"run":        explained(t, "breaker-storm"),
-		"outside":    pageOfScenario(t, "stale-worker", func(*plans.Plan, *scenarios.Result) {}), // the longest words to jump by
+		"outside":    pageFor(t, "stale-worker"), // the longest words to jump by
 		"sweep":      sweepHTML(t, staleSweep()),
 		"comparison": comparisonHTML(t, threeTables()),
 		"index":      indexHTML(t, shelf()),
