@@ -100,7 +100,9 @@ func TestExecutionsOfOneJobAtOneWorkerAreTold(t *testing.T) {
 	dispatch := func(seq uint64) sim.Event { return of(seq, sim.KindDeliver, "job_deliver") }
 	notice := of(9, sim.KindDeliver, "notice_deliver")
 	ack := func(seq uint64) sim.Event { return of(seq, sim.KindAck, "") }
-	effect := func(name string) sim.Event { return sim.Event{Node: "worker-1", Kind: "effect", Name: name, Job: "job-1"} }
+	effect := func(name string) sim.Event {
+		return sim.Event{Node: "worker-1", Kind: "effect", Name: name, Job: "job-1"}
+	}
 	begin, finish, fail := effect("begin"), effect("finish"), effect("fail")
 	for says, c := range map[string]struct {
 		events []sim.Event
