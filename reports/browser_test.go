@@ -229,6 +229,46 @@ func TestThePageInABrowser(t *testing.T) {
 	b.quiet()
 }
 
+// Who zooms keeps the chosen step and a time in sight, and what is filtered away is let go. Paper has the whole run.
+func TestThePictureKeepsWhatIsChosen(t *testing.T) {
+	b := opened(t, pageFor(t, "publish-ack-lost"), picture)
+	filter := func(job string) {
+		says[bool](b, `(() => { const s = document.querySelector(".axis-controls select"); s.value = [...s.options].find((o) => o.text === "`+job+`").value; return s.dispatchEvent(new Event("change")); })()`)
+	}
+	seen := func(what string) int64 {
+		return says[int64](b, `document.querySelectorAll(".axis svg `+what+`").length`)
+	}
+	filter("all jobs")
+	all := b.steps()
+	says[string](b, `location.hash = "#axis-342"`)
+	b.do(chromedp.WaitVisible(`//h3[starts-with(., "Step 342,")]`), chromedp.Focus(chromedp.CSS(".axis svg")))
+	for range 30 {
+		b.do(chromedp.KeyEvent("+"))
+		require.Equal(t, int64(1), seen(".chosen"))
+		require.NotZero(t, seen(".time"))
+	}
+	assert.Less(t, b.steps(), 10)
+	near := b.inSight()
+
+	b.do(chromedp.KeyEvent("+"))
+	assert.Equal(t, near, b.inSight(), "no nearer than two instants")
+	says[bool](b, `dispatchEvent(new Event("beforeprint"))`)
+	assert.Equal(t, all, b.steps(), "on paper")
+	says[bool](b, `dispatchEvent(new Event("afterprint"))`)
+	assert.Equal(t, near, b.inSight())
+	b.do(chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
+	assert.NotZero(t, seen(".time"), "between two steps, too")
+
+	filter("job-7")
+	assert.Empty(t, b.chosen())
+	assert.Empty(t, says[string](b, "location.hash"))
+	filter("all jobs")
+	says[string](b, `location.hash = "#axis-200"`)
+	b.do(chromedp.WaitVisible(`//h3[starts-with(., "Step 200,")]`))
+	assert.Regexp(t, `The page has records and messages of job-3 only\. Those of (job-\d+) are in trace\.jsonl, and on the page of a plan with about: \[\d+\]\.`, b.chosen())
+	b.quiet()
+}
+
 // The picture is the same to those who have a keyboard alone, a mouse, a wheel or a finger, whatever was run.
 func TestThePictureIsMovedByAnyMeans(t *testing.T) {
 	for _, scenario := range []string{"publish-ack-lost", "breaker-storm", "redis-failover"} {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/reports/lasting"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/diff"
 )
@@ -105,7 +106,7 @@ func (m *marks) collect(story []diff.Told) {
 	for side, s := range []*diff.Side{&m.d.A, &m.d.B} {
 		fired, _ := words.Capped(s.Fired, faultsMax)
 		for _, f := range fired {
-			m.add(mark{side: side, step: f.Step, at: f.At, until: f.Until, class: "struck", says: []string{"Fault: " + f.Fault}})
+			m.add(mark{side: side, step: f.Step, at: f.At, until: lasting.UntilOf(&f, s.Virtual), class: "struck", says: []string{"Fault: " + f.Fault}})
 		}
 		broken, _ := words.Capped(s.Violations, violationsMax)
 		for _, v := range broken {

@@ -34,7 +34,7 @@ type Entry struct {
 	Preset   string
 	Seed     string
 	Outcome  string // the verdict, or what was found
-	Tone     string // good, expected, warn or bad: the order of the index is bad, warn, expected, good
+	Tone     string // one of tones, which are in the order of the index
 	Reason   string // in a sentence
 	Replay   string // the command that repeats it; empty if there is none
 	Problem  string // why its report could not be made; the rest is then empty but for Href
@@ -52,6 +52,9 @@ func (s *Stored) Entry(index string) Entry {
 		b := verdictBadge(s.Run.Verdict)
 		if s.Run.Expected {
 			b = badge{b.Word + ", as expected", "expected"}
+		}
+		if b.Tone == "good" && len(s.Run.Violations) > 0 {
+			b.Tone = "outside"
 		}
 		e.Runs, e.Virtual = 1, s.Run.Virtual
 		e.Kind, e.Name, e.Preset, e.Seed = "run", s.Run.Scenario, s.Run.Preset, fmt.Sprint(s.Run.Seed)

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/reports/axis"
@@ -28,6 +30,8 @@ type laneView struct {
 
 type laneRow struct {
 	Gap        string // not empty: a row that stands for steps or time that are not shown
+	Again      bool   // it repeats what is above, and is left out on paper
+	Paper      bool   // it is there on paper alone, in the place of those
 	Step       int
 	Clock      string
 	Tone       string // violation, fault, control or nothing
@@ -73,12 +77,16 @@ func lanes(c *collector, res *scenarios.Result) (view laneView, shown map[int]bo
 		fired[f.Step] = f.Do
 	}
 	between := betweenSteps(res)
+	repeats := repeatsOf(rows)
 	for i, r := range rows {
 		if r.fault == "" && !r.control {
 			r.fault = fired[r.step]
 		}
+		if again := repeats[i]; again.says != "" {
+			view.Rows = append(view.Rows, laneRow{Gap: again.says, Paper: true})
+		}
 		if gap := gapBefore(rows, i); gap != "" {
-			view.Rows = append(view.Rows, laneRow{Gap: gap})
+			view.Rows = append(view.Rows, laneRow{Gap: gap, Again: repeats[i].is})
 		}
 		for ; len(between) > 0 && between[0].at <= r.at; between = between[1:] {
 			if i > 0 {
@@ -86,7 +94,9 @@ func lanes(c *collector, res *scenarios.Result) (view laneView, shown map[int]bo
 			}
 		}
 		shown[r.step] = true
-		view.Rows = append(view.Rows, c.laneRow(r, view.Nodes, column, violations[r.step], cut))
+		row := c.laneRow(r, view.Nodes, column, violations[r.step], cut)
+		row.Again = repeats[i].is
+		view.Rows = append(view.Rows, row)
 	}
 	if left := c.seen - len(rows); left > 0 && len(rows) > 0 {
 		if last := rows[len(rows)-1]; last.index < c.seen-1 {
@@ -95,6 +105,60 @@ func lanes(c *collector, res *scenarios.Result) (view laneView, shown map[int]bo
 	}
 	view.Notes = c.laneNotes(len(rows))
 	return view, shown
+}
+
+// repeat says of a row whether it repeats one above. The first of its stretch says in words what comes again.
+type repeat struct {
+	is   bool
+	says string
+}
+
+const (
+	repeatMax  = 24 // rows of what comes again
+	repeatsMin = 2  // times that it comes again, to be left out
+)
+
+// repeatsOf finds what comes again and again in rows. What a violation, a fault or the story is about is no repeat.
+func repeatsOf(rows []row) []repeat {
+	list, keys := make([]repeat, len(rows)), make([]string, len(rows))
+	for i, r := range rows {
+		if keys[i] = strconv.Itoa(i); r.rank >= rankNearViolation && !r.control {
+			keys[i] = withoutNumbers(r.node+" "+r.words+" "+r.outcome+" "+r.fault) + " of " + r.job
+		}
+	}
+	for from := 0; from < len(rows); from++ {
+		for period := 1; period <= repeatMax; period++ {
+			to := from + period
+			for to < len(rows) && keys[to] == keys[to-period] {
+				to++
+			}
+			times := (to-from)/period - 1
+			if times < repeatsMin {
+				continue
+			}
+			first := from + period
+			from = first + times*period - 1
+			for i := first; i <= from; i++ {
+				list[i].is = true
+			}
+			what := "the last step comes"
+			if period > 1 {
+				what = fmt.Sprintf("the last %d steps come", period)
+			}
+			list[first].says = fmt.Sprintf("… %s again %s, with other numbers, until %s …", what, words.Counted(times, "time"), words.Instant(rows[from].at))
+			break
+		}
+	}
+	return list
+}
+
+func withoutNumbers(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 // betweenSteps is what the story tells of no step, such as that a lock ran out; the end of a fault has a row of its own.

@@ -152,6 +152,39 @@ func TestLanesCapTheirColumns(t *testing.T) {
 	assert.Equal(t, "harness", last.Node)
 }
 
+// What repeats is on the page, and on paper one row stands for it. What the story tells of stays.
+func TestLanesFoldOnPaperWhatRepeats(t *testing.T) {
+	for told, want := range map[bool][]string{
+		false: {"… the last 2 steps come again 4 times, with other numbers, until 4ms …"},
+		true:  nil, // it comes only once again before, and after
+	} {
+		tp := newTape("loop", "", 1)
+		tp.submit("job-1")
+		for i := range 5 {
+			node := fmt.Sprintf("scheduler-%d", 1+i%2)
+			tp.redis(node, "job-1", "lock_acquire", "set")
+			tp.redis(node, "job-1", "lock_renew", "evalsha")
+			if told && i == 2 {
+				tp.res.TellingAt = append(tp.res.TellingAt, scenarios.ToldAt{Step: len(tp.events)})
+			}
+		}
+		tp.redis("scheduler-1", "job-1", "lock_release", "del")
+		view, shown := tp.finish(1).lanes()
+		var folded []string
+		again := 0
+		for _, r := range view.Rows {
+			if r.Paper {
+				folded = append(folded, r.Gap)
+			} else if r.Again {
+				again++
+			}
+		}
+		assert.Equal(t, want, folded)
+		assert.Equal(t, 8*len(want), again)
+		assert.Len(t, shown, len(tp.events), "all are on the page")
+	}
+}
+
 func TestFocusFallsOnTheHurtAndTheNamed(t *testing.T) {
 	tp := newTape("many", "", 40).finish(1, 2, 3, 4, 5, 6, 7, 8)
 	tp.res.Violations = []scenarios.Violation{

@@ -236,6 +236,9 @@ func TestAnIndexTellsWhatIsExpected(t *testing.T) {
 	assert.Contains(t, said, "1 1 min 30 s 2026-11-26 12:00", "one run, and its virtual time")
 	assert.Contains(t, said, "The violation needs fail-after on publish of job 3.")
 	assert.Contains(t, page, `<div class="verdict good">`)
+
+	said = text(indexHTML(t, []Entry{of(publishFailure().res), of(ackLost(false).res)}))
+	assert.Contains(t, said, "2 reports 1 that held, with an invariant broken outside of its promise, 1 with nothing against it")
 }
 
 // A row says of a sweep what its own page says, and of comparisons what they come to.

@@ -33,6 +33,7 @@ func everyKind(t *testing.T) map[string]string {
 	}
 	return map[string]string{
 		"run":        explained(t, "breaker-storm"),
+		"outside":    pageFor(t, "stale-worker"), // the longest words to jump by
 		"sweep":      sweepHTML(t, staleSweep()),
 		"comparison": comparisonHTML(t, threeTables()),
 		"index":      indexHTML(t, shelf()),
@@ -61,7 +62,7 @@ func TestThePagesFitScreensAndPaper(t *testing.T) {
 			}
 			for _, scheme := range []string{"light", "dark"} {
 				call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-				for _, width := range []int64{400, 768, 1280, 1920} {
+				for _, width := range []int64{320, 360, 400, 768, 1280, 1920} {
 					b.do(chromedp.EmulateViewport(width, 900))
 					assert.LessOrEqual(t, says[int64](b, "document.scrollingElement.scrollWidth"), width, "%s, %d pixels", scheme, width)
 					if folder != "" {

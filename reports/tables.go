@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/reports/plots"
+	"github.com/wavetank-sim/wavetank/reports/lasting"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -175,7 +175,7 @@ func faultRows(res *scenarios.Result, shown map[int]bool) (rows []faultRow, left
 		r := faultRow{FiredFault: f, Ref: ref(f.Step, f.At, shown)}
 		if f.Until > f.At {
 			r.Last = words.Duration(f.Until - f.At)
-		} else if plots.Lasts(f) {
+		} else if lasting.UntilOf(&f, res.Virtual) > f.At {
 			r.Last = "to the end"
 		}
 		if f.Occurrence > 0 {

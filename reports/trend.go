@@ -16,6 +16,7 @@ var tones = []struct{ Name, One, Many string }{
 	{"bad", "with a finding or a violation", "with findings or violations"},
 	{"warn", "that is not conclusive", "that are not conclusive"},
 	{"expected", "violated as its plan expects", "violated as their plans expect"},
+	{"outside", "that held, with an invariant broken outside of its promise", "that held, with invariants broken outside of their promises"},
 	{"good", "with nothing against it", "with nothing against them"},
 }
 

@@ -46,21 +46,86 @@ func fold(record map[string]string, changes []sim.Change, job string) {
 	}
 }
 
+// executed is when a worker began and ended each execution of a job, in the order of their ends: by the trace alone, in which
+// the last end before the answer to a dispatch is that of its execution.
+func executed(t *testing.T, trace []byte, worker, job string) (spans [][2]int64) {
+	t.Helper()
+	begun, ended := []int64{}, int64(0)
+	dispatches := map[uint64]int{} // their places among those begun
+	for e, err := range Trace(bytes.NewReader(trace)) {
+		require.NoError(t, err)
+		switch {
+		case e.Node != worker || e.Job != job:
+		case e.Phase == "job_deliver":
+			dispatches[e.Seq] = len(dispatches)
+		case e.Phase == "effect" && e.Name == "begin":
+			begun = append(begun, e.At.Microseconds())
+		case e.Phase == "effect":
+			ended = e.At.Microseconds()
+		case e.Phase == "job_ack":
+			spans = append(spans, [2]int64{begun[dispatches[e.Seq]], ended})
+		}
+	}
+	return spans
+}
+
+// A worker that has a job twice executes it twice at once, and the page has each execution as it was.
+func TestExecutionsLastAsTheTraceSays(t *testing.T) {
+	for _, scenario := range []string{"publish-ack-lost", "stale-result"} {
+		_, trace, a := drawnOver(t, scenario)
+		want := executed(t, trace, "worker-1", "job-3")
+		require.Len(t, want, 2, scenario)
+		assert.Less(t, want[1][0], want[0][1], "%s: both are under way at once", scenario)
+		var drawn [][2]int64
+		slots := map[int]bool{}
+		for _, s := range a.Spans {
+			if s.What == axis.Execution && a.Jobs[max(s.Job, 0)] == "job-3" && a.Lanes[s.Lane] == "worker-1" {
+				drawn, slots[s.Slot] = append(drawn, [2]int64{s.From, s.To}), true
+			}
+		}
+		assert.Equal(t, want, drawn, scenario)
+		assert.Len(t, slots, 2, "%s: each has its own place", scenario)
+	}
+}
+
+// A node that goes down and stays down is down to the end, on its lane too.
+func TestAFaultWithoutAnEndLastsToTheEnd(t *testing.T) {
+	for _, scenario := range []string{"stale-worker", "dead-worker"} {
+		res, _, a := drawnOver(t, scenario)
+		require.Equal(t, "crash", res.Fired[0].Do)
+		var boxes []axis.Span
+		for _, s := range a.Spans {
+			if s.What == axis.Fault && a.Lanes[s.Lane] == res.Fired[0].Node {
+				boxes = append(boxes, s)
+			}
+		}
+		require.Len(t, boxes, 1, scenario)
+		assert.Equal(t, [2]int64{res.Fired[0].At.Microseconds(), a.End}, [2]int64{boxes[0].From, boxes[0].To}, scenario)
+	}
+}
+
+// drawnOver is a run, its trace, and the picture on its page.
+func drawnOver(t *testing.T, scenario string) (*scenarios.Result, []byte, axis.Axis) {
+	t.Helper()
+	plan, err := plans.Load(scenario)
+	require.NoError(t, err)
+	var trace, page bytes.Buffer
+	res, err := scenarios.Run(t.Context(), plan, scenarios.RunOptions{Source: scenario, Trace: &trace})
+	require.NoError(t, err)
+	require.NoError(t, Page(&page, plan, res, Trace(bytes.NewReader(trace.Bytes()))))
+	var a axis.Axis
+	require.NoError(t, json.Unmarshal([]byte(axisData.FindStringSubmatch(page.String())[1]), &a))
+	return res, trace.Bytes(), a
+}
+
 // A server that loses what it had loses it on the page, too: what a step reads, and the record that the page builds from the
 // changes at its marks, are what Redis held.
 func TestAPageSaysWhatRedisHeld(t *testing.T) {
 	for _, scenario := range []string{"redis-failover", "redis-power-loss", "redis-killed", "dead-worker"} {
-		plan, err := plans.Load(scenario)
-		require.NoError(t, err)
-		var trace, page bytes.Buffer
-		res, err := scenarios.Run(t.Context(), plan, scenarios.RunOptions{Source: scenario, Trace: &trace})
-		require.NoError(t, err)
-		require.NoError(t, Page(&page, plan, res, Trace(bytes.NewReader(trace.Bytes()))))
-		var a axis.Axis
-		require.NoError(t, json.Unmarshal([]byte(axisData.FindStringSubmatch(page.String())[1]), &a))
+		_, trace, a := drawnOver(t, scenario)
 		reads, held := 0, 0
 		for i, job := range a.Jobs {
-			after := recordAfter(t, trace.Bytes(), job)
+			after := recordAfter(t, trace, job)
 			now := map[string]string{}
 			for _, m := range a.Marks {
 				for _, c := range m.Changes {

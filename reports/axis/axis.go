@@ -76,7 +76,8 @@ type Span struct {
 	From int64  `json:"a"`
 	To   int64  `json:"b"`
 	What What   `json:"k"`
-	Job  int    `json:"j"` // -1: it is about none
+	Job  int    `json:"j"`           // -1: it is about none
+	Slot int    `json:"n,omitempty"` // among those of its lane and kind that are under way at once, from 0
 	Says string `json:"w"`
 }
 

@@ -255,7 +255,7 @@ func (c *Collector) span(s *lasting.Span) {
 	if !is || len(c.spans[own]) == spansMax || what == Lease && s.To-s.From < leaseLeast {
 		return
 	}
-	c.spans[own] = append(c.spans[own], Span{Lane: c.lane(s.Node), From: s.From.Microseconds(), To: s.To.Microseconds(), What: what, Job: c.job(s.Job), Says: words.Cut(s.Title(), saysMax)})
+	c.spans[own] = append(c.spans[own], Span{Lane: c.lane(s.Node), From: s.From.Microseconds(), To: s.To.Microseconds(), What: what, Job: c.job(s.Job), Slot: s.Slot, Says: words.Cut(s.Title(), saysMax)})
 }
 
 // changes are what the step changed: all, if it is about a followed job, and else the records of such jobs. more is how many
@@ -290,8 +290,8 @@ func (c *Collector) Axis() *Axis {
 		c.span(s)
 	}
 	for _, f := range c.res.Fired {
-		if f.Until > f.At && f.Node != "" && len(c.spans[true]) < spansMax {
-			c.spans[true] = append(c.spans[true], Span{Lane: c.lane(f.Node), From: f.At.Microseconds(), To: f.Until.Microseconds(), What: Fault, Job: -1, Says: words.Cut(f.Fault, saysMax)})
+		if until := lasting.UntilOf(&f, c.end); until > f.At && f.Node != "" && len(c.spans[true]) < spansMax {
+			c.spans[true] = append(c.spans[true], Span{Lane: c.lane(f.Node), From: f.At.Microseconds(), To: until.Microseconds(), What: Fault, Job: -1, Says: words.Cut(f.Fault, saysMax)})
 		}
 	}
 	spans := append(c.spans[true], c.spans[false]...)

@@ -34,7 +34,7 @@ func OTLP(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2
 			}
 		}
 		if !waits(&e) && e.Job != "" && e.Phase != "heartbeat" {
-			o.step(&e, follow.During(&e), ended)
+			o.step(&e, follow.During(&e))
 		}
 		for _, l := range ended {
 			o.end(l)
@@ -49,7 +49,7 @@ func OTLP(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2
 	for i := range res.Fired {
 		f := &res.Fired[i]
 		s := o.span("faults", f.Fault, f.Node, f.At, i+1)
-		s.End = o.unix(max(f.Until, f.At))
+		s.End = o.unix(lasting.UntilOf(f, last))
 		o.write(f.Node, s)
 	}
 	for i := range res.Violations {
@@ -174,13 +174,8 @@ func (o *otlp) end(l *lasting.Span) {
 	o.write(l.Node, s)
 }
 
-// step is an event of the span that it is part of, or of what ends with it, or a span of its own.
-func (o *otlp) step(e *sim.Event, during *lasting.Span, ended []*lasting.Span) {
-	for _, l := range ended {
-		if during == nil && l.Node == e.Node && l.Job == e.Job && l.To == e.At {
-			during = l
-		}
-	}
+// step is an event of the span that it is part of, or a span of its own.
+func (o *otlp) step(e *sim.Event, during *lasting.Span) {
 	about := attributes("step", strconv.Itoa(e.Step), "target", e.Target, "outcome", e.Outcome, "fault", e.Fault)
 	s := o.under[during]
 	alone := s == nil

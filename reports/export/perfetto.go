@@ -130,12 +130,13 @@ func (p *perfetto) fault(f *scenarios.FiredFault, n int) {
 	}
 	notes := []note{{"job", f.Job}, {"phase", f.Phase}, {"step", strconv.Itoa(f.Step)}}
 	track := p.track(node, "fault "+strconv.Itoa(n+1))
-	if f.Until <= f.At {
+	until := lasting.UntilOf(f, p.last)
+	if until == f.At {
 		p.event(f.At, instant, track, "fault", f.Fault, 0, notes...)
 		return
 	}
 	p.event(f.At, sliceBegin, track, "fault", f.Fault, 0, notes...)
-	p.event(f.Until, sliceEnd, track, "", "", 0)
+	p.event(until, sliceEnd, track, "", "", 0)
 }
 
 // track is the track of that name below its node, which it describes if it is new.

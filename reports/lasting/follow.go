@@ -2,6 +2,7 @@ package lasting
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,29 +20,31 @@ type Follower struct {
 	next      time.Duration     // nothing runs out before; 0: nothing does
 	ended     []*Span
 	begun     []*Span
+	part      *Span            // what the event itself begins or ends
+	work      map[work][]*Span // executions that may have a word to say yet, in the order of their beginnings
 }
+
+// work is what a worker does for a job, which it may execute more than once at a time.
+type work struct{ node, job string }
 
 // NewFollower follows a run in which a worker counts as alive for so long after a heartbeat.
 func NewFollower(workerTTL time.Duration) *Follower {
-	return &Follower{workerTTL: workerTTL, open: map[string]*Span{}, busy: map[string][]bool{}}
+	return &Follower{workerTTL: workerTTL, open: map[string]*Span{}, busy: map[string][]bool{}, work: map[work][]*Span{}}
 }
 
 // Next takes the next event. It says what begins with it, and what has ended by then, those that ran out before it among
 // them.
 func (f *Follower) Next(e *sim.Event) (begun, ended []*Span) {
-	f.begun, f.ended = nil, nil
+	f.begun, f.ended, f.part = nil, nil, nil
 	f.runOut(e.At)
 	switch e.Kind {
 	case sim.KindDeliver:
-		f.begin(handling(e), e, &Span{Node: e.Node, Job: e.Job, What: Handles, Of: e.Target, Message: Message{e.Target, e.Seq}})
+		f.part = &Span{Node: e.Node, Job: e.Job, What: Handles, Of: e.Target, Message: Message{e.Target, e.Seq}, dispatch: e.Phase == "job_deliver"}
+		f.begin(handling(e), e, f.part)
 	case sim.KindAck, sim.KindNak, sim.KindTerm:
-		f.end(handling(e), e.At)
+		f.answer(e)
 	case history.KindEffect:
-		if key := "executes " + e.Node + " " + e.Job; e.Name == "begin" {
-			f.begin(key, e, &Span{Node: e.Node, Job: e.Job, What: Executes, Of: e.Job})
-		} else {
-			f.end(key, e.At)
-		}
+		f.execute(e)
 	case sim.KindReceive:
 		if e.Target == history.SubjectBeat && e.Phase == heartbeat && strings.HasPrefix(e.Node, history.SchedulerNodes) {
 			f.renew("lives "+e.Job, e, &Span{Node: e.Job, What: Lives, Of: e.Job, until: e.At + f.workerTTL})
@@ -62,6 +65,57 @@ const heartbeat = "heartbeat"
 
 func handling(e *sim.Event) string {
 	return "handles " + e.Node + " " + e.Target + " " + strconv.FormatUint(e.Seq, 10)
+}
+
+// answer ends the handling of a message, and the execution that it asked for: one that was dropped has no word of its own.
+func (f *Follower) answer(e *sim.Event) {
+	key := handling(e)
+	f.part = f.open[key]
+	f.end(executionOf(key), e.At)
+	f.end(key, e.At)
+	of := work{e.Node, e.Job}
+	f.work[of] = slices.DeleteFunc(f.work[of], func(s *Span) bool { return s.key == executionOf(key) })
+}
+
+func executionOf(handling string) string { return "executes: " + handling }
+
+// execute begins an execution, or ends one. The trace does not say which: those of one job take the same time, so the first
+// that began is the first to end. One that failed may succeed after all, until its message is answered.
+func (f *Follower) execute(e *sim.Event) {
+	of := work{e.Node, e.Job}
+	list := f.work[of]
+	if e.Name == "begin" {
+		f.part = &Span{Node: e.Node, Job: e.Job, What: Executes, Of: e.Job}
+		f.begin(f.executionBy(e), e, f.part)
+		f.work[of] = append(list, f.part)
+		return
+	}
+	failed := e.Name == "fail"
+	i := slices.IndexFunc(list, func(s *Span) bool { return !failed || f.open[s.key] == s })
+	if i < 0 {
+		return
+	}
+	f.part = list[i]
+	f.end(f.part.key, e.At)
+	if !failed {
+		f.work[of] = slices.Delete(list, i, i+1)
+	}
+}
+
+// executionBy is the key of an execution: that of the first dispatch of the job that its worker handles and has not begun to
+// execute.
+func (f *Follower) executionBy(e *sim.Event) string {
+	var first *Span
+	for _, s := range f.open {
+		if s.dispatch && s.Node == e.Node && s.Job == e.Job && f.open[executionOf(s.key)] == nil && (first == nil || s.Step < first.Step) {
+			first = s
+		}
+	}
+	if first == nil {
+		return "executes, from step " + strconv.Itoa(e.Step)
+	}
+	first.dispatch = false
+	return executionOf(first.key)
 }
 
 // change follows a lock or a lease. Its value is its holder's name and a token.
@@ -153,6 +207,7 @@ func (f *Follower) leave(node string, at time.Duration) {
 	f.endThose(func(s *Span) (time.Duration, bool) {
 		return at, s.Node == node && (s.What == Handles || s.What == Executes)
 	})
+	maps.DeleteFunc(f.work, func(of work, _ []*Span) bool { return of.node == node })
 }
 
 // Rest ends what is still under way when the run ends.
@@ -176,11 +231,15 @@ func (f *Follower) endThose(over func(*Span) (time.Duration, bool)) {
 	})
 }
 
-// During is what a step is part of: what its node is at for its job, and began last; nil is nothing.
+// During is what the last event that was taken is part of: the handling or the execution that it begins or ends, and else what
+// its node handles for its job, and began last; nil is nothing. A worker that executes is at nothing else for the message.
 func (f *Follower) During(e *sim.Event) *Span {
+	if f.part != nil {
+		return f.part
+	}
 	var last *Span
 	for _, s := range f.open {
-		if s.Node == e.Node && s.Job == e.Job && (s.What == Handles || s.What == Executes) && (last == nil || s.Step > last.Step) {
+		if s.What == Handles && s.Node == e.Node && s.Job == e.Job && f.open[executionOf(s.key)] == nil && (last == nil || s.Step > last.Step) {
 			last = s
 		}
 	}

@@ -2,6 +2,7 @@ package lasting
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,4 +89,56 @@ func TestAWorkerLivesForItsTTLAfterItsLastHeartbeat(t *testing.T) {
 	}
 	events[0], events[9], events[49], events[59] = beat, beat, beat, elsewhere
 	assert.Equal(t, []string{"worker-1 counts as alive 1s-40s", "worker-1 counts as alive 50s-1m0s"}, spans(events...))
+}
+
+// A worker that gets a job twice executes it twice at once. The first that begins is the first to end, unless the answer to
+// its message says otherwise.
+func TestExecutionsOfOneJobAtOneWorkerAreTold(t *testing.T) {
+	of := func(seq uint64, kind sim.Kind, phase string) sim.Event {
+		return sim.Event{Node: "worker-1", Kind: kind, Target: "worker.worker-1.jobs", Job: "job-1", Phase: phase, Seq: seq}
+	}
+	dispatch := func(seq uint64) sim.Event { return of(seq, sim.KindDeliver, "job_deliver") }
+	notice := of(9, sim.KindDeliver, "notice_deliver")
+	ack := func(seq uint64) sim.Event { return of(seq, sim.KindAck, "") }
+	effect := func(name string) sim.Event {
+		return sim.Event{Node: "worker-1", Kind: "effect", Name: name, Job: "job-1"}
+	}
+	begin, finish, fail := effect("begin"), effect("finish"), effect("fail")
+	for says, c := range map[string]struct {
+		events []sim.Event
+		want   []string
+	}{
+		"both end":                   {[]sim.Event{dispatch(1), begin, dispatch(2), begin, finish, ack(1), finish, ack(2)}, []string{"2s-5s", "4s-7s"}},
+		"the second is dropped":      {[]sim.Event{dispatch(1), begin, dispatch(2), begin, ack(2), finish, ack(1)}, []string{"4s-5s", "2s-6s"}},
+		"the first is dropped":       {[]sim.Event{dispatch(1), begin, dispatch(2), begin, ack(1), finish, ack(2)}, []string{"2s-5s", "4s-6s"}},
+		"the first fails":            {[]sim.Event{dispatch(1), begin, dispatch(2), begin, fail, ack(1), finish, ack(2)}, []string{"2s-5s", "4s-7s"}},
+		"it succeeds after all":      {[]sim.Event{dispatch(1), begin, fail, dispatch(2), begin, finish, ack(1), finish, ack(2)}, []string{"2s-3s", "5s-8s"}},
+		"a notice is no dispatch":    {[]sim.Event{notice, dispatch(1), begin, ack(9), finish, ack(1)}, []string{"3s-5s"}},
+		"it comes again meanwhile":   {[]sim.Event{dispatch(1), begin, dispatch(1), dispatch(2), begin, ack(2), finish}, []string{"5s-6s", "2s-7s"}},
+		"it comes again, once ended": {[]sim.Event{dispatch(1), begin, finish, dispatch(1), begin, ack(1)}, []string{"2s-3s", "5s-6s"}},
+	} {
+		var executed []string
+		for _, s := range spans(c.events...) {
+			if span, is := strings.CutPrefix(s, "worker-1 executes job-1 "); is {
+				executed = append(executed, span)
+			}
+		}
+		assert.Equal(t, c.want, executed, says)
+	}
+}
+
+// What a worker does for a message is no part of another execution that is under way.
+func TestAStepIsPartOfWhatItBeginsOrEndsOrOfAHandling(t *testing.T) {
+	f := NewFollower(time.Minute)
+	var during []string
+	for i, e := range []sim.Event{
+		{Kind: sim.KindDeliver, Phase: "job_deliver", Seq: 1}, {Kind: "effect", Name: "begin"}, {Kind: sim.KindDeliver, Phase: "job_deliver", Seq: 2},
+		{Kind: "effect", Name: "begin"}, {Kind: "effect", Name: "finish"}, {Kind: sim.KindPublish}, {Kind: sim.KindAck, Seq: 1},
+	} {
+		e.Step, e.At, e.Node, e.Job = i+1, time.Duration(i), "worker-1", "job-1"
+		f.Next(&e)
+		s := f.During(&e)
+		during = append(during, fmt.Sprintf("%s from %d", s.What, s.Step))
+	}
+	assert.Equal(t, []string{"handles from 1", "executes from 2", "handles from 3", "executes from 4", "executes from 2", "handles from 1", "handles from 1"}, during)
 }

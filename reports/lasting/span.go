@@ -14,8 +14,9 @@ type Span struct {
 	Step    int           // with which it began
 	Slot    int           // among those of its node and kind that are under way at once, from 0
 
-	key   string
-	until time.Duration // it runs out then; 0: it does not
+	key      string
+	until    time.Duration // it runs out then; 0: it does not
+	dispatch bool          // what it handles asks for an execution, which has not begun
 }
 
 // Message is a message of a stream, or of a consumer.

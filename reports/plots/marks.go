@@ -5,13 +5,14 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/reports/lasting"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/samples"
 )
@@ -147,21 +148,10 @@ func hatch(c draw.Canvas, box vg.Rectangle, line draw.LineStyle, apart vg.Length
 
 var faultLine = draw.LineStyle{Color: faultColour, Width: 1.25, Dashes: []vg.Length{2, 2}}
 
-// Lasts says whether a fault was more than an instant: it has an end, or it has taken a node away and never gave it
-// back.
-func Lasts(f scenarios.FiredFault) bool {
-	return f.Until > f.At || f.Until == 0 && (f.Do == string(faults.Crash) || f.Do == string(faults.Partition) || f.Do == string(faults.Skew))
-}
-
 // endOf says when f ended, in seconds, and whether it lasted at all. What never ended lasts until end.
 func endOf(f scenarios.FiredFault, end float64) (until float64, lasts bool) {
-	switch {
-	case f.Until > f.At:
-		return f.Until.Seconds(), true
-	case Lasts(f):
-		return end, true
-	}
-	return f.At.Seconds(), false
+	at := lasting.UntilOf(&f, time.Duration(end*float64(time.Second)))
+	return at.Seconds(), at > f.At
 }
 
 // pixels collects points and leaves out those that would fall on one that is there already, so

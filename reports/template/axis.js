@@ -7,7 +7,7 @@
   const section = data.closest("section");
   const svg = section.querySelector("svg");
   const about = section.querySelector(".axis-step");
-  const LANE = 44, TOP = 44;
+  const LANE = 44, TOP = 44, BAR = 7;
   section.hidden = false;
   for (const a of document.querySelectorAll('a[href="#axis"]')) a.hidden = false;
 
@@ -40,6 +40,10 @@
     if (lo >= times.length - 1) return units[units.length - 1];
     return units[lo] + (units[lo + 1] - units[lo]) * (t - times[lo]) / (times[lo + 1] - times[lo]);
   };
+  const timeOf = (unit) => {
+    const i = Math.max(1, units.findIndex((u) => u >= unit));
+    return times[i - 1] + (times[i] - times[i - 1]) * (unit - units[i - 1]) / (units[i] - units[i - 1]);
+  };
   const all = () => units[units.length - 1] || 1;
 
   const make = (name, attributes, text) => {
@@ -49,15 +53,22 @@
     return el;
   };
 
-  let gutter = 110, width = 1000;
+  // A lane has room for the executions that are under way at once, one under the other.
+  const slots = axis.lanes.map(() => 1), slotOf = (s) => Math.min(7, s.n || 0);
+  for (const s of axis.spans) if (s.k === "execution") slots[s.l] = Math.max(slots[s.l], 1 + slotOf(s));
+  const heights = slots.map((n) => LANE + BAR * (n - 1));
+  const tops = [TOP];
+  for (const h of heights) tops.push(tops[tops.length - 1] + h);
+
+  let gutter = 110, width = 1000, paper = null; // what was shown before the page was printed
   const x = (unit) => gutter + 12 + (unit - state.from) / (state.to - state.from) * (width - gutter - 24);
-  const y = (lane) => TOP + LANE * lane + LANE / 2;
+  const y = (lane) => tops[lane] + LANE / 2;
   const jobClass = (j) => j < 0 || axis.colour[j] < 0 ? "" : " j" + axis.colour[j];
 
   const draw = () => {
-    width = svg.clientWidth || 1000;
+    width = paper ? 760 : svg.clientWidth || 1000;
     gutter = width < 600 ? 84 : 110;
-    const height = TOP + LANE * axis.lanes.length + 8;
+    const height = tops[axis.lanes.length] + 8;
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.setAttribute("height", height);
     svg.replaceChildren();
@@ -71,7 +82,7 @@
     defs.append(clip, arrowhead);
     svg.append(defs);
     axis.lanes.forEach((name, i) => {
-      if (i % 2 === 0) svg.append(make("rect", { class: "stripe", x: 0, y: TOP + LANE * i, width, height: LANE }));
+      if (i % 2 === 0) svg.append(make("rect", { class: "stripe", x: 0, y: tops[i], width, height: heights[i] }));
       svg.append(make("line", { class: "rail", x1: gutter, x2: width, y1: y(i), y2: y(i) }));
       const label = make("text", { class: "lane", x: 6, y: y(i) + 4 }, name.length > 15 ? name.slice(0, 14) + "…" : name);
       label.append(make("title", {}, name));
@@ -84,7 +95,8 @@
       if (state.job >= 0 && s.j >= 0 && s.j !== state.job) continue;
       const a = unitOf(s.a), b = unitOf(s.b);
       if (b < state.from || a > state.to) continue;
-      const shape = { fault: [-LANE / 2, LANE], execution: [8, 6], lock: [15, 3], lease: [19, 2], life: [19, 2] }[s.k];
+      const below = heights[s.l] - LANE;
+      const shape = { fault: [-LANE / 2, heights[s.l]], execution: [8 + BAR * slotOf(s), 6], lock: [15 + below, 3], lease: [19 + below, 2], life: [19 + below, 2] }[s.k];
       const bar = make("rect", { class: "span " + s.k + jobClass(s.j), x: x(a), y: y(s.l) + shape[0], width: Math.max(1, x(b) - x(a)), height: shape[1] });
       bar.append(make("title", {}, `${s.w}: ${instant(s.a)} to ${instant(s.b)}`));
       plot.append(bar);
@@ -131,6 +143,11 @@
   // ticks writes times above the lanes, where there is room, and above those how much time is folded.
   const ticks = (height) => {
     let last = -Infinity;
+    const tick = (at, t) => {
+      last = at;
+      svg.append(make("line", { class: "tick", x1: at, x2: at, y1: TOP - 6, y2: height }));
+      svg.append(make("text", { class: "time", x: at, y: TOP - 10 }, instant(t)));
+    };
     for (let i = 1; i < times.length; i++) {
       const a = x(units[i - 1]), b = x(units[i]), dt = times[i] - times[i - 1];
       if (!state.even && dt >= 500000 && b - a >= 34 && (a + b) / 2 > gutter && (a + b) / 2 < width) {
@@ -139,35 +156,37 @@
       }
       if (units[i] < state.from || units[i] > state.to) continue;
       const at = x(units[i]);
-      if (at - last >= 92 && at + 40 < width) {
-        last = at;
-        svg.append(make("line", { class: "tick", x1: at, x2: at, y1: TOP - 6, y2: height }));
-        svg.append(make("text", { class: "time", x: at, y: TOP - 10 }, instant(times[i])));
-      }
+      if (at - last >= 92 && at + 40 < width) tick(at, times[i]);
     }
+    if (last < 0) { const middle = (state.from + state.to) / 2; tick(x(middle), Math.round(timeOf(middle))); } // nothing happens in sight
   };
 
   const view = (from, to) => {
-    const least = all() / 5000, span = Math.min(all(), Math.max(least, to - from));
+    const span = Math.min(all(), to - from);
     state.from = Math.max(0, Math.min(from, all() - span));
     state.to = state.from + span;
     draw();
   };
+  // zoom keeps in its place the chosen step, if it is in sight, and else the middle. It goes no nearer than two instants.
   const zoom = (factor, around) => {
-    const at = around === undefined ? (state.from + state.to) / 2 : around;
-    view(at - (at - state.from) * factor, at + (state.to - at) * factor);
+    const chosen = state.at < 0 ? -1 : unitOf(axis.marks[state.at].t);
+    const at = around !== undefined ? around : chosen >= state.from && chosen <= state.to ? chosen : (state.from + state.to) / 2;
+    const from = at - (at - state.from) * factor, to = at + (state.to - at) * factor;
+    if (factor < 1 && units.filter((u) => u >= from && u <= to).length < 2) return;
+    view(from, to);
   };
   const pan = (share) => view(state.from + (state.to - state.from) * share, state.to + (state.to - state.from) * share);
   const whole = () => view(0, all());
   const toPath = () => {
     const steps = new Set(axis.path || []);
     const on = axis.marks.filter((m) => steps.has(m.s) || !axis.path && m.b);
-    if (on.length === 0) { arrange(); return whole(); }
+    if (on.length === 0) { arrange(); settle(); return whole(); }
     const about = new Set(on.map((m) => m.j).filter((j) => j >= 0));
     state.job = about.size === 1 ? [...about][0] : -1;
     jobs.value = String(state.job);
     arrange();
-    const a = unitOf(on[0].t), b = unitOf(on[on.length - 1].t), room = Math.max(4, (b - a) * 0.08);
+    settle();
+    const a = unitOf(on[0].t), b = unitOf(on[on.length - 1].t), room = Math.max(state.even ? all() / 5000 : 4, (b - a) * 0.08);
     view(a - room, b + room);
   };
 
@@ -177,6 +196,7 @@
     if (className) p.className = className;
     return p;
   };
+  const followed = axis.jobs.filter((id, j) => axis.colour[j] >= 0);
   // rank puts first what a reader looks for in a record.
   const leading = ["state", "attempts", "worker"];
   const rank = (field) => (leading.indexOf(field) + 1) || leading.length + 1;
@@ -210,6 +230,14 @@
     }
     return [...then].map(([i, message]) => `${axis.messages[i]}: ${message.last}` + (message.delivered > 1 ? `, ${message.delivered} deliveries` : ""));
   };
+  // settle lets go of the chosen step once it is no longer among those that are shown.
+  const settle = () => {
+    if (state.at < 0 || isShown(axis.marks[state.at])) return;
+    state.at = -1;
+    about.replaceChildren();
+    document.dispatchEvent(new CustomEvent("instant", { detail: { from: svg } }));
+    if (location.hash.startsWith("#axis-")) history.replaceState(null, "", location.pathname + location.search);
+  };
   const choose = (i, bring) => {
     const m = axis.marks[i];
     if (!m) return;
@@ -231,7 +259,10 @@
     }
     if (m.j >= 0) {
       const record = recordThen(m), messages = messagesThen(m);
-      if (!record && axis.colour[m.j] >= 0) about.append(line("p", `The page does not have all that changed the record of ${axis.jobs[m.j]} until then.`));
+      if (axis.colour[m.j] < 0) {
+        const id = axis.jobs[m.j], number = (id.match(/^job-(\d+)$/) || [])[1];
+        about.append(line("p", `The page has records and messages of ${followed.join(", ") || "no job"} only. Those of ${id} are in trace.jsonl${number ? `, and on the page of a plan with about: [${number}]` : ""}.`));
+      } else if (!record) about.append(line("p", `The page does not have all that changed the record of ${axis.jobs[m.j]} until then.`));
       if (record && record.size > 0) about.append(line("h4", `The record of ${axis.jobs[m.j]} then`), line("p", [...record].sort((a, b) => rank(a[0]) - rank(b[0])).map(([k, v]) => k + "=" + v).join("  "), "mono"));
       if (messages.length > 0) {
         const list = document.createElement("ul");
@@ -270,14 +301,14 @@
   const jobs = document.createElement("select");
   jobs.setAttribute("aria-label", "Job");
   jobs.append(new Option("all jobs", "-1"), ...axis.jobs.map((id, i) => new Option(id.length > 40 ? id.slice(0, 39) + "…" : id, String(i))));
-  jobs.addEventListener("change", () => { state.job = Number(jobs.value); arrange(); whole(); });
+  jobs.addEventListener("change", () => { state.job = Number(jobs.value); arrange(); settle(); whole(); });
   controls.append(jobs);
   const boxes = [];
   const sync = () => { for (const [box, kind] of boxes) box.checked = state.kinds.has(kind); };
   const check = (text, on, act, kind) => {
     const label = document.createElement("label"), box = document.createElement("input");
     box.type = "checkbox"; box.checked = on;
-    box.addEventListener("change", () => { act(box.checked); const [a, b] = [state.from / all(), state.to / all()]; arrange(); view(a * all(), b * all()); });
+    box.addEventListener("change", () => { act(box.checked); const [a, b] = [state.from / all(), state.to / all()]; arrange(); settle(); view(a * all(), b * all()); });
     label.append(box, " " + text);
     controls.append(label);
     if (kind) boxes.push([box, kind]);
@@ -337,6 +368,9 @@
     const step = Number(a.hash.slice("#step-".length));
     if (marked.has(step)) a.href = "#axis-" + step;
   }
+  // On paper nobody moves it: there it shows the whole run.
+  addEventListener("beforeprint", () => { paper = { ...state }; state.job = -1; arrange(); whole(); });
+  addEventListener("afterprint", () => { const { job, from, to } = paper; paper = null; state.job = job; arrange(); view(from, to); });
   addEventListener("hashchange", fromHash);
   addEventListener("resize", draw);
   toPath();
