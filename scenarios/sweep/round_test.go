@@ -85,7 +85,7 @@ func TestNoSignalStaysNone(t *testing.T) {
 	res, records = toTheEnd(t, d, noise)
 	assert.Less(t, len(records), 1000, "until a difference that would matter is ruled out")
 	assert.False(t, res.Answer.Rows[0].Open)
-	assert.Contains(t, res.Answer.Rows[0].Says, "no difference of 2.5 % or more, and none in stale picks per job")
+	assert.Contains(t, res.Answer.Rows[0].Says, "equal to within 2.5 %, and none in stale picks per job")
 }
 
 // However often one looks, few rows say that something is there that is not.
@@ -171,7 +171,7 @@ func TestATrifleIsNoOpenQuestion(t *testing.T) {
 	low, high, wide := []float64{100, 101, 99, 100, 100, 101}, []float64{100.4, 101.2, 99.5, 100.3, 100.4, 101.3}, []float64{90, 120, 85, 118, 100, 93}
 	c := newContest("dispatch_p99_s", [][]float64{low, high}, 1)
 	assert.True(t, c.close(0), "for sure by less than 1 %%")
-	assert.Equal(t, "1.01 s, 1 % of the mean,", c.within(0.5))
+	assert.Equal(t, "1.01 s, 1 % of the mean", c.within(0.5))
 	assert.Equal(t, "2 s", c.within(2))
 	assert.False(t, newContest("dispatch_p99_s", [][]float64{low, wide}, 1).close(0), "the mean is as near, and not for sure")
 }
