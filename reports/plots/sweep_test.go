@@ -80,7 +80,7 @@ func TestLabelsOfTicksDoNotRunIntoOneAnother(t *testing.T) {
 	assert.Less(t, labelled, 25)
 	assert.Equal(t, "0", ticks[0].Label)
 	assert.Equal(t, "a-very-long-value…", label("a-very-long-value-of-a-setting"))
-	assert.Equal(t, "one two\nthree", wrapped("one two three", style, style.Width("one two ")))
+	assert.Equal(t, "one two\nthree", wrapped("one two three", style, wider*style.Width("one two ")))
 }
 
 func TestLabelsOfAFrontCoverNothing(t *testing.T) {

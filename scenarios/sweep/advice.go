@@ -104,7 +104,7 @@ func (a *Advice) weigh(c *decision, knob Axis, by *contest, precision float64) s
 	if a.Sure = Sure; len(a.Rivals) > 0 {
 		a.Sure, a.Open = NotSure, true
 		text += "; " + and(a.Rivals) + " cannot be told from it"
-		if w := by.worst(c.take); w >= 0 {
+		if w := by.worst(c.take); w >= 0 && w != next {
 			text += fmt.Sprintf("; %s is worse, %s: %s", value(w), amount(by.mean(w), by.metric), by.gapText(c.take, w))
 		}
 	}

@@ -43,7 +43,7 @@ func TestAnalyseByHand(t *testing.T) {
 	assert.False(t, measured)
 	assert.Equal(t, []bool{true, true, false, false}, front(res), "as many failed, and fewer picks")
 	// 2 against 1: 6, 4, 2, 0, -2, -4, -6. Standard error sqrt(112/6/7), which times t(6, 97.5 %) is 4.
-	assert.Equal(t, "There is no value of engine.max_dispatch_retries to take under any of 2 conditions: nothing differs by more than noise.", res.Answer.Sentence)
+	assert.Equal(t, "There is no value of engine.max_dispatch_retries to take under any of 2 conditions: no difference beyond noise: 0 % [-4.85, 4.85] at 1 rather than 2.", res.Answer.Sentence)
 	assert.Contains(t, res.Answer.Evidence, "“jobs failed”, engine.max_dispatch_retries from 1 to 2: 0 % [-4.85, 4.85].")
 	assert.Contains(t, strings.Join(res.Answer.Evidence, " "), "“jobs failed”, world.dying from 0 to 0.5, whatever else is chosen: +1 % [")
 	assert.Empty(t, res.Answer.Take)

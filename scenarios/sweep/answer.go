@@ -44,6 +44,9 @@ func (a *answering) say(out *Answer) {
 		text = fmt.Sprintf("by the mean over all %d conditions, ", len(best.points[0])) + text
 	}
 	out.Sentence = fmt.Sprintf("%s (%s): %s %s.", capital(text), row.Sure, title(a.metric), row.Says)
+	if row.Price != "" {
+		out.Also = append(out.Also, "The price: "+row.Price+".")
+	}
 	if across != "" {
 		out.Also = append(out.Also, across)
 	}

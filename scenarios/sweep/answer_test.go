@@ -32,25 +32,25 @@ func TestAnswers(t *testing.T) {
 		"flat to the last run": {
 			[]string{"engine.max_dispatch_retries=1..3"},
 			func(v []string, seed int) madeUp { return madeUp{failed: float64(seed), picks: nth(v)} },
-			"engine.max_dispatch_retries makes no difference at all to “jobs failed”, run by run (7.5 % at all 3 values); take 1 for “stale picks per job”, 1 rather than 3 at 3.",
+			"Take engine.max_dispatch_retries=1 (sure): jobs failed 7.5 % at every value; stale picks per job 1 rather than 2 at 2, the next best: -1 [-1.22, -0.781].",
 			"engine.max_dispatch_retries=1",
 		},
 		"flat, and so is what it costs": {
 			[]string{"engine.max_dispatch_retries=1..3"},
 			func([]string, int) madeUp { return madeUp{} },
-			"engine.max_dispatch_retries makes no difference at all to “jobs failed”, run by run (0 % at all 3 values); nor to “stale picks per job” beyond noise.",
+			"There is no value of engine.max_dispatch_retries to take: no difference in any run, and none in stale picks per job.",
 			"",
 		},
 		"flat but for noise": {
 			[]string{"engine.max_dispatch_retries=1..3"},
 			func(v []string, seed int) madeUp { return madeUp{failed: 5 + noise((seed+int(nth(v)))%8)} },
-			"engine.max_dispatch_retries makes no difference to “jobs failed” that can be told from noise (5 % at 1, 5 % at 3).",
+			"There is no value of engine.max_dispatch_retries to take: no difference beyond noise: 0 % [-0.2, 0.2] at 1 rather than 3.",
 			"",
 		},
 		"too few seeds to tell the best from the worst": {
 			[]string{"engine.max_dispatch_retries=1..3"},
 			func(v []string, seed int) madeUp { return madeUp{failed: 9 - nth(v) + 30*noise((seed+int(nth(v)))%8)} },
-			"engine.max_dispatch_retries makes no difference to “jobs failed” that can be told from noise (8 % at 1, 6 % at 3).",
+			"There is no value of engine.max_dispatch_retries to take: no difference beyond noise: -2 % [-8, 4] at 3 rather than 1.",
 			"",
 		},
 		"too few seeds to tell the best from one that is loud": {
@@ -62,19 +62,19 @@ func TestAnswers(t *testing.T) {
 				}
 				return m
 			},
-			"Take engine.max_dispatch_retries=3 for “jobs failed”: 6 %, and no value is better by more than noise, while 2 is worse than 3 (7 %, 6 %); 1 cannot be told from it (8 %), which more seeds may change; larger ones were not tried.",
+			"Take engine.max_dispatch_retries=3 (not sure): jobs failed 6 % rather than 7 % at 2, the next best: -1 % [-1.02, -0.978]; 1 cannot be told from it; larger ones were not tried.",
 			"engine.max_dispatch_retries=3",
 		},
 		"the same, and too few seeds to tell what it costs": {
 			[]string{"engine.max_dispatch_retries=1..3"},
 			func(v []string, seed int) madeUp { return madeUp{picks: 9 - nth(v) + 30*noise((seed+int(nth(v)))%8)} },
-			"engine.max_dispatch_retries makes no difference at all to “jobs failed”, run by run (0 % at all 3 values); nor to “stale picks per job” beyond noise.",
+			"There is no value of engine.max_dispatch_retries to take: no difference in any run, and none beyond noise in stale picks per job.",
 			"",
 		},
 		"the more the better, at a price": {
 			[]string{"engine.max_dispatch_retries=1..3"},
 			func(v []string, seed int) madeUp { return madeUp{failed: 9 - 2*nth(v) + noise(seed), picks: nth(v)} },
-			"Take engine.max_dispatch_retries=3 for “jobs failed”: 3 % rather than 7 % at 1, and no value is better by more than noise; larger ones were not tried; the price is “stale picks per job”, 3 rather than 1 at 1.",
+			"Take engine.max_dispatch_retries=3 (sure): jobs failed 3 % rather than 5 % at 2, the next best: -2 % [-2.02, -1.98]; larger ones were not tried. The price: stale picks per job 3 rather than 1 at 1.",
 			"engine.max_dispatch_retries=3",
 		},
 		"enough is enough": {
@@ -82,13 +82,13 @@ func TestAnswers(t *testing.T) {
 			func(v []string, seed int) madeUp {
 				return madeUp{failed: max(2, 6-2*nth(v)) + noise((seed+int(nth(v)))%8)/10}
 			},
-			"Take engine.max_dispatch_retries=2 for “jobs failed”: 2 % rather than 4 % at 1, and no value is better by more than noise.",
+			"Take engine.max_dispatch_retries=2 (not sure): jobs failed 2 % rather than 2 % at 3, the next best: 0 % [-0.0321, 0.0321]; 5 is as good to within 0.04 %, 1 % of the mean; 3 and 4 cannot be told from it; 1 is worse, 4 %: -2 % [-2.03, -1.97].",
 			"engine.max_dispatch_retries=2",
 		},
 		"the less the better": {
 			[]string{"engine.max_dispatch_retries=1..3"},
 			func(v []string, seed int) madeUp { return madeUp{failed: nth(v) + noise(seed)} },
-			"Take engine.max_dispatch_retries=1 for “jobs failed”: 1 %, and no value is better by more than noise, while 3 is worse than 1 (3 %, 1 %).",
+			"Take engine.max_dispatch_retries=1 (sure): jobs failed 1 % rather than 2 % at 2, the next best: -1 % [-1.02, -0.978].",
 			"engine.max_dispatch_retries=1",
 		},
 		"unsound where it would be best": {
@@ -100,13 +100,13 @@ func TestAnswers(t *testing.T) {
 				}
 				return m
 			},
-			"Take engine.max_dispatch_retries=2 for “jobs failed”: 5 % rather than 7 % at 1, and no value is better by more than noise; 3 is out, as promises were broken there.",
+			"Take engine.max_dispatch_retries=2 (sure): jobs failed 5 % rather than 7 % at 1, the next best: -2 % [-2.02, -1.98]; 3 is out: a promise was broken there.",
 			"engine.max_dispatch_retries=2",
 		},
 		"unsound everywhere": {
 			[]string{"engine.max_dispatch_retries=1..3"},
 			func([]string, int) madeUp { return madeUp{broken: "one-dispatch-per-job"} },
-			"No value of engine.max_dispatch_retries can be recommended: promises were broken at each of them.",
+			"There is no value of engine.max_dispatch_retries to take: a promise was broken at every value.",
 			"",
 		},
 		"a choice decides": {
@@ -117,8 +117,7 @@ func TestAnswers(t *testing.T) {
 				}
 				return madeUp{failed: 8 - 3*nth(v) + noise(seed)}
 			},
-			"With engine.stale_reason_code=no_workers, engine.max_dispatch_retries makes no difference at all to “jobs failed”, run by run (8 % at all 2 values); nor to “stale picks per job” beyond noise. " +
-				"With engine.stale_reason_code=stale_worker, take engine.max_dispatch_retries=2 for “jobs failed”: 2 % rather than 5 % at 1, and no value is better by more than noise; larger ones were not tried.",
+			"Take engine.max_dispatch_retries=2 with engine.stale_reason_code=stale_worker (sure): jobs failed 2 % rather than 5 % at 1, the next best: -3 % [-3.02, -2.98]; larger ones were not tried. With engine.stale_reason_code=no_workers it is 8 % at best; with engine.stale_reason_code=stale_worker it differs by -6 % [-6.02, -5.98].",
 			"engine.max_dispatch_retries=2 engine.stale_reason_code=stale_worker",
 		},
 		"as good, and cheaper": {
@@ -130,32 +129,32 @@ func TestAnswers(t *testing.T) {
 				}
 				return m
 			},
-			"Of these, take engine.max_dispatch_retries=2 with engine.stale_reason_code=stale_worker: none has a lower “jobs failed” by more than noise, and of those as good it has the lowest “stale picks per job”, 3.",
+			"Take engine.max_dispatch_retries=2 with engine.stale_reason_code=stale_worker (sure): jobs failed 2 % rather than 5 % at 1, the next best: -3 % [-3.02, -2.98]; larger ones were not tried. With engine.stale_reason_code=no_workers it is 2 % at best; with engine.stale_reason_code=stale_worker it differs by 0 % [-0.0154, 0.0154], as good to within 0.02 %, 1 % of the mean; stale picks per job 3 rather than 4.",
 			"engine.max_dispatch_retries=2 engine.stale_reason_code=stale_worker",
 		},
 		"a condition decides": {
 			[]string{"engine.max_dispatch_retries=1,2", "world.dying=0,0.5"},
 			func(v []string, seed int) madeUp { return madeUp{failed: 4*float64(len(v[1])) + noise(seed)} },
-			"What makes a difference is world.dying: 4 % at 0, 12 % at 0.5. (Means over all values of world.dying.)",
+			"There is no value of engine.max_dispatch_retries to take under any of 2 conditions: no difference in any run, and none in stale picks per job.",
 			"",
 		},
 		"nothing decides": {
 			[]string{"engine.max_dispatch_retries=1,2", "world.dying=0,0.5"},
 			func(_ []string, seed int) madeUp { return madeUp{failed: 4 + noise(seed)} },
-			"Nor does world.dying make a difference beyond noise.",
+			"There is no value of engine.max_dispatch_retries to take under any of 2 conditions: no difference in any run, and none in stale picks per job.",
 			"",
 		},
 		"a knob without order": {
 			[]string{"engine.stale_reason_code=stale_worker,no_workers"},
 			func(v []string, seed int) madeUp { return madeUp{failed: float64(len(v[0])) + noise(seed)} },
-			"Take engine.stale_reason_code=no_workers for “jobs failed”: 10 % rather than 12 % at stale_worker, and no value is better by more than noise.",
+			"Take engine.stale_reason_code=no_workers (sure): jobs failed 10 % rather than 12 % at stale_worker, the next best: -2 % [-2.02, -1.98].",
 			"engine.stale_reason_code=no_workers",
 		},
 		"one value": {
 			[]string{"engine.max_dispatch_retries=4"},
 			func(_ []string, seed int) madeUp { return madeUp{failed: 4 + noise(seed)} },
-			"engine.max_dispatch_retries has one value here, 4, so there is nothing to choose (“jobs failed”: 4 %).",
-			"engine.max_dispatch_retries=4",
+			"There is no value of engine.max_dispatch_retries to take: 4 is its only value, so there is nothing to choose.",
+			"",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
