@@ -34,9 +34,6 @@ type decision struct {
 	cost   *contest // of values, by what it is weighed against
 }
 
-// choices are the axes that somebody can choose.
-func choices(a Axis) bool { return !a.Condition }
-
 // decide says what to take under each combination of those of the other axes that are apart.
 func decide(d *Definition, t *table, points []Point, apart func(Axis) bool) []*decision {
 	var all []*decision
