@@ -453,12 +453,17 @@ func TestOwnNumbersFindTheirRows(t *testing.T) {
 
 	enter("engine.worker_ttl", "45s")
 	enter("world.dying", "15%")
-	assert.True(t, strings.HasPrefix(said(), "Not measured: TTL 45s (the nearest is 30s); share that dies 15% (the nearest is 0.1). Take 5 (sure): "), said())
+	assert.True(t, strings.HasPrefix(said(), "Not measured: TTL 45s (the nearest is 30s); share that dies 15% (the nearest is 0.1). There: Take 5: 1.9 % rather than"), said())
+	assert.Equal(t, "hidden", says[string](b, `getComputedStyle(document.querySelector(".advice tbody .badge")).visibility`), "nothing is sure of what was not measured")
 	assert.Equal(t, "wavetank sweep stale-worker-retries --ttl=45s --dies=15%", command())
 
 	enter("world.heartbeat_lag", "lognormal:median=5s:p99=30s")
 	assert.True(t, strings.HasPrefix(said(), "Not measured: heartbeat lag lognormal:median=5s:p99=30s; TTL 45s"), said())
 	assert.Zero(t, shown(), "nothing is near")
+	enter("engine.worker_ttl", "abc")
+	assert.Equal(t, "TTL abc is no duration, such as 30s.", said())
+	assert.Empty(t, command(), "which would be refused")
+	assert.Zero(t, shown())
 	b.do(chromedp.Click(`//div[@class="own"]//button`))
 	assert.Equal(t, int64(3), shown())
 	b.quiet()

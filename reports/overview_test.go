@@ -122,7 +122,7 @@ func poisoned(s string) *campaign.Result {
 func poisonedSweep(s string) *sweep.Result {
 	res := flatSweep(2, 2, 2)
 	res.Build, res.Name, res.Question, res.Plan = s, s, s, s
-	res.Answer = sweep.Answer{Sentence: s, Evidence: []string{s}, Take: []string{s}}
+	res.Answer = sweep.Answer{Sentence: s, Also: []string{s}, Reading: s, Evidence: []string{s}, Take: []string{s}}
 	res.Notes = []string{s}
 	for i := range res.Axes {
 		res.Axes[i].Setting, res.Axes[i].Title = s, s

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
 // aRun is the folder of a finished run.
@@ -176,9 +178,9 @@ func TestReadOfFoldersThatAreNone(t *testing.T) {
 	put(t, dir, ComparisonFile, "[]")
 	_, err = Read(dir)
 	require.ErrorContains(t, err, "compare.json: broken JSON: the list is empty; compare again")
-	put(t, dir, ComparisonFile, `[{"version": 3}, {"version": 4}]`)
+	put(t, dir, ComparisonFile, fmt.Sprintf(`[{"version": %d}, {"version": %d}]`, sweep.ResultVersion, sweep.ResultVersion+1))
 	_, err = Read(dir)
-	require.ErrorContains(t, err, "compare.json: it is of version 4")
+	require.ErrorContains(t, err, fmt.Sprintf("compare.json: it is of version %d", sweep.ResultVersion+1))
 }
 
 func TestFoldersFindsWhatIsStored(t *testing.T) {

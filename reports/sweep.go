@@ -37,6 +37,8 @@ type sweepView struct {
 	AnswerHeads []string // of the axes that the rows of the answer are told apart by
 	AnswerRows  []answerRow
 	RowsLeft    int
+	MeanHeads   []string // of the axes that are choices
+	MeanRows    []answerRow
 	Own         []ownNumber
 	Given       string // the words of the command, as JSON
 	Much        string // the head of what the rows say
@@ -95,17 +97,14 @@ func sweepViewOf(res *sweep.Result) sweepView {
 	v := sweepView{
 		frame: newFrame("sweep "+res.Name, pageCSS, overviewCSS), Result: res,
 		Badge: sweepBadge(res), Lead: sweepLead(res), Warnings: sweepWarnings(res),
-		Seeded: seeded(res.Seeds, res.FirstSeed),
-	}
-	if res.Added > 0 {
-		most := slices.MaxFunc(res.Points, func(a, b sweep.Point) int { return a.Runs - b.Runs })
-		v.Seeded += fmt.Sprintf(", and up to %s where the answer was open", words.Count(most.Runs))
+		Seeded: sweepSeeded(res),
 	}
 	v.Much = "by how much"
 	if len(res.Metrics) > 0 {
 		v.Much += ", in " + words.LowerFirst(res.Metrics[0].Title)
 	}
-	v.addAnswer(res)
+	v.AnswerHeads, v.AnswerRows, v.RowsLeft = answerRows(res, res.Answer.Rows, func(sweep.Axis) bool { return true })
+	v.MeanHeads, v.MeanRows, _ = answerRows(res, res.Answer.Means, func(a sweep.Axis) bool { return !a.Condition })
 	if v.Given = jsonOf(res.Command); len(res.Command) == 0 {
 		v.Given = jsonOf([]string{res.Name})
 	}
@@ -156,24 +155,24 @@ func sweepLead(res *sweep.Result) string {
 	return cmp.Or(res.Answer.Sentence, "The numbers do not answer the question.")
 }
 
-// addAnswer adds the rows of the answer, under the axes that differ.
-func (v *sweepView) addAnswer(res *sweep.Result) {
+// answerRows are rows of an answer, under those of the axes that differ.
+func answerRows(res *sweep.Result, all []sweep.Advice, apart func(sweep.Axis) bool) (heads []string, rows []answerRow, left int) {
 	var told []int
 	for i, a := range res.Axes[min(1, len(res.Axes)):] {
-		if len(a.Values) > 1 {
-			told, v.AnswerHeads = append(told, i), append(v.AnswerHeads, cmp.Or(a.Title, a.Setting))
+		if len(a.Values) > 1 && apart(a) {
+			told, heads = append(told, i), append(heads, cmp.Or(a.Title, a.Setting))
 		}
 	}
-	rows, left := words.Capped(res.Answer.Rows, adviceMax)
-	v.RowsLeft = left
-	for _, r := range rows {
+	list, left := words.Capped(all, adviceMax)
+	for _, r := range list {
 		row := answerRow{Advice: r, Tone: map[sweep.Sureness]string{sweep.Sure: "good", sweep.NotSure: "warn"}[r.Sure]}
 		for _, i := range told {
 			row.Values = append(row.Values, sweep.Shown(r.Under[i]))
 		}
 		row.All, row.Said = jsonOf(r.Under), rowSaid(res, r)
-		v.AnswerRows = append(v.AnswerRows, row)
+		rows = append(rows, row)
 	}
+	return heads, rows, left
 }
 
 // shown are values of axes as people read them.
@@ -219,6 +218,20 @@ func sweepWarnings(res *sweep.Result) (warnings []string) {
 		warnings = append(warnings, fmt.Sprintf("At %s of %s a promise was broken; the answer leaves them out.", words.Count(unsound), words.Counted(len(res.Points), "point")))
 	}
 	return warnings
+}
+
+// sweepSeeded says under which seeds the points were run: all, or where the answer was open.
+func sweepSeeded(res *sweep.Result) string {
+	if res.Added == 0 || len(res.Points) == 0 {
+		return seeded(res.Seeds, res.FirstSeed)
+	}
+	runs := func(a, b sweep.Point) int { return a.Runs - b.Runs }
+	least, most := slices.MinFunc(res.Points, runs).Runs, slices.MaxFunc(res.Points, runs).Runs
+	text := seeded(max(res.Seeds, least), res.FirstSeed)
+	if most > max(res.Seeds, least) {
+		text += fmt.Sprintf(", and up to %s where the answer was open", words.Count(most))
+	}
+	return text
 }
 
 // seeded says under which seeds something was run.

@@ -14,6 +14,7 @@ import (
 type ownNumber struct {
 	Setting, Title, Flag string
 	Axis                 int    // its place among the axes; 0 is none: it is fixed
+	Kind                 string // duration, lag or number: what can be entered
 	Values               string // measured, as JSON
 	Hint                 string
 }
@@ -27,7 +28,7 @@ func ownNumbers(res *sweep.Result) (list []ownNumber) {
 		return slices.IndexFunc(res.Axes, func(a sweep.Axis) bool { return a.Setting == setting })
 	}
 	add := func(setting, flag, title string, i int, values []string) {
-		list = append(list, ownNumber{setting, title, flag, i, jsonOf(values), strings.Join(values, ", ")})
+		list = append(list, ownNumber{setting, title, flag, i, entered(setting), jsonOf(values), strings.Join(values, ", ")})
 	}
 	plan, err := plans.Parse("plan", []byte(res.Plan))
 	for _, own := range sweep.OwnNumbers() {
@@ -48,6 +49,22 @@ func ownNumbers(res *sweep.Result) (list []ownNumber) {
 		}
 	}
 	return list
+}
+
+// entered says what values a setting takes; empty: any text.
+func entered(setting string) string {
+	i := slices.IndexFunc(plans.Settings(), func(s plans.Setting) bool { return s.Name == setting })
+	switch {
+	case setting == "world.heartbeat_lag":
+		return "lag"
+	case i < 0:
+		return ""
+	case plans.Settings()[i].Type == "duration":
+		return "duration"
+	case slices.Contains([]string{"choice", "boolean", "text"}, plans.Settings()[i].Type):
+		return ""
+	}
+	return "number"
 }
 
 func jsonOf(values []string) string {

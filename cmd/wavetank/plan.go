@@ -97,27 +97,15 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 		return nil, err
 	}
 	sets := f.overrides()
-	var beyond []string // what is changed beyond the presets that the plan speaks of, and the Redis, over which a run is the same
 	for _, o := range sets {
-		preset, isPreset := strings.CutPrefix(o, "preset=")
-		if !strings.HasPrefix(o, "world.redis=") && (!isPreset || !plan.Expects(preset)) {
-			beyond = append(beyond, o)
-		}
-		if err := plan.Set(o); err != nil {
+		if err := plan.Vary(o); err != nil {
 			return nil, err
 		}
 	}
 	if err := f.consistent(); err != nil {
 		return nil, err
 	}
-	after, err := plans.Marshal(plan)
-	if err != nil {
-		return nil, err
-	}
 	s.overrides = sets
-	if !bytes.Equal(before, after) {
-		plan.Expect.Changed = append(plan.Expect.Changed, beyond...)
-	}
 	for _, name := range f.judge {
 		if err := checkJudge(name); err != nil {
 			return nil, err
@@ -127,7 +115,8 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 			s.overrides = append(s.overrides, "judge="+name)
 		}
 	}
-	if after, err = plans.Marshal(plan); err != nil {
+	after, err := plans.Marshal(plan)
+	if err != nil {
 		return nil, err
 	}
 	if plan.World.Redis == plans.RedisServer {

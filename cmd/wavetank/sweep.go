@@ -277,14 +277,18 @@ func printSweep(p *cli.Printer, d *sweep.Definition, dir string) {
 	p.Line("  %s\n", dir)
 }
 
-// printAnswer prints what a sweep recommends: the gist, and a row for each condition.
+// printAnswer prints what a sweep recommends: in a sentence, with what belongs to it, and a row for each condition.
 func printAnswer(w io.Writer, res *sweep.Result) error {
 	p := cli.NewPrinter(w)
 	word := "ANSWER"
 	if !res.Answer.Conclusive() {
 		word = "NO ANSWER"
 	}
-	p.Line("%s  %s\n", p.Paint(cli.Bold, word), res.Answer.Sentence)
+	p.Line("%s  %s", p.Paint(cli.Bold, word), res.Answer.Sentence)
+	for _, also := range res.Answer.Also {
+		p.Line("  %s", also)
+	}
+	p.Line("")
 	table := cli.Table{}
 	var shown []int
 	for i, a := range res.Axes[1:] {
@@ -305,6 +309,9 @@ func printAnswer(w io.Writer, res *sweep.Result) error {
 	}
 	if left := len(res.Answer.Rows) - len(table.Rows); left > 0 {
 		p.Line("and %d more; the report has them all", left)
+	}
+	if res.Answer.Reading != "" {
+		p.Line("\n%s", res.Answer.Reading)
 	}
 	return nil
 }

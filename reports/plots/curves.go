@@ -17,6 +17,9 @@ import (
 // bandsMax is how far the intervals of curves may stretch their plot, in multiples of the largest mean.
 const bandsMax = 2
 
+// endMax is how many characters a name has that there is room for at the end of a curve.
+const endMax = 16
+
 // curve is a measure over the values of the first axis, at one value of the second.
 type curve struct {
 	value  string // of the second axis; empty if there is none
@@ -145,6 +148,7 @@ func (p *SweepPlots) drawCurves(m words.Measure, y valueAxis, list []curve, s si
 		out.Add(intervals{c, y})
 	}
 	ends := endLabels{style: style}
+	named := len(list) > 1 && !slices.ContainsFunc(list, func(c curve) bool { return words.Cut(c.value, endMax) != c.value }) // or by the legend alone
 	for _, c := range list {
 		out.Add(c.line(y))
 		for _, point := range c.points {
@@ -156,8 +160,8 @@ func (p *SweepPlots) drawCurves(m words.Measure, y valueAxis, list []curve, s si
 			}
 			out.Add(mark)
 		}
-		if n := len(c.points); n > 0 && c.value != "" {
-			ends.at = append(ends.at, endLabel{c.points[n-1].x, y.of(c.points[n-1].mean), words.Cut(c.value, 16), jobColour(c.colour)})
+		if n := len(c.points); n > 0 && named {
+			ends.at = append(ends.at, endLabel{c.points[n-1].x, y.of(c.points[n-1].mean), c.value, jobColour(c.colour)})
 		}
 	}
 	out.Add(ends)

@@ -47,6 +47,7 @@ type MapCell struct {
 func (p *SweepPlots) Map(m words.Measure) Map {
 	out := Map{Title: m.Heading(), Notes: []string{m.Says}}
 	lo, hi, broken, unknown := math.Inf(1), math.Inf(-1), 0, 0
+	var widths []float64
 	for i := range p.res.Points {
 		switch c := cellOf(&p.res.Points[i], m); {
 		case !c.known:
@@ -55,10 +56,21 @@ func (p *SweepPlots) Map(m words.Measure) Map {
 			broken++
 		default:
 			lo, hi = min(lo, c.value), max(hi, c.value)
+			if e := p.res.Points[i].Estimates[m.Name]; bounded(e) {
+				widths = append(widths, m.In(e.High-e.Low))
+			}
 		}
 	}
 	if math.IsInf(lo, 1) {
 		lo, hi = 0, 0
+	}
+	if slices.Sort(widths); len(widths) > 0 && hi-lo < widths[len(widths)/2] { // colours of noise would look like differences
+		middle, half := (lo+hi)/2, widths[len(widths)/2]/2
+		lo, hi = middle-half, middle+half
+		if lo < 0 { // nothing that is measured is negative
+			lo, hi = 0, 2*half
+		}
+		out.Notes = append(out.Notes, "The means differ by less than the width of an interval, which the colours therefore span.")
 	}
 	powers := m.ByPowers(lo, hi)
 	if !powers && lo > 0 && lo < hi/2 {
@@ -81,7 +93,7 @@ func (p *SweepPlots) Map(m words.Measure) Map {
 		out.Tables = append(out.Tables, p.table(panel, m, func(c *MapCell, e sweep.Estimate, v float64) {
 			c.Level = bins.level(bins.bin(v))
 			c.Text = lettering(v, decimals)
-			if e.N > 1 && !math.IsNaN(e.Low) && !math.IsInf(e.Low, 0) && !math.IsNaN(e.High) && !math.IsInf(e.High, 0) {
+			if bounded(e) {
 				c.Interval = words.Fixed(m.In(e.Low), decimals) + " to " + words.Fixed(m.In(e.High), decimals)
 			}
 		}))
@@ -123,6 +135,11 @@ func (p *SweepPlots) table(panel panel, m words.Measure, letter func(*MapCell, s
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// bounded says whether an estimate has an interval.
+func bounded(e sweep.Estimate) bool {
+	return e.N > 1 && !math.IsNaN(e.Low) && !math.IsInf(e.Low, 0) && !math.IsNaN(e.High) && !math.IsInf(e.High, 0)
 }
 
 // broken says what was broken at a point.

@@ -99,7 +99,7 @@ type endLabel struct {
 // width is how much room they take.
 func (l endLabels) width() (width vg.Length) {
 	for _, e := range l.at {
-		width = max(width, l.style.Width(e.text)+8)
+		width = max(width, wider*l.style.Width(e.text)+8)
 	}
 	return width
 }

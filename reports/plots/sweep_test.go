@@ -80,7 +80,7 @@ func TestLabelsOfTicksDoNotRunIntoOneAnother(t *testing.T) {
 	assert.Less(t, labelled, 25)
 	assert.Equal(t, "0", ticks[0].Label)
 	assert.Equal(t, "a-very-long-value…", label("a-very-long-value-of-a-setting"))
-	assert.Equal(t, "one two\nthree", wrapped("one two three", style, style.Width("one two ")))
+	assert.Equal(t, "one two\nthree", wrapped("one two three", style, wider*style.Width("one two ")))
 }
 
 func TestLabelsOfAFrontCoverNothing(t *testing.T) {
@@ -91,4 +91,42 @@ func TestLabelsOfAFrontCoverNothing(t *testing.T) {
 func TestLettersTellWhatIsLittleFromNothing(t *testing.T) {
 	assert.Equal(t, "<0.1", lettering(.04, 1))
 	assert.Equal(t, "0", lettering(0, 1))
+}
+
+// Colours tell means apart only if intervals do.
+func TestColoursOfNoiseAreAlike(t *testing.T) {
+	levels := func(low, high float64) []int {
+		res := grid(2)
+		for i, mean := range []float64{8.57, 8.73} {
+			res.Points = append(res.Points, sweep.Point{Values: []string{strconv.Itoa(i)}, Runs: 9, Estimates: map[string]sweep.Estimate{"m": {Mean: mean, Low: mean - low, High: mean + high, N: 9}}})
+		}
+		p := Sweep(res)
+		m := p.Map(p.Measure("m"))
+		cells := m.Tables[0].Rows[0].Cells
+		return []int{cells[0].Level, cells[1].Level, len(m.Notes)}
+	}
+	noise := levels(4.4, 4.4)
+	assert.Equal(t, noise[0], noise[1])
+	assert.Equal(t, 2, noise[2], "a note says so")
+	apart := levels(.01, .01)
+	assert.Less(t, apart[0], apart[1])
+	assert.Equal(t, 1, apart[2])
+}
+
+// A name that there is no room for at the end of its curve is in the legend alone, and whole.
+func TestNamesOfCurvesAreNotCut(t *testing.T) {
+	drawn := func(values ...string) Figure {
+		res := grid(1, len(values))
+		res.Axes[1].Values = values
+		for _, v := range values {
+			res.Points = append(res.Points, sweep.Point{Values: []string{"0", v}, Runs: 2, Estimates: map[string]sweep.Estimate{"m": {Mean: 1, Low: 1, High: 1, N: 2}}})
+		}
+		p := Sweep(res)
+		return p.Curves(p.Measure("m"))
+	}
+	assert.Contains(t, drawn("5s", "lag").SVGs[0], ">lag<")
+	const long = "lognormal:median=5s:p99=30s"
+	fig := drawn("5s", long)
+	assert.NotContains(t, fig.SVGs[0], "lognormal")
+	assert.Equal(t, long, fig.Legend[1].Text)
 }

@@ -114,11 +114,14 @@ func (t valueTicks) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
+// wider is how much wider a browser's font may be than the one that text is measured with.
+const wider = 1.2
+
 // wrapped breaks words into lines that are no longer than room, as far as they can be.
 func wrapped(words string, style draw.TextStyle, room vg.Length) string {
 	var lines []string
 	for _, word := range strings.Fields(words) {
-		if n := len(lines); n > 0 && style.Width(lines[n-1]+" "+word) <= room {
+		if n := len(lines); n > 0 && wider*style.Width(lines[n-1]+" "+word) <= room {
 			lines[n-1] += " " + word
 			continue
 		}

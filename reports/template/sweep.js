@@ -4,6 +4,7 @@
   const box = document.querySelector(".own");
   if (!box) return;
   box.hidden = false;
+  const table = document.querySelector(".advice");
   const rows = [...document.querySelectorAll(".advice tbody tr")];
   const fields = [...box.querySelectorAll("[data-setting]")];
   const said = box.querySelector("output"), command = box.querySelector("code");
@@ -27,15 +28,26 @@
     if (Number.isNaN(x) || !known.length) return undefined;
     return known.reduce((best, v) => Math.abs(amount(v) - x) < Math.abs(amount(best) - x) ? v : best);
   };
+  // wrong says of a text that it is not what the field takes, or nothing.
+  const wrong = (field, text) => {
+    const timed = /[a-zµ]/.test(text) || Number(text) === 0, read = !Number.isNaN(amount(text));
+    switch (field.dataset.kind) {
+      case "duration": return timed && read ? "" : "no duration, such as 30s";
+      case "lag": return timed && read || /^(fixed|uniform|normal|lognormal|samples):./.test(text) ? "" : "no lag, such as 5s or lognormal:median=5s:p99=30s";
+      case "number": return !/[a-zµ]/.test(text) && read ? "" : "no number, such as 20% or 0.2";
+    }
+    return "";
+  };
   // quoted is a word of a command line.
   const quoted = (text) => /^[A-Za-z0-9_.:=%+,/-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
 
   const show = () => {
-    const off = [], none = [], near = new Map();
+    const off = [], none = [], unread = [], near = new Map();
     let given = JSON.parse(box.dataset.command), own = [];
     for (const field of fields) {
       const values = JSON.parse(field.dataset.values), text = field.value.trim();
       if (!text) continue; // every row will do
+      if (wrong(field, text)) unread.push(`${field.dataset.title} ${text} is ${wrong(field, text)}`);
       const value = nearest(text, values);
       if (value === undefined) none.push(`${field.dataset.title} ${text}`);
       else if (!same(value, text)) off.push(`${field.dataset.title} ${text} (the nearest is ${value})`);
@@ -47,11 +59,14 @@
     let first = "";
     for (const row of rows) {
       const under = JSON.parse(row.dataset.under);
-      row.hidden = none.length > 0 || [...near].some(([i, v]) => under[i - 1] !== v);
-      if (!row.hidden) first += (first ? " " : "") + row.dataset.says;
+      row.hidden = none.length + unread.length > 0 || [...near].some(([i, v]) => under[i - 1] !== v);
+      if (!row.hidden) first += " " + (off.length ? row.dataset.says.replace(` (${row.dataset.sure})`, "") : row.dataset.says);
     }
-    const open = none.length + off.length > 0;
-    said.textContent = (open ? `Not measured: ${none.concat(off).join("; ")}. ` : "") + first;
+    const open = none.length + off.length > 0 && !unread.length;
+    table.classList.toggle("near", open); // nothing is sure of what was not measured
+    if (unread.length) said.textContent = unread.join("; ") + ".";
+    else if (open) said.textContent = `Not measured: ${none.concat(off).join("; ")}.` + (first && " There:" + first);
+    else said.textContent = first.trim();
     command.textContent = ["wavetank", "sweep", ...given, ...own].map(quoted).join(" ");
     box.querySelector(".ask").hidden = !open;
   };
@@ -59,6 +74,7 @@
   box.querySelector("button").addEventListener("click", () => {
     for (const field of fields) field.value = "";
     for (const row of rows) row.hidden = false;
+    table.classList.remove("near");
     said.textContent = "";
     box.querySelector(".ask").hidden = true;
   });

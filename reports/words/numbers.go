@@ -37,8 +37,11 @@ func (m Measure) Heading() string {
 // In returns v in m's unit.
 func (m Measure) In(v float64) float64 { return v * m.factor }
 
+// lopsided is how far from the middle of its interval a mean may be, as a share of half of it, and still be said with ±.
+const lopsided = 0.1
+
 // PlusMinus says an estimate: its mean and half of its interval, to the digits that it leaves standing, and to four at
-// most. A mean at an end of its interval is said with the other end. It is empty if there is none.
+// most. A mean that is not in the middle is said with both ends; one at an end with the other end. It is empty if there is none.
 func (m Measure) PlusMinus(e sweep.Estimate) string {
 	if e.N == 0 || math.IsNaN(e.Mean) {
 		return ""
@@ -56,6 +59,10 @@ func (m Measure) PlusMinus(e sweep.Estimate) string {
 	decimals := decimalsOf(half, 2)
 	if mean != 0 {
 		decimals = min(decimals, decimalsOf(math.Abs(mean), 4))
+	}
+	if low, high := m.In(e.Low), m.In(e.High); math.Abs((low+high)/2-mean) > lopsided*half {
+		decimals = max(decimals, min(decimalsOf(math.Abs(low), 2), decimalsOf(half, 2)+1))
+		return Fixed(mean, decimals) + " (" + Fixed(low, decimals) + " to " + Fixed(high, decimals) + ")"
 	}
 	if width := Fixed(half, decimals); width != Fixed(0, decimals) {
 		return Fixed(mean, decimals) + " ± " + width

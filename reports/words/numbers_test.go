@@ -25,6 +25,9 @@ func TestNumbersAreShortAndInAUnitThatFits(t *testing.T) {
 		{486, sweep.Estimate{Mean: 486.89, Low: 486.63, High: 487.15, N: 3}, "486.9 ± 0.3"},
 		{1, sweep.Estimate{Mean: -.5, Low: -.7, High: -.3, N: 3}, "−0.50 ± 0.20"},
 		{1, sweep.Estimate{}, ""},
+		{1, sweep.Estimate{Mean: .15625, Low: .068, High: .3587, N: 160}, "0.156 (0.068 to 0.359)"},
+		{100, sweep.Estimate{Mean: 10, Low: 1.8, High: 40.4, N: 10}, "10.0 (1.8 to 40.4)"},
+		{10, sweep.Estimate{Mean: 2.87, Low: 2.64, High: 3.12, N: 30}, "2.87 ± 0.24"},
 		{1, sweep.Estimate{Mean: 0, Low: 0, High: .161, N: 20}, "0 (at most 0.161)"},
 		{100, sweep.Estimate{Mean: 100, Low: 83.9, High: 100, N: 20}, "100 (at least 83.9)"},
 	} {

@@ -42,7 +42,7 @@ var measures = []measure{
 		func(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
 			return quantile(timesToDispatch(res, jobs), 0.50)
 		}},
-	{Metric{Name: "dispatch_p99_s", Title: "Time to dispatch, p99", Unit: "s", Says: "The same, 99th percentile by nearest rank: of fewer than 100 jobs it is the slowest."},
+	{Metric{Name: "dispatch_p99_s", Title: "Time to dispatch, p99", Unit: "s", Says: "From a job's submission to its first stored dispatch, the 99th percentile of a run's jobs by nearest rank: of fewer than 100 jobs it is the slowest."},
 		func(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
 			return quantile(timesToDispatch(res, jobs), 0.99)
 		}},

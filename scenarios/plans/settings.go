@@ -155,6 +155,24 @@ func (p *Plan) Set(assignment string) error {
 	return nil
 }
 
+// Vary sets a setting as one does who runs another plan than is written. A change beyond the presets that the plan speaks of,
+// and the Redis, over which a run is the same, is noted in Expect.Changed.
+func (p *Plan) Vary(assignment string) error {
+	name, preset, _ := strings.Cut(assignment, "=")
+	before, known := p.Setting(name)
+	was, same := "", name == "world.redis" || name == "preset" && p.Expects(preset)
+	if known {
+		was = before.Text()
+	}
+	if err := p.Set(assignment); err != nil {
+		return err
+	}
+	if after, _ := p.Setting(name); !same && (!known || after.Text() != was) {
+		p.Expect.Changed = append(slices.Clone(p.Expect.Changed), assignment)
+	}
+	return nil
+}
+
 // example is how the setting of that name is written with a value, or what its name may be.
 func (p *Plan) example(name string) string {
 	s, known := p.base().Setting(name)

@@ -8,11 +8,10 @@ import (
 // noDifference begins what is said of a row whose values cannot be told apart.
 const noDifference = "no difference"
 
-// advise says what to take under each combination of the other axes' values, in the order of the points but
-// that rows of one choice are together.
-func advise(d *Definition, t *table, points []Point) (rows []Advice) {
-	for _, c := range decide(d, t, points, func(Axis) bool { return true }, d.ofRow()) {
-		rows = append(rows, c.advice(d, points))
+// advise says what to take by each decision, in the order of the points but that those of one choice are together.
+func advise(d *Definition, decisions []*decision) (rows []Advice) {
+	for _, c := range decisions {
+		rows = append(rows, c.advice(d))
 	}
 	slices.SortStableFunc(rows, func(a, b Advice) int {
 		for i, x := range d.Axes[1:] {
@@ -25,8 +24,8 @@ func advise(d *Definition, t *table, points []Point) (rows []Advice) {
 	return rows
 }
 
-func (c *decision) advice(d *Definition, points []Point) Advice {
-	a := Advice{Under: points[c.points[0][0]].Values[1:], Sure: NoSignal, Metric: d.Metrics[0]}
+func (c *decision) advice(d *Definition) Advice {
+	a := Advice{Under: c.under, Sure: NoSignal, Metric: d.Metrics[0]}
 	knob := d.Axes[0]
 	for _, v := range c.out {
 		a.Out = append(a.Out, knob.Values[v])
@@ -36,22 +35,21 @@ func (c *decision) advice(d *Definition, points []Point) Advice {
 		a.Says = "a promise was broken at every value"
 	case unseen:
 		a.Says = "no seed was run at all values"
+	case single:
+		a.Says = knob.Values[0] + " is its only value, so there is nothing to choose"
 	case alone:
 		a.Take, a.Mean, a.Sure = knob.Values[c.value()], c.by.mean(0), Sure
-		a.Says = amount(a.Mean, a.Metric) + "; the only value"
-		if len(c.out) > 0 {
-			a.Says += " at which every promise was kept"
-		}
+		a.Says = amount(a.Mean, a.Metric) + "; the only value at which every promise was kept"
 	case unsure:
 		a.Says, a.Open = c.by.tooFew(), true
 	case flat:
-		low, high := c.by.best(), c.by.most()
+		low, high := c.take, c.by.most()
 		a.compare(c.by, knob, c.values, low, high)
 		a.Says, a.Open = fmt.Sprintf(noDifference+" beyond noise: %s at %s rather than %s", c.by.gapText(low, high), knob.Values[c.values[low]], a.Than), true
 	case identical, alike:
 		a.Says = noDifference + " in any run"
 		if c.kind == alike {
-			a.Says = "equal: no difference of " + c.by.within(d.Precision) + " or more"
+			a.Says = "equal to within " + c.by.within(d.Precision)
 		}
 		if c.cost.flat() {
 			beyond := ""
@@ -62,22 +60,14 @@ func (c *decision) advice(d *Definition, points []Point) Advice {
 			break
 		}
 		a.Take, a.Metric = knob.Values[c.value()], c.cost.metric
-		a.rank(c, knob, c.cost, 0) // the precision is of the first metric
-		than := c.against(d, c.cost)
-		a.compare(c.cost, knob, c.values, c.take, than)
-		a.Says += fmt.Sprintf(" (%s); %s %s", amount(c.by.mean(c.take), d.Metrics[0]), title(c.cost.metric), a.rather(c.cost, c.take, than))
-		if len(a.Rivals) > 0 {
-			a.Says += "; " + and(a.Rivals) + " cannot be told from it"
+		at := "at every value"
+		if c.kind == alike {
+			at = "(" + a.Says + " at every value)"
 		}
+		a.Says = fmt.Sprintf("%s %s; %s ", amount(c.by.mean(c.take), d.Metrics[0]), at, title(c.cost.metric)) + a.weigh(c, knob, c.cost, 0) // the precision is of the first metric
 	case told:
 		a.Take = knob.Values[c.value()]
-		a.rank(c, knob, c.by, d.Precision)
-		than := c.against(d, c.by)
-		a.compare(c.by, knob, c.values, c.take, than)
-		a.Says = a.rather(c.by, c.take, than)
-		if len(a.Rivals) > 0 {
-			a.Says += "; " + and(a.Rivals) + " cannot be told from it"
-		}
+		a.Says = a.weigh(c, knob, c.by, d.Precision)
 		if d.amounts() && c.value() == len(knob.Values)-1 {
 			a.Says += "; larger ones were not tried"
 		}
@@ -91,57 +81,39 @@ func (c *decision) advice(d *Definition, points []Point) Advice {
 	return a
 }
 
-// rank says how sure the value taken is, by a metric, and lists the values that cannot be told from it.
-func (a *Advice) rank(c *decision, knob Axis, by *contest, precision float64) {
-	for _, v := range c.rivals(by, precision) {
-		a.Rivals = append(a.Rivals, knob.Values[c.values[v]])
+// weigh says how sure the value taken is, by a metric: by how much the next best is worse, which values cannot be told from
+// it, and than which it is better all the same.
+func (a *Advice) weigh(c *decision, knob Axis, by *contest, precision float64) string {
+	value := func(i int) string { return knob.Values[c.values[i]] }
+	next := by.next(c.take)
+	a.compare(by, knob, c.values, c.take, next)
+	text := fmt.Sprintf("%s rather than %s at %s, the next best: %s", amount(a.Mean, by.metric), amount(a.ThanMean, by.metric), a.Than, by.gapText(c.take, next))
+	var good []string
+	for i := range by.series {
+		switch {
+		case i == c.take:
+		case by.alike(c.take, i, precision):
+			good = append(good, value(i))
+		case !by.better(c.take, i):
+			a.Rivals = append(a.Rivals, value(i))
+		}
+	}
+	if len(good) > 0 {
+		text += "; " + and(good) + " " + isOrAre(len(good)) + " as good to within " + by.within(precision)
 	}
 	if a.Sure = Sure; len(a.Rivals) > 0 {
 		a.Sure, a.Open = NotSure, true
+		text += "; " + and(a.Rivals) + " cannot be told from it"
+		if w := by.worst(c.take); w >= 0 && w != next {
+			text += fmt.Sprintf("; %s is worse, %s: %s", value(w), amount(by.mean(w), by.metric), by.gapText(c.take, w))
+		}
 	}
+	return text
 }
 
 // compare notes the difference between two values.
 func (a *Advice) compare(by *contest, knob Axis, values []int, i, j int) {
 	a.Mean, a.Than, a.ThanMean, a.Gap = by.mean(i), knob.Values[values[j]], by.mean(j), by.interval(i, j)
-}
-
-func (a *Advice) rather(by *contest, i, j int) string {
-	return fmt.Sprintf("%s rather than %s at %s: %s", amount(a.Mean, by.metric), amount(a.ThanMean, by.metric), a.Than, by.gapText(i, j))
-}
-
-// against is the value to compare the one taken with: the one in use, if it is worse, or else the worst.
-func (c *decision) against(d *Definition, by *contest) int {
-	if i := slices.IndexFunc(c.values, func(v int) bool { return d.Axes[0].Values[v] == d.inUse() }); i >= 0 && i != c.take && by.better(c.take, i) {
-		return i
-	}
-	if w := by.worst(c.take); w >= 0 {
-		return w
-	}
-	return c.other()
-}
-
-// rivals are the values that are neither worse than the one taken nor as good.
-func (c *decision) rivals(by *contest, precision float64) (list []int) {
-	for i := range by.series {
-		if i != c.take && !by.better(c.take, i) && !by.alike(c.take, i, precision) {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
-// inUse is the knob's value in the plan that is swept.
-func (d *Definition) inUse() string {
-	p, err := d.plan()
-	if err != nil {
-		return ""
-	}
-	s, ok := p.Setting(d.Axes[0].Setting)
-	if !ok {
-		return ""
-	}
-	return s.Text()
 }
 
 // amounts says whether the knob's values are amounts, in ascending order.

@@ -49,7 +49,7 @@ func Analyse(d *Definition, records []*campaign.Record) (*Result, error) {
 	}
 	res.markFront()
 	res.Answer = answer(d, t, res)
-	res.Notes = append(t.notes(d.Seeds, d.FirstSeed), d.Notes...)
+	res.Notes = append(t.notes(d, res.Points), d.Notes...)
 	return res, nil
 }
 
@@ -66,15 +66,26 @@ func (d *Definition) question() string {
 }
 
 // notes say how the numbers are to be read.
-func (t *table) notes(seeds int, first uint64) []string {
-	list := []string{fmt.Sprintf("Every point was run under the same %s, %d to %d. Values are compared seed by seed. Estimates are means over seeds, with 95 %% intervals: Wilson's for shares, in which a run counts for as many jobs as its spread shows, and Student's t for other numbers.", countOf(seeds, "seed"), first, first+uint64(seeds)-1)}
-	if seeds == 1 {
-		list[0] = fmt.Sprintf("Every point was run under one seed, %d: there are no intervals.", first)
+func (t *table) notes(d *Definition, points []Point) []string {
+	least, most := d.Seeds, d.Seeds // that a point has, but of a sweep that was cut short
+	for i, p := range points {
+		if i == 0 {
+			least = max(d.Seeds, p.Runs)
+		}
+		least, most = min(least, max(d.Seeds, p.Runs)), max(most, p.Runs)
+	}
+	list := []string{fmt.Sprintf("Every point was run under the same %s", seedsFrom(least, d.FirstSeed))}
+	if most > least {
+		list[0] += fmt.Sprintf(", and where the answer was open under up to %s", seedsFrom(most, d.FirstSeed))
+	}
+	list[0] += ". Values are compared seed by seed. Estimates are means over seeds, with 95 % intervals: Wilson's for shares, in which a run counts for as many jobs as its spread shows, and Student's t for other numbers."
+	if least == 1 {
+		list[0] = fmt.Sprintf("Every point was run under one seed, %d: there are no intervals.", d.FirstSeed)
 	} else {
-		list = append(list, fmt.Sprintf("Where all runs of a point agree, its interval goes by the spread of the other points. If %s agree, up to %s of all seeds may still differ (95 %%).", countOf(seeds, "run"), percent(min(1, 3/float64(seeds)))))
+		list = append(list, fmt.Sprintf("Where all runs of a point agree, its interval goes by the spread of the other points. If %s agree, up to %s of all seeds may still differ (95 %%).", countOf(least, "run"), percent(min(1, 3/float64(least)))))
 	}
 	if n := t.added(); n > 0 {
-		list = append(list, fmt.Sprintf("%s added where the answer was open, each time under as many seeds as there were. A row is looked at up to %d times; its comparisons allow for that.", wereOf(n, "run"), roundsMax))
+		list = append(list, fmt.Sprintf("There were %s at first. %s added where the answer was open, each time under as many seeds as there were. A row is looked at up to %d times; its comparisons allow for that.", countOf(d.Seeds, "seed"), wereOf(n, "run"), roundsMax))
 	}
 	if n, reason := t.inconclusive(); n > 0 {
 		list = append(list, fmt.Sprintf("%s inconclusive and measured as far as they went; the first: %s.", wereOf(n, "run"), reason))
@@ -83,6 +94,11 @@ func (t *table) notes(seeds int, first uint64) []string {
 		list = append(list, fmt.Sprintf("%s missing: the sweep was cut short.", areOf(missing, "run")))
 	}
 	return list
+}
+
+// seedsFrom says which seeds they are.
+func seedsFrom(n int, first uint64) string {
+	return fmt.Sprintf("%s, %d to %d", countOf(n, "seed"), first, first+uint64(n)-1)
 }
 
 // markFront marks the points of the Pareto front of each combination of conditions.
@@ -118,13 +134,12 @@ func (r *Result) dominates(q, p *Point) bool {
 
 // answer makes the recommendation from the points.
 func answer(d *Definition, t *table, res *Result) Answer {
-	a := &answering{
-		d: d, t: t, points: res.Points, decisions: decide(d, t, res.Points, choices, d.ofKnob()), knob: d.Axes[0], metric: d.Metrics[0], amounts: d.amounts(),
+	means := decide(d, t, res.Points, func(axis Axis) bool { return !axis.Condition })
+	a := &answering{d: d, t: t, points: res.Points, decisions: means, knob: d.Axes[0], metric: d.Metrics[0]}
+	out := Answer{Rows: advise(d, decide(d, t, res.Points, func(Axis) bool { return true })), Reading: d.reading(), Evidence: a.evidence()}
+	if len(means) < len(out.Rows) {
+		out.Means = advise(d, means)
 	}
-	rows := advise(d, t, res.Points)
-	out := Answer{Sentence: gist(d, rows), Rows: rows, Pooled: a.sentence(), Evidence: a.evidence()}
-	if best := a.winner(); best != nil {
-		out.Take = append([]string{a.set(best.value())}, best.choice...)
-	}
+	a.say(&out)
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,9 +43,9 @@ func TestAnalyseByHand(t *testing.T) {
 	assert.False(t, measured)
 	assert.Equal(t, []bool{true, true, false, false}, front(res), "as many failed, and fewer picks")
 	// 2 against 1: 6, 4, 2, 0, -2, -4, -6. Standard error sqrt(112/6/7), which times t(6, 97.5 %) is 4.
-	assert.Contains(t, res.Answer.Pooled, "engine.max_dispatch_retries makes no difference to “jobs failed” that can be told from noise (3.5 % at 1, 3.5 % at 2).")
-	assert.Contains(t, res.Answer.Evidence, "engine.max_dispatch_retries from 1 to 2: 0 % [-4, 4].")
-	assert.Contains(t, res.Answer.Pooled, "What makes a difference is world.dying: 3 % at 0, 4 % at 0.5.")
+	assert.Equal(t, "There is no value of engine.max_dispatch_retries to take under any of 2 conditions: no difference beyond noise: 0 % [-4.85, 4.85] at 1 rather than 2.", res.Answer.Sentence)
+	assert.Contains(t, res.Answer.Evidence, "“jobs failed”, engine.max_dispatch_retries from 1 to 2: 0 % [-4.85, 4.85].")
+	assert.Contains(t, strings.Join(res.Answer.Evidence, " "), "“jobs failed”, world.dying from 0 to 0.5, whatever else is chosen: +1 % [")
 	assert.Empty(t, res.Answer.Take)
 	assert.False(t, res.Answer.Conclusive())
 	// Two metrics, so at 97.5 % each: t(6, 98.75 %) = 2.9687, and 1.63299 times that is 4.85.
@@ -87,9 +88,9 @@ func TestRecordsMayBeMissing(t *testing.T) {
 	assert.False(t, res.Complete)
 	assert.Equal(t, 3, res.Points[1].Runs)
 	assert.Contains(t, res.Notes[2], "1 run is missing: the sweep was cut short")
-	assert.Contains(t, res.Answer.Pooled, "3 seeds are too few to tell", "the seed that only one value was run under does not count")
+	assert.Contains(t, res.Answer.Sentence, "3 seeds are too few to tell", "the seed that only one value was run under does not count")
 	res = analysed(t, d, nil)
-	assert.Contains(t, res.Answer.Pooled, "Nothing can be said about engine.max_dispatch_retries")
+	assert.Contains(t, res.Answer.Sentence, "no seed was run at all values")
 	assert.Empty(t, res.Answer.Take)
 	_, err := Analyse(d, []*campaign.Record{{N: 8}})
 	assert.ErrorContains(t, err, "a record is of run 8, and the grid has 8 runs: the records are of another sweep")
@@ -103,7 +104,7 @@ func TestRunsThatTookTheirProcessDownGateThePoint(t *testing.T) {
 	res := analysed(t, d, records)
 	assert.Equal(t, map[string]int{"no-panic": 1}, res.Points[1].Broken)
 	assert.Equal(t, []string{"engine.max_dispatch_retries=1"}, res.Answer.Take)
-	assert.Contains(t, res.Answer.Pooled, "the only value at which every promise was kept")
+	assert.Contains(t, res.Answer.Sentence, "the only value at which every promise was kept")
 	assert.Contains(t, res.Answer.Evidence, "Left out: engine.max_dispatch_retries=2 (no-panic in 1 run).")
 	assert.Contains(t, res.Notes[2], "1 run was inconclusive and measured as far as they went; the first: the run used up its steps.")
 }

@@ -53,17 +53,13 @@ func (c *contest) mean(i int) float64 {
 // few says whether the seeds are too few to tell anything.
 func (c *contest) few() bool { return c.seeds() < SeedsLeast(c.of) }
 
-// tooFew says that the seeds are too few, and how many it takes.
+// tooFew says that the seeds are too few, and how many it takes at least.
 func (c *contest) tooFew() string {
-	return fmt.Sprintf("%s %s too few to tell; it takes %d", countOf(c.seeds(), "seed"), isOrAre(c.seeds()), SeedsLeast(c.of))
+	return fmt.Sprintf("%s %s too few to tell; it takes at least %d", countOf(c.seeds(), "seed"), isOrAre(c.seeds()), SeedsLeast(c.of))
 }
 
-// gap is what alternative i has more than j.
-func (c *contest) gap(i, j int) Estimate {
-	return estimate(less(c.series[i], c.series[j]), confidence, c.unit)
-}
-
-// below says whether i has less than j by more than noise, all comparisons of the question taken together.
+// below says whether i has less than j by more than noise, all comparisons of the question taken together: whether the
+// interval is below zero.
 func (c *contest) below(i, j int) bool {
 	d := less(c.series[i], c.series[j])
 	mean, _ := spread(d)
@@ -84,6 +80,17 @@ func (c *contest) best() int {
 		}
 	}
 	return best
+}
+
+// next is the best of the alternatives but i; -1 if there is no other.
+func (c *contest) next(i int) int {
+	next := -1
+	for j := range c.series {
+		if j != i && (next < 0 || c.mean(j) < c.mean(next)) {
+			next = j
+		}
+	}
+	return next
 }
 
 // beats is the alternative that beats i by the most, or -1 if none is better.
@@ -126,7 +133,7 @@ func (c *contest) worst(i int) int {
 func (c *contest) widest() (i, j int) {
 	i, j = -1, -1
 	for k := range c.series {
-		if w := c.worst(k); w >= 0 && (i < 0 || c.gap(w, k).Mean > c.gap(j, i).Mean) {
+		if w := c.worst(k); w >= 0 && (i < 0 || c.mean(w)-c.mean(k) > c.mean(j)-c.mean(i)) {
 			i, j = k, w
 		}
 	}
@@ -164,7 +171,8 @@ func (c *contest) most() int {
 	return most
 }
 
-// interval is what alternative i has more than j, at a confidence that all comparisons of the question share.
+// interval is what alternative i has more than j. All comparisons of the question hold together: it is the only interval
+// of a difference that there is, so that nothing is sure by one and not by another.
 func (c *contest) interval(i, j int) Estimate {
 	return estimate(less(c.series[i], c.series[j]), 1-(1-confidence)/float64(max(c.of, 1)), c.unit)
 }
@@ -185,7 +193,7 @@ func (c *contest) trifle(i, j int) float64 {
 // within says below which difference alternatives that are close are equal.
 func (c *contest) within(precision float64) string {
 	if most := c.trifle(c.best(), c.most()); most > precision {
-		return amount(most, c.metric) + ", 1 % of the mean,"
+		return amount(most, c.metric) + ", 1 % of the mean"
 	}
 	return amount(precision, c.metric)
 }

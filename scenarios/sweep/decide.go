@@ -11,8 +11,9 @@ type kind int
 const (
 	unsound   kind = iota // at each of its values a promise was broken
 	unseen                // no run
-	alone                 // one value is left, or was all there was
+	single                // the knob has one value
 	unsure                // too few seeds to tell anything
+	alone                 // one value is left at which every promise was kept
 	identical             // every run gives the same at all values
 	alike                 // they differ by less than the precision, or by a trifle
 	flat                  // no value is better than another by more than noise
@@ -20,38 +21,34 @@ const (
 )
 
 // decision is what the points say about the knob under one combination of other axes, by the mean over
-// the rest of them.
+// the rest of them. It is a question of its own, of which all comparisons hold at 95 % together.
 type decision struct {
-	choice []string // the settings of those axes, as --set takes them
+	under  []string // the value of each axis but the first; empty: the mean over all of its values
+	choice []string // the settings that these are, as --set takes them
 	points [][]int  // of each of the knob's values, in the order of the conditions
 	values []int    // of the knob, by index: those that are sound under all conditions
 	out    []int    // the others
 	kind   kind
 	take   int      // the value to take, as an index into values
-	of     int      // comparisons that share the 5 % of chance
 	by     *contest // of values, by the metric that decides
 	cost   *contest // of values, by what it is weighed against
 }
 
-// choices are the axes that somebody can choose.
-func choices(a Axis) bool { return !a.Condition }
-
-// decide says what to take under each combination of those of the other axes that are apart. Each answer is
-// one of so many comparisons.
-func decide(d *Definition, t *table, points []Point, apart func(Axis) bool, of int) []*decision {
+// decide says what to take under each combination of those of the other axes that are apart.
+func decide(d *Definition, t *table, points []Point, apart func(Axis) bool) []*decision {
 	var all []*decision
 	byChoice := map[string]*decision{}
 	for i, p := range points {
-		var choice []string
-		for j, a := range d.Axes {
-			if j > 0 && apart(a) {
-				choice = append(choice, a.Setting+"="+p.Values[j])
+		under, choice := make([]string, len(d.Axes)-1), []string{}
+		for j, a := range d.Axes[1:] {
+			if apart(a) {
+				under[j], choice = p.Values[j+1], append(choice, a.Setting+"="+p.Values[j+1])
 			}
 		}
 		key := strings.Join(choice, " ")
 		c := byChoice[key]
 		if c == nil {
-			c = &decision{choice: choice, of: of, points: make([][]int, len(d.Axes[0].Values))}
+			c = &decision{under: under, choice: choice, points: make([][]int, len(d.Axes[0].Values))}
 			byChoice[key] = c
 			all = append(all, c)
 		}
@@ -77,6 +74,8 @@ func (c *decision) decide(d *Definition, t *table, points []Point) {
 	switch {
 	case len(c.values) == 0:
 		c.kind = unsound
+	case len(c.points) == 1:
+		c.kind = single
 	case c.by.seeds() == 0:
 		c.kind = unseen
 	case len(c.values) == 1:
@@ -88,7 +87,7 @@ func (c *decision) decide(d *Definition, t *table, points []Point) {
 	case c.by.close(d.Precision):
 		c.kind, c.take = alike, c.cost.unbeaten()
 	case c.by.flat():
-		c.kind = flat
+		c.kind, c.take = flat, c.by.best()
 	default:
 		c.kind, c.take = told, c.by.unbeaten()
 	}
@@ -108,7 +107,7 @@ func (c *decision) contest(d *Definition, t *table, metric string) *contest {
 	for _, v := range c.values {
 		pooled = append(pooled, c.pooled(t, metric, v))
 	}
-	return newContest(metric, pooled, c.of)
+	return newContest(metric, pooled, d.ofRow())
 }
 
 func (c *decision) pooled(t *table, metric string, v int) []float64 {
@@ -141,14 +140,8 @@ func (c *decision) taken() bool {
 	return c.kind == alone || c.kind == told
 }
 
-// other is the value of the knob, by its index into the sound ones, that the one taken is best seen
-// against: the first, or else the last.
-func (c *decision) other() int {
-	if c.take > 0 {
-		return 0
-	}
-	return len(c.values) - 1
-}
+// compared says whether the values were told apart, or might have been.
+func (c *decision) compared() bool { return c.kind > unsure }
 
 // value is the knob's value that is taken, by its index in the axis.
 func (c *decision) value() int { return c.values[c.take] }

@@ -116,12 +116,16 @@ func (f *file) lay(plan *plans.Plan) error {
 	if err != nil {
 		return err
 	}
+	set := plan.Vary
+	if f.Plan.IsMapping() { // it is written for these settings
+		set = plan.Set
+	}
 	for _, e := range entries {
 		text, err := e.Value.Text()
 		if err != nil {
 			return err
 		}
-		if err := plan.Set(e.Name + "=" + text); err != nil {
+		if err := set(e.Name + "=" + text); err != nil {
 			return e.Key.Locate(err)
 		}
 	}

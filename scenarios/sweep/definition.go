@@ -59,12 +59,9 @@ func Over(plan *plans.Plan) (*Definition, error) {
 	return d, d.over(plan)
 }
 
-// over makes plan the one that is swept. What it expects is nothing to judge a sweep by, whose
-// settings are others: every promise is judged as it is given.
+// over makes plan the one that is swept. What it judges whatever its promise gates the points as it does a run.
 func (d *Definition) over(plan *plans.Plan) error {
-	p := *plan
-	p.Expect = plans.Expect{}
-	text, err := plans.Marshal(&p)
+	text, err := plans.Marshal(plan)
 	if err != nil {
 		return err
 	}
@@ -83,7 +80,7 @@ func (d *Definition) Set(assignment string) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Set(assignment); err != nil {
+	if err := p.Vary(assignment); err != nil {
 		return err
 	}
 	name, _, _ := strings.Cut(assignment, "=")

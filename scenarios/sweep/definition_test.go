@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -127,10 +128,23 @@ func TestSpecOrdersPoints(t *testing.T) {
 	assert.Equal(t, 0.5, p.World.Dying)
 }
 
-func TestASweepDoesNotJudgeByWhatItsScenarioExpects(t *testing.T) {
+// What a run is judged by gates the points of a sweep, and the page of a point's run says the same.
+func TestASweepJudgesWhatItsScenarioDoes(t *testing.T) {
 	d, err := Load("publish-ack-lost")
 	require.NoError(t, err)
-	assert.NotContains(t, d.Plan, "expect")
+	require.NoError(t, d.Set("topology.workers=2"))
+	require.NoError(t, d.Grid([]string{"engine.epochs=true,false"}))
+	for i, want := range []plans.Expect{{Changed: []string{"topology.workers=2", "engine.epochs=true"}}, {Changed: []string{"topology.workers=2"}}} {
+		spec := d.Spec()
+		p, err := spec.Plan(i)
+		require.NoError(t, err)
+		assert.True(t, p.Expect.Judges("one-dispatch-per-job"))
+		text, err := d.PlanOf(i, 1)
+		require.NoError(t, err)
+		p, err = plans.Parse("plan", []byte(text))
+		require.NoError(t, err)
+		assert.Equal(t, want.Changed, p.Expect.Changed)
+	}
 }
 
 func TestReadyMadeSweeps(t *testing.T) {

@@ -7,22 +7,8 @@ import (
 
 // effect is the largest difference that a condition makes to the deciding metric.
 type effect struct {
-	setting, at, than string
-	low, high         float64
-	gap               Estimate // than against at: above zero
-}
-
-// strongest is the condition that makes the largest difference beyond noise, or nil.
-func (a *answering) strongest() (most *effect) {
-	for j, axis := range a.d.Axes {
-		if j == 0 || !axis.Condition {
-			continue
-		}
-		if e := a.effect(j); e != nil && (most == nil || e.gap.Mean > most.gap.Mean) {
-			most = e
-		}
-	}
-	return most
+	at, than string
+	gap      Estimate // than against at: above zero
 }
 
 // effect is what the j-th axis does, by the mean over the combinations of all others at which every
@@ -61,5 +47,5 @@ func (a *answering) effect(j int) *effect {
 	if low < 0 {
 		return nil
 	}
-	return &effect{axis.Setting, axis.Values[low], axis.Values[high], c.mean(low), c.mean(high), c.gap(high, low)}
+	return &effect{axis.Values[low], axis.Values[high], c.interval(high, low)}
 }

@@ -118,7 +118,7 @@ func TestContestPairsSeeds(t *testing.T) {
 	assert.False(t, c.better(2, 1))
 	assert.Equal(t, 1, c.unbeaten(), "the first than which none is better")
 	assert.Equal(t, 1, newContest("failed", [][]float64{{0, 20, 40}, {19, 1, 25}}, 1).unbeaten(), "not shown to be worse, and worse")
-	assert.InDelta(t, -1, c.gap(1, 0).Mean, 0)
+	assert.InDelta(t, -1, c.interval(1, 0).Mean, 0)
 	assert.Equal(t, 1, c.best())
 	assert.Equal(t, 1, c.beats(0))
 	assert.Equal(t, -1, c.beats(2))

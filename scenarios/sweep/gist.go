@@ -14,7 +14,7 @@ func gist(d *Definition, rows []Advice) string {
 	var groups [][]Advice
 	var names []string
 	for _, r := range rows {
-		name := strings.Join(d.choiceOf(r.Under), " and ")
+		name := and(d.choiceOf(r.Under))
 		i := slices.Index(names, name)
 		if i < 0 {
 			names, groups, i = append(names, name), append(groups, nil), len(names)
@@ -22,17 +22,15 @@ func gist(d *Definition, rows []Advice) string {
 		groups[i] = append(groups[i], r)
 	}
 	if len(groups) > choicesTold {
-		return counted(d, rows, "combinations") + "."
+		return capital(counted(d, rows, "combinations")) + "."
 	}
 	var said []string
 	for i, group := range groups {
 		text := counted(d, group, "conditions")
 		if names[i] != "" {
-			text = "With " + names[i] + ", " + text
-		} else {
-			text = strings.ToUpper(text[:1]) + text[1:]
+			text = "with " + names[i] + ", " + text
 		}
-		said = append(said, text+".")
+		said = append(said, capital(text)+".")
 	}
 	return strings.Join(said, " ")
 }
@@ -51,15 +49,7 @@ func (d *Definition) choiceOf(under []string) (sets []string) {
 func counted(d *Definition, rows []Advice, what string) string {
 	K := d.Axes[0].Setting
 	if len(rows) == 1 {
-		r := rows[0]
-		if r.Take == "" {
-			return fmt.Sprintf("there is no value of %s to take: %s", K, r.Says)
-		}
-		if r.Metric != d.Metrics[0] {
-			none, _, _ := strings.Cut(r.Says, ";")
-			return fmt.Sprintf("take %s=%s (%s), for the least %s: %s", K, r.Take, r.Sure, naming(r.Metric), none)
-		}
-		return fmt.Sprintf("take %s=%s (%s): %s %s", K, r.Take, r.Sure, title(r.Metric), r.Says)
+		return fmt.Sprintf("there is no value of %s to take: %s", K, rows[0].Says)
 	}
 	var takes []string
 	sure, of, none := map[string]int{}, map[string]int{}, 0
@@ -77,7 +67,10 @@ func counted(d *Definition, rows []Advice, what string) string {
 	}
 	if len(takes) == 0 {
 		text := fmt.Sprintf("there is no value of %s to take under any of %d %s", K, len(rows), what)
-		if !slices.ContainsFunc(rows, func(r Advice) bool { return !strings.HasPrefix(r.Says, noDifference) }) {
+		switch {
+		case !slices.ContainsFunc(rows, func(r Advice) bool { return r.Says != rows[0].Says }):
+			text += ": " + rows[0].Says
+		case !slices.ContainsFunc(rows, func(r Advice) bool { return !strings.HasPrefix(r.Says, noDifference) }):
 			text += ": nothing differs by more than noise"
 		}
 		return text

@@ -7,7 +7,7 @@ import (
 )
 
 // ResultVersion is the format of a sweep's sweep.json and of a comparison's compare.json.
-const ResultVersion = 3
+const ResultVersion = 4
 
 // Result is a finished sweep. It depends on the sweep, its seeds and the build alone.
 type Result struct {
@@ -78,11 +78,13 @@ type Pareto struct {
 
 // Answer is the recommendation.
 type Answer struct {
-	Sentence string   `json:"sentence"`       // the gist of the rows
-	Rows     []Advice `json:"rows"`           // one for each combination of all axes but the first
-	Pooled   string   `json:"pooled"`         // the same by the mean over all conditions, in words
-	Evidence []string `json:"evidence"`       // paired differences with their intervals, and the points left out
-	Take     []string `json:"take,omitempty"` // the settings to take by that mean, as --set takes them; none where there is nothing to recommend
+	Sentence string   `json:"sentence"`           // which value to take with which other settings, by how much, and how sure
+	Also     []string `json:"also,omitempty"`     // sentences: what comes of the next best choice, how the rows go, and which settings are not the default
+	Take     []string `json:"take,omitempty"`     // the settings to take, as --set takes them: the value, the choices, and those that the sweep was measured with; none where there is nothing to recommend
+	Rows     []Advice `json:"rows"`               // one for each combination of all axes but the first
+	Means    []Advice `json:"means,omitempty"`    // the same by the mean over all conditions, where there are several
+	Reading  string   `json:"reading,omitempty"`  // what an interval of a difference is
+	Evidence []string `json:"evidence,omitempty"` // differences with their intervals, and the points left out
 }
 
 // Conclusive says whether there is a value to take under some combination of the other axes.
@@ -101,14 +103,14 @@ const (
 )
 
 // Advice says which value of the first axis to take under one combination of the others. All of a
-// row's comparisons stand at 95 % together; so do its intervals.
+// row's comparisons hold at 95 % together; so do its intervals.
 type Advice struct {
-	Under    []string `json:"under"`            // the values of the other axes, in their order
+	Under    []string `json:"under"`            // the values of the other axes, in their order; empty: the mean over all
 	Take     string   `json:"take,omitempty"`   // empty if there is none to take
 	Sure     Sureness `json:"sure"`             //
 	Metric   string   `json:"metric"`           // what tells: the metric that decides, or the one that it is weighed against where the first makes no difference
 	Mean     float64  `json:"mean"`             // of Metric, at Take
-	Than     string   `json:"than,omitempty"`   // the value compared with: the one in use, or the worst
+	Than     string   `json:"than,omitempty"`   // the value compared with: the next best
 	ThanMean float64  `json:"than_mean"`        //
 	Gap      Estimate `json:"gap"`              // what Take has more of Metric than Than; below zero is better
 	Rivals   []string `json:"rivals,omitempty"` // values that cannot be told from Take

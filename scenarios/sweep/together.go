@@ -7,9 +7,9 @@ import (
 
 // An answer makes many comparisons, and of those that are each 95 % sure some would differ by chance
 // alone. So the comparisons that answer one question share its 5 % (Bonferroni): which value of the
-// knob, which of the other choices, which condition. Each question is then answered at 95 %, and an answer
-// to all three is less sure as a whole. How many comparisons there are depends on the sweep alone, and not
-// on what its runs give.
+// knob, under one combination of the other axes or by the mean over some of them; which of the other choices; which
+// condition. Each question is then answered at 95 %, and all of them together less surely. How many comparisons there are
+// depends on the sweep alone, and not on what its runs give.
 
 func pairs(n int) int { return n * (n - 1) / 2 }
 
@@ -24,11 +24,7 @@ func (d *Definition) choices() int {
 	return n
 }
 
-// ofKnob counts the comparisons of the knob's values: under each of the other choices, by the metric
-// that decides and by the one that it is weighed against.
-func (d *Definition) ofKnob() int { return d.choices() * d.ofRow() }
-
-// ofRow counts those of one row, which is a question of its own.
+// ofRow counts the comparisons of the knob's values: by the metric that decides and by the one that it is weighed against.
 func (d *Definition) ofRow() int { return 2 * pairs(len(d.Axes[0].Values)) * d.looks() }
 
 // looks is how often the numbers may be looked at, after each of which runs are added.
@@ -40,7 +36,7 @@ func (d *Definition) looks() int {
 }
 
 // ofChoices counts the comparisons of the other choices, each with its own value of the knob.
-func (d *Definition) ofChoices() int { return pairs(d.choices()) }
+func (d *Definition) ofChoices() int { return pairs(d.choices()) * d.looks() }
 
 // conditions lists the axes that are conditions and have values to compare.
 func (d *Definition) conditions() (list []Axis) {
@@ -54,26 +50,28 @@ func (d *Definition) conditions() (list []Axis) {
 
 // ofCondition is among how many comparisons one of a condition's values counts: each condition has the
 // same share, so that one of many values does not hide another of two.
-func (d *Definition) ofCondition(a Axis) int { return len(d.conditions()) * pairs(len(a.Values)) }
+func (d *Definition) ofCondition(a Axis) int {
+	return len(d.conditions()) * pairs(len(a.Values)) * d.looks()
+}
 
-// correction says what decides that a difference is beyond noise; nothing if nothing is compared.
-func (d *Definition) correction() string {
+// reading says what an interval of a difference is, and what decides that one is beyond noise; nothing if nothing is compared.
+func (d *Definition) reading() string {
 	var sorts []string
-	if n := d.ofKnob(); n > 0 {
-		sorts = append(sorts, fmt.Sprintf("%s of values of %s, in both metrics", grouped(n), d.Axes[0].Setting))
+	if n := d.ofRow(); n > 0 {
+		sorts = append(sorts, fmt.Sprintf("the %s of a row", grouped(n)))
 	}
 	if n := d.ofChoices(); n > 0 {
-		sorts = append(sorts, fmt.Sprintf("%s of other choices", grouped(n)))
+		sorts = append(sorts, fmt.Sprintf("the %s of the other choices", grouped(n)))
 	}
 	for _, a := range d.conditions() {
-		text := fmt.Sprintf("%s of values of %s", grouped(pairs(len(a.Values))), a.Setting)
-		if n := len(d.conditions()); n > 1 {
-			text += fmt.Sprintf(" at 1/%d of the 5 %%", n)
-		}
-		sorts = append(sorts, text)
+		sorts = append(sorts, fmt.Sprintf("the %s of %s", grouped(d.ofCondition(a)), a.Setting))
 	}
 	if len(sorts) == 0 || d.Seeds < 2 {
 		return ""
 	}
-	return "Each interval holds at 95 % for its difference alone. A value counts as better only if its difference holds at 95 % for all comparisons of its sort together (Bonferroni): " + strings.Join(sorts, "; ") + "."
+	text := "An interval in brackets is of a difference, seed by seed, and as wide as 95 % for all comparisons of its question together takes (Bonferroni): " + strings.Join(sorts, ", ")
+	if n := d.looks(); n > 1 {
+		text += fmt.Sprintf(", each looked at up to %d times", n)
+	}
+	return text + ". A difference is beyond noise if this interval leaves out 0; below 1 % of the mean it counts as none. Intervals of means are at 95 % each."
 }

@@ -66,6 +66,14 @@ func gap(e Estimate, metric string) string {
 	return fmt.Sprintf("%s%s [%s, %s]", sign, amount(mean, metric), number(e.Low), number(e.High))
 }
 
+// capital begins a sentence; a setting's name stays as it is written.
+func capital(text string) string {
+	if first, _, _ := strings.Cut(text, " "); strings.ContainsRune(first, '.') {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
 func percent(share float64) string { return number(100*share) + " %" }
 
 // and joins a list as a person does.

@@ -33,7 +33,7 @@ func (d *Definition) PlanOf(point int, seed uint64) (string, error) {
 		return "", err
 	}
 	for _, set := range d.sets(d.points()[point]) {
-		if err := p.Set(set); err != nil {
+		if err := p.Vary(set); err != nil {
 			return "", err
 		}
 	}
