@@ -40,6 +40,9 @@ func (m Measure) In(v float64) float64 { return v * m.factor }
 // lopsided is how far from the middle of its interval a mean may be, as a share of half of it, and still be said with ±.
 const lopsided = 0.1
 
+// negligible is half of an interval that nobody needs to know of, in the measure's unit: virtual time goes in nanoseconds.
+const negligible = 1e-6
+
 // PlusMinus says an estimate: its mean and half of its interval, to the digits that it leaves standing, and to four at
 // most. A mean that is not in the middle is said with both ends; one at an end with the other end. It is empty if there is none.
 func (m Measure) PlusMinus(e sweep.Estimate) string {
@@ -47,7 +50,7 @@ func (m Measure) PlusMinus(e sweep.Estimate) string {
 		return ""
 	}
 	mean, half := m.In(e.Mean), m.In(e.High-e.Low)/2
-	if !(half > 0) || math.IsInf(half, 0) || math.IsInf(mean, 0) {
+	if !(half > negligible) || math.IsInf(half, 0) || math.IsInf(mean, 0) {
 		return Number(mean)
 	}
 	switch e.Mean {

@@ -29,6 +29,7 @@ func TestNumbersAreShortAndInAUnitThatFits(t *testing.T) {
 		{100, sweep.Estimate{Mean: 10, Low: 1.8, High: 40.4, N: 10}, "10.0 (1.8 to 40.4)"},
 		{10, sweep.Estimate{Mean: 2.87, Low: 2.64, High: 3.12, N: 30}, "2.87 ± 0.24"},
 		{1, sweep.Estimate{Mean: 0, Low: 0, High: .161, N: 20}, "0 (at most 0.161)"},
+		{1, sweep.Estimate{Mean: 0, Low: 0, High: 4.5e-8, N: 20}, "0"},
 		{100, sweep.Estimate{Mean: 100, Low: 83.9, High: 100, N: 20}, "100 (at least 83.9)"},
 	} {
 		assert.Equal(t, c.want, MeasureOf(seconds, c.most).PlusMinus(c.e))
