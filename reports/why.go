@@ -20,7 +20,9 @@ type whyView struct {
 // nearestView is the nearest run without the violation, beside this one.
 type nearestView struct {
 	Change    string // what is other in it
-	Same      int    // steps that are the same in both
+	All       bool   // no step differs
+	Same      int    // else how many steps are the same in both
+	Job       string // whose first steps that differ these are, if they part in a step of no job
 	Own       string
 	OwnRef    stepRef
 	Other     string
@@ -42,10 +44,7 @@ func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
 		v.Rows = append(v.Rows, toldRow{Text: at.Says, Ref: ref(at.Step, at.At, shown)})
 	}
 	if n := c.Nearest; n != nil {
-		v.Nearest = &nearestView{Change: "without " + n.Says, Same: n.Parts - 1, Own: "the run is over", Other: "the run is over"}
-		if n.Instead != "" {
-			v.Nearest.Change = "with " + n.Instead
-		}
+		v.Nearest = &nearestView{Change: n.With(), All: n.Parts == 0, Same: n.Parts - 1, Job: n.Job, Own: over(n), Other: over(n)}
 		if n.Own != nil {
 			v.Nearest.Own, v.Nearest.OwnRef = n.Own.Says, ref(n.Own.Step, n.Own.At, shown)
 		}
@@ -57,6 +56,14 @@ func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
 		v.Hardened = res.Replay + " --preset " + plans.PresetHardened
 	}
 	return v
+}
+
+// over is what stands for a step that there is none of.
+func over(n *why.Nearest) string {
+	if n.Job != "" {
+		return "nothing more of " + n.Job
+	}
+	return "the run is over"
 }
 
 // withWhy gives each card the command that explains it, where the page does not.

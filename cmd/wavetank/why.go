@@ -117,24 +117,31 @@ func notFound(c *why.Cause) error {
 func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 	p.Line("%s, preset %s, seed %d: %s was broken at step %d, %s", p.Paint(cli.Bold, s.Name), s.Preset, s.Seed, c.Invariant, c.Step, words.Instant(c.At))
 	p.Line("  %s", c.Message)
-	p.Line("  %s", c)
+	p.Line("  %s", c.Brief())
+	if says := c.Holding(); says != "" {
+		p.Line("  %s", says)
+	}
 	cli.Section(p, "How it came", c.Path, pointed)
 	cli.Section(p, "Necessary: without any one of these it does not come", c.Blamed(), changed)
 	cli.Section(p, "Circumstances that it needs, too", c.Circumstances(), changed)
-	cli.Section(p, "Not necessary", c.Unneeded(), func(t why.Tried) string { return t.Says })
+	cli.Section(p, "Not necessary", c.Unneeded(), func(t why.Tried) string { return why.Clip(t.Says) })
 	if len(c.Together) > 0 {
-		p.Line("\nOne of these is necessary: without all of them it does not come\n  %s", strings.Join(c.Together, "\n  "))
+		p.Line("\nOne of these is necessary: without all of them it does not come\n  %s", strings.Join(c.Together, "\n  ")+c.Apart.But())
 	}
-	cli.Section(p, "Would have held it, each alone", c.Needed(why.Remedy), func(t why.Tried) string { return "--set " + t.Instead })
+	cli.Section(p, "Would have held it, each alone", c.Needed(why.Remedy), func(t why.Tried) string { return "--set " + why.Clip(t.Instead) + t.But() })
 	if n := c.Nearest; n != nil {
 		p.Line("\n%s", p.Paint(cli.Bold, "Nearest run without it"))
-		with := "without " + n.Says
-		if n.Instead != "" {
-			with = "with " + n.Instead
+		switch of := ""; {
+		case n.Parts == 0:
+			p.Line("  %s: equal in all its steps; what differs leaves no event, as a metric does not", n.With())
+		default:
+			if n.Job != "" {
+				of = " of " + n.Job
+			}
+			p.Line("  %s: equal up to step %d, and then%s", n.With(), n.Parts-1, of)
+			p.Line("    here:  %s", parted(n.Own, of))
+			p.Line("    there: %s", parted(n.Other, of))
 		}
-		p.Line("  %s: equal up to step %d, and then", with, n.Parts-1)
-		p.Line("    here:  %s", parted(n.Own))
-		p.Line("    there: %s", parted(n.Other))
 	}
 	if c.NoReturn == nil {
 		p.Line("\nThe point of no return was not found: the runs are too long.")
@@ -150,15 +157,19 @@ func pointed(at why.Point) string {
 }
 
 func changed(t why.Tried) string {
+	says := why.Clip(t.Says)
 	if t.Instead != "" {
-		return fmt.Sprintf("%s (with %s it holds)", t.Says, t.Instead)
+		says += fmt.Sprintf(" (instead of %s)", why.Clip(t.Instead))
 	}
-	return t.Says
+	return says + t.But()
 }
 
-// parted is one side of a parting.
-func parted(at *why.Point) string {
-	if at == nil {
+// parted is one side of a parting. Of a job that it is of, nothing more may come.
+func parted(at *why.Point, of string) string {
+	switch {
+	case at == nil && of != "":
+		return "nothing more" + of
+	case at == nil:
 		return "the run is over"
 	}
 	return fmt.Sprintf("%s, %s", words.Instant(at.At), at.Says)

@@ -15,13 +15,14 @@ type change struct {
 	name    string // of the setting
 	says    string // the fault in words, or key=value as the plan has it
 	means   string // what such a fault does, or what comes about without a part of the engine
+	other   string // what comes about without a part of the engine that is there for another invariant
 	instead string // key=value as it is tried
 }
 
 // changes lists what can be changed of a plan that breaks an invariant: its strikes, the settings that it gives, and what it does
 // without of what can be switched off. How many nodes and jobs it has, and in which order they go, is the world in which all of this
-// happens.
-func changes(plan *plans.Plan, invariant string) (list, without []change) {
+// happens. Broken are all invariants that it breaks.
+func changes(plan *plans.Plan, invariant string, broken []string) (list, without []change) {
 	for i, f := range plan.Faults {
 		list = append(list, change{what: why.Strike, strike: i, says: f.String(), means: f.Means()})
 	}
@@ -29,11 +30,16 @@ func changes(plan *plans.Plan, invariant string) (list, without []change) {
 	for _, t := range plans.Toggles() {
 		parts[t.Setting] = t
 	}
-	means := func(setting, now string) string {
-		if t := parts[setting]; t.Invariant == invariant && t.Off == now {
-			return t.Says
+	means := func(setting, now string) (means, other string) {
+		switch t := parts[setting]; {
+		case t.Off != now:
+			return "", ""
+		case t.Invariant == invariant:
+			return t.Says, ""
+		case slices.Contains(broken, t.Invariant):
+			return "", t.Says
 		}
-		return ""
+		return "", ""
 	}
 	given := map[string]bool{}
 	for _, says := range plan.Resettable() {
@@ -44,7 +50,8 @@ func changes(plan *plans.Plan, invariant string) (list, without []change) {
 			if s, ok := without.Setting(name); ok {
 				instead = name + "=" + s.Text()
 			}
-			list = append(list, change{what: why.Setting, name: name, says: says, means: means(name, strings.TrimPrefix(says, name+"=")), instead: instead})
+			means, other := means(name, strings.TrimPrefix(says, name+"="))
+			list = append(list, change{what: why.Setting, name: name, says: says, means: means, other: other, instead: instead})
 		}
 	}
 	for _, s := range plans.Settings() {
@@ -56,7 +63,8 @@ func changes(plan *plans.Plan, invariant string) (list, without []change) {
 		if !ok || on == "" || given[s.Name] || now.Text() == on {
 			continue
 		}
-		without = append(without, change{what: why.Remedy, name: s.Name, says: s.Name + "=" + now.Text(), means: means(s.Name, now.Text()), instead: s.Name + "=" + on})
+		means, other := means(s.Name, now.Text())
+		without = append(without, change{what: why.Remedy, name: s.Name, says: s.Name + "=" + now.Text(), means: means, other: other, instead: s.Name + "=" + on})
 	}
 	return list, without
 }

@@ -151,7 +151,7 @@ func TestARunWithoutAnEndTellsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &bench{ctx: context.Background(), plan: c.plan, invariant: c.invariant, most: c.most, say: func(string) {}}
-			comes, known, err := b.play(c.plan, nil, nil)
+			_, comes, known, err := b.play(c.plan, nil, nil)
 			require.NoError(t, err)
 			assert.False(t, comes)
 			assert.Equal(t, c.known, known)
