@@ -208,7 +208,6 @@ func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
 		}
 	}
 	left = max(0, len(list)-most)
-	jobs := res.AllJobs()
 	weight := func(i int) int {
 		w := 0
 		switch at := res.TellingAt[i]; {
@@ -222,7 +221,7 @@ func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
 		case i >= first:
 			w = 2
 		}
-		if w > 0 && v.ofOthers(res.Telling[i], jobs) {
+		if w > 0 && res.ofOthers(v, res.Telling[i]) {
 			w--
 		}
 		return w
@@ -237,50 +236,37 @@ func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
 // no step that the violation depends on.
 func (res *Result) Aside(sentence int, v *Violation) bool {
 	at := res.TellingAt[sentence]
-	return !at.Wrong && at.Step != v.Step && !slices.Contains(v.Steps, at.Step) && v.ofOthers(res.Telling[sentence], res.AllJobs()) &&
+	return !at.Wrong && at.Step != v.Step && !slices.Contains(v.Steps, at.Step) && res.ofOthers(v, res.Telling[sentence]) &&
 		!slices.ContainsFunc(res.Fired, func(f FiredFault) bool { return f.Step == at.Step })
 }
 
-// ofOthers says whether a sentence names any of these jobs, but none that the violation is about, nor what comes of one.
-func (v *Violation) ofOthers(sentence string, jobs map[string]bool) bool {
-	own := v.About(jobs)
-	return len(own) > 0 && len(namedIn(sentence, jobs)) > 0 && !slices.ContainsFunc(words(sentence), func(word string) bool {
+// ofOthers says whether a sentence names jobs, but none that the violation is about, nor what comes of one: of a violation of no
+// single job these are those that its message names.
+func (res *Result) ofOthers(v *Violation, sentence string) bool {
+	own := []string{v.Job}
+	if v.Job == "" {
+		own = res.JobsIn(v.Message)
+	}
+	return len(own) > 0 && len(res.JobsIn(sentence)) > 0 && !slices.ContainsFunc(wordsOf(sentence), func(word string) bool {
 		return slices.ContainsFunc(own, func(job string) bool { return word == job || strings.HasPrefix(word, job+"-") })
 	})
 }
 
-// About are the jobs that the violation is about: its own, or else those of these that its message names.
-func (v *Violation) About(jobs map[string]bool) []string {
-	if v.Job != "" {
-		return []string{v.Job}
-	}
-	return namedIn(v.Message, jobs)
+// JobsIn are the jobs that a sentence names, of those that clients have submitted, and those that the schedulers have.
+func (res *Result) JobsIn(sentence string) []string {
+	return slices.DeleteFunc(wordsOf(sentence), func(word string) bool {
+		return !slices.ContainsFunc(res.Jobs, func(j JobResult) bool { return j.ID == word }) &&
+			!slices.ContainsFunc(res.Derived, func(j *DerivedJob) bool { return j.ID == word })
+	})
 }
 
-// namedIn are those of these jobs that a sentence names.
-func namedIn(sentence string, jobs map[string]bool) []string {
-	return slices.DeleteFunc(words(sentence), func(word string) bool { return !jobs[word] })
-}
-
-// words are those of a sentence, without its signs.
-func words(sentence string) []string {
+// wordsOf are the words of a sentence, without its signs.
+func wordsOf(sentence string) []string {
 	list := strings.Fields(sentence)
 	for i := range list {
 		list[i] = strings.Trim(list[i], ".,:;()")
 	}
 	return list
-}
-
-// AllJobs are those that clients have submitted, and those that the schedulers have.
-func (res *Result) AllJobs() map[string]bool {
-	jobs := map[string]bool{}
-	for _, j := range res.Jobs {
-		jobs[j.ID] = true
-	}
-	for _, j := range res.Derived {
-		jobs[j.ID] = true
-	}
-	return jobs
 }
 
 // withoutTheMiddle leaves out n of those that may go, or all of them.

@@ -416,7 +416,7 @@ func (r *run) staleStory() string {
 func (r *run) struck(f faults.Fired) string {
 	loss := ""
 	if f.Fault.Lag > 0 {
-		loss = ", and what it had stored in the last " + strictyaml.DurationText(f.Fault.Lag) + " was lost"
+		loss = ", " + strictyaml.DurationText(f.Fault.Lag) + " behind"
 	}
 	begin, _ := r.strikeWords(f, loss)
 	return begin

@@ -157,11 +157,17 @@ func pointed(at why.Point) string {
 }
 
 func changed(t why.Tried) string {
-	says := why.Clip(t.Says)
+	without := "without it"
 	if t.Instead != "" {
-		says += fmt.Sprintf(" (instead of %s)", why.Clip(t.Instead))
+		without = "with " + why.Clip(t.Instead)
 	}
-	return says + t.But()
+	switch {
+	case t.Idle:
+		return fmt.Sprintf("%s (%s there is nothing to judge%s)", why.Clip(t.Says), without, t.But())
+	case t.Instead != "" || t.But() != "":
+		return fmt.Sprintf("%s (%s it holds%s)", why.Clip(t.Says), without, t.But())
+	}
+	return why.Clip(t.Says)
 }
 
 // parted is one side of a parting. Of a job that it is of, nothing more may come.

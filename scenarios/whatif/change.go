@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -66,6 +67,9 @@ func changes(plan *plans.Plan, invariant string, broken []string) (list, without
 		means, other := means(s.Name, now.Text())
 		without = append(without, change{what: why.Remedy, name: s.Name, says: s.Name + "=" + now.Text(), means: means, other: other, instead: s.Name + "=" + on})
 	}
+	slices.SortStableFunc(without, func(a, b change) int { // the steps may not suffice for all
+		return cmp.Or(strings.Compare(b.means, a.means), strings.Compare(b.other, a.other))
+	})
 	return list, without
 }
 

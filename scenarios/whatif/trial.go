@@ -52,7 +52,9 @@ func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
 		switch {
 		case i.Name == b.invariant:
 			o.Idle = i.Status == scenarios.StatusNotExercised
-		case fails(i.Status) && own[i.Name] != scenarios.StatusUnpromised:
+		case fails(i.Status) && own[i.Name] == scenarios.StatusViolated:
+			o.Still = append(o.Still, i.Name)
+		case fails(i.Status) && !fails(own[i.Name]):
 			o.Breaks = append(o.Breaks, i.Name)
 		}
 	}
@@ -62,14 +64,12 @@ func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
 		switch {
 		case open >= 0 && scheduler.Terminal(before):
 			o.Jobs = append(o.Jobs, j.ID+" does not settle, as "+res.Unsettled[open].Reason)
-		case open < 0 && before == succeeded && j.State != succeeded:
+		case before == "SUCCEEDED" && (j.State == "TIMEOUT" || j.State == "FAILED"):
 			o.Jobs = append(o.Jobs, j.ID+" ends "+j.State)
 		}
 	}
 	return o
 }
-
-const succeeded = "SUCCEEDED"
 
 func fails(s scenarios.Status) bool {
 	return s == scenarios.StatusViolated || s == scenarios.StatusUnpromised

@@ -25,7 +25,7 @@ var ErrHeld = errors.New("no invariant was broken")
 type Options struct {
 	Invariant string            // whose violation is explained; "" is the first that the run breaks, of promises if it breaks any
 	Variant   scheduler.Variant // changes the code under test; nil leaves it as it is
-	Quick     bool              // tries the parts of the engine only where the preset hardened holds or nothing else is to blame
+	Quick     bool              // tries the parts of the engine only where the preset hardened is not violated or nothing else is to blame
 	Steps     int               // how many steps the runs may take in all; 0 is 500,000, or 150,000 where Quick
 	Progress  func(string)      // is told what is looked for; nil is nobody
 }
@@ -126,12 +126,15 @@ func (b *bench) blame(c *why.Cause, own *scenarios.Result, quick bool) (err erro
 	if c.Hardened, c.Beside, err = b.hardened(); err != nil {
 		return err
 	}
-	if !quick || c.Hardened == why.Holds || len(c.Blamed())+len(c.Together) == 0 {
+	if !quick || c.Hardened == why.Holds || c.Hardened == why.Idle || len(c.Blamed())+len(c.Together) == 0 {
 		if err := b.tryEach(c, parts); err != nil {
 			return err
 		}
 	}
-	jobs := own.Violations[slices.IndexFunc(own.Violations, func(v scenarios.Violation) bool { return v.Invariant == b.invariant })].About(own.AllJobs())
+	jobs := own.JobsIn(c.Job + " " + c.Message)
+	for _, at := range c.Path {
+		jobs = append(jobs, own.JobsIn(at.Says)...)
+	}
 	return b.nearest(c, append(given, parts...), jobs)
 }
 
@@ -306,8 +309,8 @@ func (b *bench) nearest(c *why.Cause, list []change, jobs []string) error {
 	return b.part(c.Nearest, changed, jobs)
 }
 
-// part finds the events at which a run parts from the plan's own. Where that is of none of the jobs that the violation is about,
-// which tells little, it is the first that differs of one of them. What a strike does by itself is told as it is.
+// part finds the events at which a run parts from the plan's own. Where that is of none of the jobs on the path to the violation,
+// which tells little, it is the first that differs of one of them, of the violation's own if there is one. What a strike does by itself is told as it is.
 func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string) error {
 	own, err := b.event(b.plan, n.Parts)
 	if err != nil {

@@ -57,23 +57,39 @@ type Tried struct {
 // Outcome is what else comes of a change with which the violation does not come.
 type Outcome struct {
 	Idle   bool     `json:"idle,omitempty"`   // the invariant has nothing to judge, so it does not hold either
-	Breaks []string `json:"breaks,omitempty"` // other invariants, but those that the plan's own run breaks outside of their promise
-	Jobs   []string `json:"jobs,omitempty"`   // that end worse than in the plan's own run, and how
+	Breaks []string `json:"breaks,omitempty"` // other invariants, which the plan's own run does not break
+	Still  []string `json:"still,omitempty"`  // those that break and are among what the plan's own run also breaks
+	Jobs   []string `json:"jobs,omitempty"`   // that do not settle, or fail, and do well in the plan's own run
 }
 
 // Clean says whether the invariant holds, and nothing else goes wrong.
-func (o *Outcome) Clean() bool { return !o.Idle && len(o.Breaks)+len(o.Jobs) == 0 }
+func (o *Outcome) Clean() bool { return o.wrong() == 0 }
+
+// wrong counts what goes wrong. That nothing is judged is less than any of it.
+func (o *Outcome) wrong() int {
+	n := 2 * (len(o.Breaks) + len(o.Still) + len(o.Jobs))
+	if o.Idle {
+		n++
+	}
+	return n
+}
+
+func worseLast(a, b Tried) int { return a.wrong() - b.wrong() }
 
 // But says what goes wrong, to be put behind that the invariant holds; "" if nothing does.
 func (o *Outcome) But() string {
 	var says []string
-	if n := len(o.Breaks); n > 0 {
-		verb := " break"
-		if n == 1 {
-			verb += "s"
+	breaks := func(names []string, how string) {
+		switch len(names) {
+		case 0:
+		case 1:
+			says = append(says, names[0]+how+" breaks")
+		default:
+			says = append(says, list(few(names))+how+" break")
 		}
-		says = append(says, list(few(o.Breaks))+verb)
 	}
+	breaks(o.Breaks, "")
+	breaks(o.Still, " still")
 	if says = append(says, few(o.Jobs)...); len(says) == 0 {
 		return ""
 	}
@@ -194,7 +210,7 @@ func (c *Cause) remedies() []Tried {
 	if len(list) > remediesMost {
 		return nil
 	}
-	slices.SortStableFunc(list, func(a, b Tried) int { return len(a.Breaks) + len(a.Jobs) - len(b.Breaks) - len(b.Jobs) })
+	slices.SortStableFunc(list, worseLast)
 	return list
 }
 
@@ -290,21 +306,37 @@ func (c *Cause) without() (says []string) {
 	case len(all) == 0:
 		return nil
 	case alike && all[0].Idle:
-		return []string{c.came(what, &all[0])}
+		return []string{fmt.Sprintf("Without %s, %s has nothing to judge%s.", what, c.Invariant, all[0].But())}
 	case alike && what == "it":
 		return []string{fmt.Sprintf("Leave it out, and %s holds%s.", c.Invariant, all[0].But())}
 	case alike:
 		return []string{fmt.Sprintf("Leave out %s, and %s holds%s.", what, c.Invariant, all[0].But())}
 	}
-	if len(c.Together) > 0 {
-		says = append(says, c.came("all of the first", &c.Apart))
-	}
-	for _, clean := range []bool{true, false} {
-		for i := range needed {
-			if t := &needed[i]; t.Clean() == clean {
-				says = append(says, c.came(short(t, needed), &t.Outcome))
-			}
+	var sorts []string // in which the outcomes differ
+	names := map[string][]string{}
+	add := func(name string, o *Outcome) {
+		says := "holds" + o.But()
+		if o.Idle {
+			says = "has nothing to judge" + o.But()
 		}
+		if names[says] == nil {
+			sorts = append(sorts, says)
+		}
+		names[says] = append(names[says], name)
+	}
+	if len(c.Together) > 0 {
+		add("all of the first", &c.Apart)
+	}
+	slices.SortStableFunc(needed, worseLast)
+	for i := range needed {
+		add(short(&needed[i], needed), &needed[i].Outcome)
+	}
+	for i, what := range sorts {
+		it := "it"
+		if i == 0 {
+			it = c.Invariant
+		}
+		says = append(says, fmt.Sprintf("Without %s, %s %s.", strings.Join(names[what], " or "), it, what))
 	}
 	return says
 }
@@ -331,14 +363,6 @@ func (c *Cause) leaving() string {
 		return "any one of these"
 	}
 	return "it"
-}
-
-// came says what comes of it if that is left out.
-func (c *Cause) came(without string, o *Outcome) string {
-	if o.Idle {
-		return fmt.Sprintf("Without %s, %s has nothing to judge%s.", without, c.Invariant, o.But())
-	}
-	return fmt.Sprintf("Without %s, %s holds%s.", without, c.Invariant, o.But())
 }
 
 // short names one of these changes: a strike by its kind alone, if no other is of that.
@@ -372,19 +396,17 @@ func (c *Cause) with() (says []string) {
 	return says
 }
 
-// others says which other promises the run breaks, and whether each change holds them, too.
+// others says which other promises the run breaks, and whether they hold with each change, too.
 func (c *Cause) others() string {
 	all := c.outcomes(c.Needed(Strike, Setting, Remedy))
 	says := "The run also breaks " + list(few(c.Also))
-	if slices.ContainsFunc(all, func(o Outcome) bool {
-		return slices.ContainsFunc(c.Also, func(name string) bool { return slices.Contains(o.Breaks, name) })
-	}) {
+	if slices.ContainsFunc(all, func(o Outcome) bool { return len(o.Still) > 0 }) {
 		return says + "."
 	}
 	if len(c.Also) == 1 {
-		return says + ", and none of these changes does."
+		return says + ", which holds with each of these changes, too."
 	}
-	return says + ", and none of these changes breaks any of them."
+	return says + ", which hold with each of these changes, too."
 }
 
 // saying lists changes in words. What a kind of strike does is said with the first of its kind.
