@@ -99,6 +99,11 @@ func (r *run) judged(res *Result) {
 	slices.SortStableFunc(res.Violations, func(a, b Violation) int { return a.Step - b.Step })
 }
 
+// asked says whether somebody asks for the invariant whatever its promise.
+func (r *run) asked(invariant string) bool {
+	return r.plan.Expect.Judges(invariant) || r.opt.Anyway && r.opt.StopAt == invariant
+}
+
 // idlePreemptions says of each pre-emption that changed nothing why that is so.
 func (r *run) idlePreemptions() (list []string) {
 	if s, ok := r.strategy.(*sim.Bounded); ok {

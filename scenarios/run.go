@@ -264,11 +264,6 @@ func (r *run) broken(invariant string) bool {
 	return r.judge.Broken(invariant)
 }
 
-// asked says whether somebody asks for the invariant whatever its promise.
-func (r *run) asked(invariant string) bool {
-	return r.plan.Expect.Judges(invariant) || r.opt.Anyway && r.opt.StopAt == invariant
-}
-
 func (r *run) observe(e *sim.Event) {
 	facts := r.judge.Observe(e)
 	r.noted(e)

@@ -31,14 +31,21 @@ func newWhy() *cobra.Command {
 		Short: "Find what a violation hangs on, by running the plan again",
 		Long: `Why runs a plan that breaks an invariant, and then runs it again and again: once
 without each strike and each setting, and once with each part of the engine that
-it does without. What the violation cannot come without is necessary. The run
-without the violation that goes longest as the plan's own does is the nearest;
-why shows the events at which the two part.
+it does without. What the violation cannot come without is necessary. Of each
+change why says what else goes wrong with it: other invariants that break, and
+jobs that do not settle or fail. A run in which the invariant has nothing to judge
+does not hold it.
 
-From the point of no return on, the violation comes in each of eight orders of
-all that follows. Why looks for it by halves: from a later step there are fewer
-orders, so what is certain at one step is certain at every later one. Eight orders
-are few: the point may be later than why says.
+The run in which the invariant holds that goes longest as the plan's own does is
+the nearest; why shows the events at which the two part. Where those are of no job
+on the path to the violation, it shows the first that differ of one that is.
+
+The faults of the plan strike in every order of the steps, so most violations come
+in whatever order: why says nothing then. Where the order matters, the violation
+comes in each of eight orders of all that follows the point of no return. Why looks
+for it by halves: from a later step there are fewer orders, so what is certain at
+one step is certain at every later one. Eight orders are few: the point may be later
+than why says.
 
 All runs together have 500,000 steps, which take less than a minute on two
 processors. What they do not suffice for is not known, and why says so.
