@@ -138,16 +138,19 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 	cli.Section(p, "Would have held it, each alone", c.Needed(why.Remedy), func(t why.Tried) string { return "--set " + why.Clip(t.Instead) + t.But() })
 	if n := c.Nearest; n != nil {
 		p.Line("\n%s", p.Paint(cli.Bold, "Nearest run without it"))
-		switch of := ""; {
-		case n.Parts == 0:
-			p.Line("  %s: equal in all its steps; what differs leaves no event, as a metric does not", n.With())
-		default:
-			if n.Job != "" {
-				of = " of " + n.Job
-			}
-			p.Line("  %s: equal up to step %d, and then%s", n.With(), n.Parts-1, of)
-			p.Line("    here:  %s", parted(n.Own, of))
-			p.Line("    there: %s", parted(n.Other, of))
+		with := n.With()
+		if n.Idle {
+			with += " (there is nothing to judge)"
+		}
+		if n.Parts == 0 {
+			p.Line("  %s: equal in all its steps; what differs leaves no event, as a metric does not", with)
+		} else {
+			p.Line("  %s: equal up to step %d, and then", with, n.Parts-1)
+			printParting(p, &n.Parting)
+		}
+		if n.Then != nil {
+			p.Line("  the first that differ of %s:", n.Then.Job)
+			printParting(p, n.Then)
 		}
 	}
 	if c.NoReturn == nil {
@@ -177,13 +180,13 @@ func changed(t why.Tried) string {
 	return why.Clip(t.Says)
 }
 
-// parted is one side of a parting. Of a job that it is of, nothing more may come.
-func parted(at *why.Point, of string) string {
-	switch {
-	case at == nil && of != "":
-		return "nothing more" + of
-	case at == nil:
-		return "the run is over"
+func printParting(p *cli.Printer, at *why.Parting) {
+	parted := func(of *why.Point) string {
+		if of == nil {
+			return at.Over()
+		}
+		return fmt.Sprintf("%s, %s", words.Instant(of.At), of.Says)
 	}
-	return fmt.Sprintf("%s, %s", words.Instant(at.At), at.Says)
+	p.Line("    here:  %s", parted(at.Own))
+	p.Line("    there: %s", parted(at.Other))
 }

@@ -16,7 +16,7 @@ type change struct {
 	name    string // of the setting
 	says    string // the fault in words, or key=value as the plan has it
 	means   string // what such a fault does, or what comes about without a part of the engine
-	other   string // what comes about without a part of the engine that is there for another invariant
+	aside   string // what comes about without a part of the engine that is there for another invariant
 	instead string // key=value as it is tried
 }
 
@@ -31,7 +31,7 @@ func changes(plan *plans.Plan, invariant string, broken []string) (list, without
 	for _, t := range plans.Toggles() {
 		parts[t.Setting] = t
 	}
-	means := func(setting, now string) (means, other string) {
+	means := func(setting, now string) (means, aside string) {
 		switch t := parts[setting]; {
 		case t.Off != now:
 			return "", ""
@@ -51,8 +51,8 @@ func changes(plan *plans.Plan, invariant string, broken []string) (list, without
 			if s, ok := without.Setting(name); ok {
 				instead = name + "=" + s.Text()
 			}
-			means, other := means(name, strings.TrimPrefix(says, name+"="))
-			list = append(list, change{what: why.Setting, name: name, says: says, means: means, other: other, instead: instead})
+			means, aside := means(name, strings.TrimPrefix(says, name+"="))
+			list = append(list, change{what: why.Setting, name: name, says: says, means: means, aside: aside, instead: instead})
 		}
 	}
 	for _, s := range plans.Settings() {
@@ -64,11 +64,11 @@ func changes(plan *plans.Plan, invariant string, broken []string) (list, without
 		if !ok || on == "" || given[s.Name] || now.Text() == on {
 			continue
 		}
-		means, other := means(s.Name, now.Text())
-		without = append(without, change{what: why.Remedy, name: s.Name, says: s.Name + "=" + now.Text(), means: means, other: other, instead: s.Name + "=" + on})
+		means, aside := means(s.Name, now.Text())
+		without = append(without, change{what: why.Remedy, name: s.Name, says: s.Name + "=" + now.Text(), means: means, aside: aside, instead: s.Name + "=" + on})
 	}
 	slices.SortStableFunc(without, func(a, b change) int { // the steps may not suffice for all
-		return cmp.Or(strings.Compare(b.means, a.means), strings.Compare(b.other, a.other))
+		return cmp.Or(strings.Compare(b.means, a.means), strings.Compare(b.aside, a.aside))
 	})
 	return list, without
 }

@@ -32,7 +32,8 @@ type Options struct {
 
 // What Steps is by default. Two processors take some twenty thousand steps a second, and ten thousand where workflows stand
 // still: a command has its answer within 25 to 50 seconds, and a page within 8 to 15, of which most take two. The runs share the
-// steps, and the last one is cut where they are used up. Only the plan's own run has its end whatever it takes.
+// steps, and the last one is cut where they are used up. Only the plan's own run has its end whatever it takes, and once more up
+// to the violation.
 const (
 	stepsMost      = 500_000
 	stepsMostQuick = 150_000
@@ -91,8 +92,6 @@ func (b *bench) ownRun() (*scenarios.Result, *hashes, error) {
 		b.pct = whole.PCT.Steps
 	}
 	b.whole = whole
-	b.runs++
-	b.steps += whole.Steps
 	own := &hashes{phases: map[int]string{}}
 	res, comes, _, err := b.run(b.plan, nil, own, b.plan.Schedule.StepsMax)
 	if err != nil {
@@ -212,7 +211,7 @@ func (b *bench) try(one change) (t why.Tried, known bool, err error) {
 	}
 	beside := &parting{own: b.own}
 	res, comes, known, err := b.play(p, nil, beside)
-	t = why.Tried{What: one.what, Says: one.says, Means: one.means, Other: one.other, Instead: one.instead, Needed: !comes}
+	t = why.Tried{What: one.what, Says: one.says, Means: one.means, Aside: one.aside, Instead: one.instead, Needed: !comes}
 	if known && !comes {
 		t.Outcome = b.outcome(res)
 		t.Needed = one.what != why.Remedy || !t.Idle
@@ -276,10 +275,20 @@ func (b *bench) fewest(left []change) (said []string, o why.Outcome, err error) 
 	return said, o, nil
 }
 
-// nearest finds the nearest run in which the invariant holds, and where it parts from the plan's own. One that lacks a strike, or
-// whose engine is another, goes before one in other circumstances.
+// nearest finds the nearest run without the violation, and where it parts from the plan's own. One that lacks a strike, or whose
+// engine is another, goes before one in other circumstances, and of these one in which the invariant holds before one in which it
+// has nothing to judge.
 func (b *bench) nearest(c *why.Cause, list []change, jobs []string) error {
 	var best *why.Tried
+	rank := func(t *why.Tried) (n int) {
+		if !t.Circumstance() {
+			n = 2
+		}
+		if !t.Idle {
+			n++
+		}
+		return n
+	}
 	length := func(t *why.Tried) int {
 		if t.Parts == 0 {
 			return math.MaxInt
@@ -287,11 +296,7 @@ func (b *bench) nearest(c *why.Cause, list []change, jobs []string) error {
 		return t.Parts
 	}
 	for i := range c.Tried {
-		t := &c.Tried[i]
-		if !t.Needed || t.Idle {
-			continue
-		}
-		if best == nil || !t.Circumstance() && best.Circumstance() || t.Circumstance() == best.Circumstance() && length(t) > length(best) {
+		if t := &c.Tried[i]; t.Needed && (best == nil || cmp.Or(rank(t)-rank(best), cmp.Compare(length(t), length(best))) > 0) {
 			best = t
 		}
 	}
@@ -310,7 +315,7 @@ func (b *bench) nearest(c *why.Cause, list []change, jobs []string) error {
 }
 
 // part finds the events at which a run parts from the plan's own. Where that is of none of the jobs on the path to the violation,
-// which tells little, it is the first that differs of one of them, of the violation's own if there is one. What a strike does by itself is told as it is.
+// which tells little, it finds the first that differ of one of them, of the violation's own if there is one, too. What a strike does by itself is told as it is.
 func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string) error {
 	own, err := b.event(b.plan, n.Parts)
 	if err != nil {
@@ -340,10 +345,10 @@ func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string) error {
 		}
 		switch {
 		case i < len(own) && i < len(other):
-			n.Job, n.Own, n.Other = job, pointOf(own[i], other[i]), pointOf(other[i], own[i])
+			n.Then = &why.Parting{Job: job, Own: pointOf(own[i], other[i]), Other: pointOf(other[i], own[i])}
 			return nil
 		case i < len(own) && over:
-			n.Job, n.Own, n.Other = job, pointOf(own[i], nil), nil
+			n.Then = &why.Parting{Job: job, Own: pointOf(own[i], nil)}
 			return nil
 		}
 	}

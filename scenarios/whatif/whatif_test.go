@@ -74,14 +74,16 @@ func TestAnInvariantThatIsToldByAMetric(t *testing.T) {
 	assert.NotContains(t, told.String(), "job-5")
 }
 
-// Where the nearest run parts in a step of no job, what is shown is the first that differs of the job.
+// Where the nearest run parts in a step of no job, the first that differs of the job is shown, too.
 func TestThePartingIsOfTheJob(t *testing.T) {
 	c, err := Explain(context.Background(), load(t, "crash-before-publish"), Options{Quick: true})
 	require.NoError(t, err)
-	assert.Equal(t, "job-3", c.Nearest.Job)
-	assert.Contains(t, c.Nearest.Own.Says, "lock_acquire")
-	assert.Contains(t, c.Nearest.Other.Says, "replay_read")
-	assert.Less(t, c.Nearest.Parts, c.Nearest.Own.Step)
+	then := c.Nearest.Then
+	require.NotNil(t, then)
+	assert.Equal(t, "job-3", then.Job)
+	assert.Contains(t, then.Own.Says, "lock_acquire")
+	assert.Contains(t, then.Other.Says, "replay_read")
+	assert.Less(t, c.Nearest.Parts, then.Own.Step)
 }
 
 // Of what else the run breaks, the part of the engine that is there for it says what goes wrong.

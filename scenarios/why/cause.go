@@ -26,8 +26,8 @@ type Cause struct {
 	Nearest  *Nearest  `json:"nearest,omitempty"`   // nil: it comes whatever is changed
 	NoReturn *NoReturn `json:"no_return,omitempty"` // nil: it was not looked for to the end
 	Path     []Point   `json:"path"`                // how it came to that, at most six sentences
-	Runs     int       `json:"runs"`                // that all of this took
-	Steps    int       `json:"steps"`               // of all runs
+	Runs     int       `json:"runs"`                // that all of this took, besides the plan's own to its end
+	Steps    int       `json:"steps"`               // of all of these
 	Cut      bool      `json:"cut,omitempty"`       // the runs are so long that it is not known what comes of every change
 }
 
@@ -47,7 +47,7 @@ type Tried struct {
 	Says    string `json:"says"`              // the strike, or key=value as the plan has it
 	Did     string `json:"did,omitempty"`     // what the strike did in the plan's own run, if it came to that
 	Means   string `json:"means,omitempty"`   // what a strike of that kind does; or what comes about without that part of the engine, where this is known
-	Other   string `json:"other,omitempty"`   // what comes about without that part of the engine, which is there for another invariant that the run breaks
+	Aside   string `json:"aside,omitempty"`   // what comes about without that part of the engine, which is there for another invariant that the run breaks
 	Instead string `json:"instead,omitempty"` // key=value as it was tried; of a strike, and of what is given for a job, it is left out
 	Needed  bool   `json:"needed"`            // without it, or with it as it was tried, the violation does not come; of a Remedy the invariant holds then
 	Parts   int    `json:"parts"`             // the first step that is another than in the plan's own run up to the violation; 0: none is
@@ -114,13 +114,28 @@ const (
 	Idle   Standing = "not exercised"
 )
 
-// Nearest is the run in which the invariant holds that is longest as the plan's own run is, of those that change a strike or the
-// engine if there are any. Where no step is another, only what leaves no event differs, as a metric does.
+// Nearest is the run without the violation that is longest as the plan's own run is, of those that change a strike or the
+// engine if there are any, and of these of those in which the invariant holds. Where no step is another, only what leaves no
+// event differs, as a metric does.
 type Nearest struct {
 	Tried
-	Job   string `json:"job,omitempty"` // where they part in a step of no job, the points are the first that differ of this one
-	Own   *Point `json:"own"`           // the plan's own event at which they part; nil: there is none any more
+	Parting
+	Then *Parting `json:"then,omitempty"` // where they part in a step of no job on the path, where they part first in one that is
+}
+
+// Parting is where two runs differ.
+type Parting struct {
+	Job   string `json:"job,omitempty"` // of which these are; "" is of all
+	Own   *Point `json:"own"`           // the plan's own event; nil: there is none any more
 	Other *Point `json:"other"`         // the nearest's; nil likewise
+}
+
+// Over says what stands for a point that there is none of.
+func (p *Parting) Over() string {
+	if p.Job != "" {
+		return "nothing more of " + p.Job
+	}
+	return "the run is over"
 }
 
 // With says what is other in it.
@@ -224,8 +239,8 @@ func (c *Cause) mechanism() (says []string) {
 		if t.Means != "" {
 			says = append(says, t.Means)
 		}
-		if t.Other != "" {
-			other = append(other, t.Other)
+		if t.Aside != "" {
+			other = append(other, t.Aside)
 		}
 	}
 	if len(says) == 0 {

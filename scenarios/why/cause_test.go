@@ -40,7 +40,7 @@ func TestWhatComesOfEachChange(t *testing.T) {
 	crash := Tried{What: Strike, Says: "crash of worker-1 at 10s", Did: "worker-1 crashed", Needed: true}
 	lost := Tried{What: Strike, Says: "fail-before on publish of job 3", Did: "the publish of job-3 failed", Needed: true, Outcome: Outcome{Jobs: []string{"job-3 ends TIMEOUT"}}}
 	idle := Tried{What: Setting, Says: "workload.every=5s", Needed: true, Outcome: Outcome{Idle: true}}
-	worse := Tried{What: Remedy, Says: "engine.a=false", Instead: "engine.a=true", Other: "It is lost.", Needed: true, Outcome: Outcome{Breaks: []string{"x", "y"}, Still: []string{"z"}}}
+	worse := Tried{What: Remedy, Says: "engine.a=false", Instead: "engine.a=true", Aside: "It is lost.", Needed: true, Outcome: Outcome{Breaks: []string{"x", "y"}, Still: []string{"z"}}}
 	good := Tried{What: Remedy, Says: "engine.b=false", Instead: "engine.b=true", Needed: true}
 	long := Tried{What: Setting, Says: "workload.labels.3=" + strings.Repeat("x", 10_000), Needed: true}
 	for want, c := range map[string]*Cause{
