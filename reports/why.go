@@ -19,8 +19,15 @@ type whyView struct {
 
 // nearestView is the nearest run without the violation, beside this one.
 type nearestView struct {
-	Change    string // what is other in it
-	Same      int    // steps that are the same in both
+	*why.Nearest
+	All      bool // no step differs
+	Same     int  // else how many steps are the same in both
+	Partings []partingView
+}
+
+// partingView is where the two differ.
+type partingView struct {
+	Job       string // of which these are; "" is of all
 	Own       string
 	OwnRef    stepRef
 	Other     string
@@ -42,19 +49,24 @@ func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
 		v.Rows = append(v.Rows, toldRow{Text: at.Says, Ref: ref(at.Step, at.At, shown)})
 	}
 	if n := c.Nearest; n != nil {
-		v.Nearest = &nearestView{Change: "without " + n.Says, Same: n.Parts - 1, Own: "the run is over", Other: "the run is over"}
-		if n.Instead != "" {
-			v.Nearest.Change = "with " + n.Instead
-		}
-		if n.Own != nil {
-			v.Nearest.Own, v.Nearest.OwnRef = n.Own.Says, ref(n.Own.Step, n.Own.At, shown)
-		}
-		if n.Other != nil {
-			v.Nearest.Other, v.Nearest.OtherTime = n.Other.Says, ref(0, n.Other.At, nil).At
+		v.Nearest = &nearestView{Nearest: n, All: n.Parts == 0, Same: n.Parts - 1, Partings: []partingView{partingOf(&n.Parting, shown)}}
+		if n.Then != nil {
+			v.Nearest.Partings = append(v.Nearest.Partings, partingOf(n.Then, shown))
 		}
 	}
 	if c.Hardened != "" && !strings.Contains(res.Replay, "--preset") {
 		v.Hardened = res.Replay + " --preset " + plans.PresetHardened
+	}
+	return v
+}
+
+func partingOf(p *why.Parting, shown map[int]bool) partingView {
+	v := partingView{Job: p.Job, Own: p.Over(), Other: p.Over()}
+	if p.Own != nil {
+		v.Own, v.OwnRef = p.Own.Says, ref(p.Own.Step, p.Own.At, shown)
+	}
+	if p.Other != nil {
+		v.Other, v.OtherTime = p.Other.Says, ref(0, p.Other.At, nil).At
 	}
 	return v
 }

@@ -20,14 +20,21 @@ func TestThePageSaysWhy(t *testing.T) {
 		Invariant: "one-dispatch-per-job",
 		Tried:     []why.Tried{strike},
 		NoReturn:  &why.NoReturn{Step: 31, Orders: 8, Before: 3},
-		Nearest:   &why.Nearest{Tried: strike, Own: &why.Point{Step: 124, At: time.Second, Says: "it was struck"}, Other: &why.Point{Step: 124, At: time.Second, Says: "it was not"}},
+		Nearest: &why.Nearest{
+			Tried:   strike,
+			Parting: why.Parting{Own: &why.Point{Step: 124, At: time.Second, Says: "it was struck"}, Other: &why.Point{Step: 124, At: time.Second, Says: "it was not"}},
+			Then:    &why.Parting{Job: "job-3", Own: &why.Point{Step: 130, At: time.Second, Says: "it failed"}},
+		},
 	}
 	header, _, _ := strings.Cut(tape.page(), "</header>")
 	_, section, _ := strings.Cut(header, `<h2 id="why">`)
 	says := text(section)
-	assert.Contains(t, says, "The violation needs fail-after on publish of job 3. Leave it out")
-	assert.Contains(t, says, "The point of no return is step 31: from there the violation comes in each of 8 orders, from the step before in 3.")
+	assert.Contains(t, says, "The violation needs a strike: fail-after on publish of job 3. Leave it out")
+	assert.Contains(t, says, "from step 31, the point of no return, the violation came in each of 8 orders that were tried of what follows, from the step before in 3.")
 	assert.Contains(t, says, "The nearest run that holds, without fail-after on publish of job 3, is the same for 123 steps. Then it has it was not at 1s where this run has it was struck")
+	assert.Contains(t, says, "Of job-3 the first that differs is nothing more of job-3 where this run has it failed")
+	tape.res.Cause.Nearest = &why.Nearest{Tried: why.Tried{What: why.Remedy, Instead: "engine.x=y", Needed: true}}
+	assert.Contains(t, text(tape.page()), "The nearest run that holds, with engine.x=y, is the same in all its steps.")
 }
 
 // The page explains the first violation; of each other it has the command that does.

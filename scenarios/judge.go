@@ -36,7 +36,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	for _, f := range r.injector.Fired() {
 		res.Fired = append(res.Fired, FiredFault{
 			Fault: f.Fault.String(), Do: string(f.Fault.Do), Step: f.Step, At: f.At, Until: cmp.Or(f.Until, f.GivenUp),
-			Node: f.Node, Job: f.Job, Phase: f.Phase, Occurrence: f.Occurrence,
+			Node: f.Node, Job: f.Job, Phase: f.Phase, Occurrence: f.Occurrence, Says: r.struck(f),
 		})
 	}
 	for _, u := range r.injector.Unfired() {
@@ -70,11 +70,11 @@ func (r *run) judged(res *Result) {
 			Name: o.Invariant.Name, Says: o.Invariant.Says, Kind: string(o.Invariant.Kind), Promise: o.Invariant.Promise,
 			Exercised: o.Exercised, Status: StatusHeld,
 		}
-		expected := r.plan.Expect.Judges(row.Name)
-		if o.OnDemand && o.Unprovided && !expected {
+		expected, asked := r.plan.Expect.Judges(row.Name), r.asked(row.Name)
+		if o.OnDemand && o.Unprovided && !asked {
 			o.Exercised, o.Violations, row.Exercised = 0, nil, 0
 		}
-		if o.Quiet != "" && !expected {
+		if o.Quiet != "" && !asked {
 			o.Violations = slices.DeleteFunc(slices.Clone(o.Violations), func(v invariants.Violation) bool { return !v.Promised })
 		}
 		switch {
@@ -97,6 +97,11 @@ func (r *run) judged(res *Result) {
 		res.Invariants = append(res.Invariants, row)
 	}
 	slices.SortStableFunc(res.Violations, func(a, b Violation) int { return a.Step - b.Step })
+}
+
+// asked says whether somebody asks for the invariant whatever its promise.
+func (r *run) asked(invariant string) bool {
+	return r.plan.Expect.Judges(invariant) || r.opt.Anyway && r.opt.StopAt == invariant
 }
 
 // idlePreemptions says of each pre-emption that changed nothing why that is so.

@@ -105,6 +105,9 @@ var kept = []saying{submitted, derivedSubmitted, rolledBack, lateWrote, dispatch
 // wrong are the sayings of an operation that failed, or was late, and of a circuit that opens for it.
 var wrong = []saying{failed, gaveUp, lateWrote, lateApplied, lateRefused, fenced, circuit}
 
+// anew are the sayings of what a handling begins by that is not the job's first.
+var anew = []saying{redelivered, rescued, replayed}
+
 // words is the moment's sentence, without its time.
 func (m *moment) words(job string) string {
 	return strings.NewReplacer("{node}", who(m.node), "{job}", job, "{a}", m.a, "{b}", m.b, "{n}", fmt.Sprint(m.n), "{of}", m.of).Replace(string(m.says))
@@ -112,7 +115,7 @@ func (m *moment) words(job string) string {
 
 // line is the moment as a story has it.
 func (m *moment) line(job string, keep bool) line {
-	return line{at: m.at, step: m.step, rank: rankMoment, text: m.words(job), keep: keep, jobs: []string{job, m.of}, wrong: slices.Contains(wrong, m.says)}
+	return line{at: m.at, step: m.step, rank: rankMoment, text: m.words(job), keep: keep, jobs: []string{job, m.of}, wrong: slices.Contains(wrong, m.says), turn: slices.Contains(anew, m.says)}
 }
 
 // alike says whether two moments differ in nothing but who and when.

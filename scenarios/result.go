@@ -118,6 +118,7 @@ type FiredFault struct {
 	Job        string        `json:"job,omitempty"`
 	Phase      string        `json:"phase,omitempty"`
 	Occurrence int           `json:"occurrence,omitempty"`
+	Says       string        `json:"-"` // what it did, as the story begins to tell it
 }
 
 // JobResult is what happened to one job, from ground truth.
@@ -175,6 +176,7 @@ type ToldAt struct {
 	Step     int           `json:"step,omitempty"` // 0 if no step shows it
 	At       time.Duration `json:"at_ns"`
 	Violates string        `json:"violates,omitempty"` // the invariant whose violation it tells of
+	Turn     bool          `json:"turn,omitempty"`     // a handling of a job begins by it that is not its first
 	Wrong    bool          `json:"wrong,omitempty"`    // it tells of a strike, or of an operation that failed or was late
 }
 
@@ -187,7 +189,8 @@ type Unsettled struct {
 }
 
 // Leading are the sentences of the story that lead to a violation, at most so many, and how many more there are. What the
-// violation depends on stays longest, then what the faults did and what went wrong. Of the others, those before the first
+// violation depends on stays longest, then what the faults did and what went wrong, and then whose turn it is with a job anew. Of
+// the others, those before the first
 // fault go first, with those of the violation's own step, and then those in the middle. What is of other jobs alone goes before
 // its like.
 func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
@@ -205,24 +208,25 @@ func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
 		}
 	}
 	left = max(0, len(list)-most)
-	jobs := res.allJobs()
 	weight := func(i int) int {
 		w := 0
 		switch at := res.TellingAt[i]; {
 		case at.Step == v.Step && v.Step > 0:
 		case slices.Contains(v.Steps, at.Step):
-			return 6
+			return 8
 		case at.Wrong || struck[at.Step]:
+			w = 6
+		case at.Turn && i >= first:
 			w = 4
 		case i >= first:
 			w = 2
 		}
-		if w > 0 && v.Job != "" && ofOthers(res.Telling[i], v.Job, jobs) {
+		if w > 0 && res.ofOthers(v, res.Telling[i]) {
 			w--
 		}
 		return w
 	}
-	for w := range 7 {
+	for w := range 9 {
 		list = withoutTheMiddle(list, len(list)-most, func(i int) bool { return weight(i) == w })
 	}
 	return list, left
@@ -232,33 +236,37 @@ func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
 // no step that the violation depends on.
 func (res *Result) Aside(sentence int, v *Violation) bool {
 	at := res.TellingAt[sentence]
-	return !at.Wrong && at.Step != v.Step && !slices.Contains(v.Steps, at.Step) && v.Job != "" && ofOthers(res.Telling[sentence], v.Job, res.allJobs()) &&
+	return !at.Wrong && at.Step != v.Step && !slices.Contains(v.Steps, at.Step) && res.ofOthers(v, res.Telling[sentence]) &&
 		!slices.ContainsFunc(res.Fired, func(f FiredFault) bool { return f.Step == at.Step })
 }
 
-// ofOthers says whether a sentence names any of these jobs, but neither that job nor what comes of it.
-func ofOthers(sentence, job string, jobs map[string]bool) bool {
-	named := false
-	for word := range strings.FieldsSeq(sentence) {
-		word = strings.Trim(word, ".,:;()")
-		if word == job || strings.HasPrefix(word, job+"-") {
-			return false
-		}
-		named = named || jobs[word]
+// ofOthers says whether a sentence names jobs, but none that the violation is about, nor what comes of one: of a violation of no
+// single job these are those that its message names.
+func (res *Result) ofOthers(v *Violation, sentence string) bool {
+	own := []string{v.Job}
+	if v.Job == "" {
+		own = res.JobsIn(v.Message)
 	}
-	return named
+	return len(own) > 0 && len(res.JobsIn(sentence)) > 0 && !slices.ContainsFunc(wordsOf(sentence), func(word string) bool {
+		return slices.ContainsFunc(own, func(job string) bool { return word == job || strings.HasPrefix(word, job+"-") })
+	})
 }
 
-// allJobs are those that clients have submitted, and those that the schedulers have.
-func (res *Result) allJobs() map[string]bool {
-	jobs := map[string]bool{}
-	for _, j := range res.Jobs {
-		jobs[j.ID] = true
+// JobsIn are the jobs that a sentence names, of those that clients have submitted, and those that the schedulers have.
+func (res *Result) JobsIn(sentence string) []string {
+	return slices.DeleteFunc(wordsOf(sentence), func(word string) bool {
+		return !slices.ContainsFunc(res.Jobs, func(j JobResult) bool { return j.ID == word }) &&
+			!slices.ContainsFunc(res.Derived, func(j *DerivedJob) bool { return j.ID == word })
+	})
+}
+
+// wordsOf are the words of a sentence, without its signs.
+func wordsOf(sentence string) []string {
+	list := strings.Fields(sentence)
+	for i := range list {
+		list[i] = strings.Trim(list[i], ".,:;()")
 	}
-	for _, j := range res.Derived {
-		jobs[j.ID] = true
-	}
-	return jobs
+	return list
 }
 
 // withoutTheMiddle leaves out n of those that may go, or all of them.

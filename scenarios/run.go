@@ -30,6 +30,7 @@ type RunOptions struct {
 	Choices  func(*sim.Choice) // is told of each choice of a plan whose strategy is bounded; nil is nobody
 	Branch   *Branch           // another order from a step on; nil is the plan's own to its end
 	StopAt   string            // end once this invariant's promise is broken: a search needs to know no more
+	Anyway   bool              // StopAt counts outside of its promise, too
 
 	Source    string   // the scenario's name, or the plan file as the user typed it, for Result.Replay
 	Overrides []string // how the plan differs from Source, as key=value
@@ -257,7 +258,7 @@ func (r *run) over() bool { return r.cancelled() || r.opt.StopAt != "" && r.brok
 // broken says whether the run breaks the promise of the invariant of that name, or was to be judged by
 // it whatever its promise.
 func (r *run) broken(invariant string) bool {
-	if r.plan.Expect.Judges(invariant) {
+	if r.asked(invariant) {
 		return r.judge.Violated(invariant)
 	}
 	return r.judge.Broken(invariant)

@@ -31,6 +31,7 @@ type line struct {
 
 	violates string // the invariant whose violation it tells of
 	wrong    bool   // an operation failed, or was late
+	turn     bool   // a handling begins by it that is not a job's first
 }
 
 // always is a line that no story leaves out.
@@ -75,7 +76,7 @@ func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []stri
 		if l.step == lastStep {
 			l.step = 0
 		}
-		when = append(when, ToldAt{l.step, l.at, l.violates, l.wrong || l.rank == rankStrike})
+		when = append(when, ToldAt{l.step, l.at, l.violates, l.turn, l.wrong || l.rank == rankStrike})
 	}
 	if left > 0 {
 		told = append(told, fmt.Sprintf("The last %s that matter little %s left out.", count(left, "step"), isAre(left)))
@@ -147,7 +148,7 @@ func (r *run) strike(f faults.Fired) []line {
 	if f.Fault.After != nil && !f.Fault.Do.OfServer() {
 		rank = rankAfter
 	}
-	begin, end := r.strikeWords(f)
+	begin, end := r.strikeWords(f, r.record.lossOf(f).words())
 	lines := []line{always(f.At, f.Step, rank, begin, append(r.record.lossOf(f).named(), f.Job)...)}
 	if end != "" && f.Until > 0 {
 		lines = append(lines, always(f.Until, 0, rankStrike, end))
@@ -411,8 +412,18 @@ func (r *run) staleStory() string {
 	return "In all, " + strings.Join(parts, ", and ") + "."
 }
 
+// struck says what a fault did, without what went with it.
+func (r *run) struck(f faults.Fired) string {
+	loss := ""
+	if f.Fault.Lag > 0 {
+		loss = ", " + strictyaml.DurationText(f.Fault.Lag) + " behind"
+	}
+	begin, _ := r.strikeWords(f, loss)
+	return begin
+}
+
 // strikeWords name a strike in the fault's own word, and what it hit; and its end, "" if it did not last.
-func (r *run) strikeWords(f faults.Fired) (begin, end string) {
+func (r *run) strikeWords(f faults.Fired, loss string) (begin, end string) {
 	operation := "the " + f.Phase
 	if f.Job != "" && f.Job != f.Node {
 		operation += " of " + f.Job
@@ -434,7 +445,7 @@ func (r *run) strikeWords(f faults.Fired) (begin, end string) {
 		by = strictyaml.DurationText(-f.Fault.By) + " behind"
 	}
 	words := strings.NewReplacer("{operation}", operation+" by "+who(f.Node), "{node}", who(f.Node), "{from}", who(f.Fault.From), "{with}", f.Fault.With,
-		"{for}", lasts, "{after}", after, "{by}", by, "{loss}", r.record.lossOf(f).words())
+		"{for}", lasts, "{after}", after, "{by}", by, "{loss}", loss)
 	k := faults.KindOf(f.Fault.Do)
 	return words.Replace(k.Struck), words.Replace(k.Over)
 }

@@ -33,7 +33,10 @@ func printResult(p *cli.Printer, res *scenarios.Result, page string) {
 	printVerdict(p, res)
 	if c := res.Cause; c != nil {
 		p.Line("\n%s", p.Paint(cli.Bold, "Why"))
-		p.Line("  %s", c)
+		p.Line("  %s", c.Brief())
+		if says := c.Holding(); says != "" {
+			p.Line("  %s", says)
+		}
 	}
 	p.Line("\n%s", p.Paint(cli.Bold, "Story"))
 	for _, sentence := range res.Telling { // it has a bound of its own

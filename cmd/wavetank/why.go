@@ -31,14 +31,21 @@ func newWhy() *cobra.Command {
 		Short: "Find what a violation hangs on, by running the plan again",
 		Long: `Why runs a plan that breaks an invariant, and then runs it again and again: once
 without each strike and each setting, and once with each part of the engine that
-it does without. What the violation cannot come without is necessary. The run
-without the violation that goes longest as the plan's own does is the nearest;
-why shows the events at which the two part.
+it does without. What the violation cannot come without is necessary. Of each
+change why says what else goes wrong with it: other invariants that break, and
+jobs that do not settle or fail. A run in which the invariant has nothing to judge
+does not hold it.
 
-From the point of no return on, the violation comes in each of eight orders of
-all that follows. Why looks for it by halves: from a later step there are fewer
-orders, so what is certain at one step is certain at every later one. Eight orders
-are few: the point may be later than why says.
+The run in which the invariant holds that goes longest as the plan's own does is
+the nearest; why shows the events at which the two part. Where those are of no job
+on the path to the violation, it shows the first that differ of one that is.
+
+The faults of the plan strike in every order of the steps, so most violations come
+in whatever order: why says nothing then. Where the order matters, the violation
+comes in each of eight orders of all that follows the point of no return. Why looks
+for it by halves: from a later step there are fewer orders, so what is certain at
+one step is certain at every later one. Eight orders are few: the point may be later
+than why says.
 
 All runs together have 500,000 steps, which take less than a minute on two
 processors. What they do not suffice for is not known, and why says so.
@@ -117,24 +124,34 @@ func notFound(c *why.Cause) error {
 func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 	p.Line("%s, preset %s, seed %d: %s was broken at step %d, %s", p.Paint(cli.Bold, s.Name), s.Preset, s.Seed, c.Invariant, c.Step, words.Instant(c.At))
 	p.Line("  %s", c.Message)
-	p.Line("  %s", c)
+	p.Line("  %s", c.Brief())
+	if says := c.Holding(); says != "" {
+		p.Line("  %s", says)
+	}
 	cli.Section(p, "How it came", c.Path, pointed)
 	cli.Section(p, "Necessary: without any one of these it does not come", c.Blamed(), changed)
 	cli.Section(p, "Circumstances that it needs, too", c.Circumstances(), changed)
-	cli.Section(p, "Not necessary", c.Unneeded(), func(t why.Tried) string { return t.Says })
+	cli.Section(p, "Not necessary", c.Unneeded(), func(t why.Tried) string { return why.Clip(t.Says) })
 	if len(c.Together) > 0 {
-		p.Line("\nOne of these is necessary: without all of them it does not come\n  %s", strings.Join(c.Together, "\n  "))
+		p.Line("\nOne of these is necessary: without all of them it does not come\n  %s", strings.Join(c.Together, "\n  ")+c.Apart.But())
 	}
-	cli.Section(p, "Would have held it, each alone", c.Needed(why.Remedy), func(t why.Tried) string { return "--set " + t.Instead })
+	cli.Section(p, "Would have held it, each alone", c.Needed(why.Remedy), func(t why.Tried) string { return "--set " + why.Clip(t.Instead) + t.But() })
 	if n := c.Nearest; n != nil {
 		p.Line("\n%s", p.Paint(cli.Bold, "Nearest run without it"))
-		with := "without " + n.Says
-		if n.Instead != "" {
-			with = "with " + n.Instead
+		with := n.With()
+		if n.Idle {
+			with += " (there is nothing to judge)"
 		}
-		p.Line("  %s: equal up to step %d, and then", with, n.Parts-1)
-		p.Line("    here:  %s", parted(n.Own))
-		p.Line("    there: %s", parted(n.Other))
+		if n.Parts == 0 {
+			p.Line("  %s: equal in all its steps; what differs leaves no event, as a metric does not", with)
+		} else {
+			p.Line("  %s: equal up to step %d, and then", with, n.Parts-1)
+			printParting(p, &n.Parting)
+		}
+		if n.Then != nil {
+			p.Line("  the first that differ of %s:", n.Then.Job)
+			printParting(p, n.Then)
+		}
 	}
 	if c.NoReturn == nil {
 		p.Line("\nThe point of no return was not found: the runs are too long.")
@@ -150,16 +167,26 @@ func pointed(at why.Point) string {
 }
 
 func changed(t why.Tried) string {
+	without := "without it"
 	if t.Instead != "" {
-		return fmt.Sprintf("%s (with %s it holds)", t.Says, t.Instead)
+		without = "with " + why.Clip(t.Instead)
 	}
-	return t.Says
+	switch {
+	case t.Idle:
+		return fmt.Sprintf("%s (%s there is nothing to judge%s)", why.Clip(t.Says), without, t.But())
+	case t.Instead != "" || t.But() != "":
+		return fmt.Sprintf("%s (%s it holds%s)", why.Clip(t.Says), without, t.But())
+	}
+	return why.Clip(t.Says)
 }
 
-// parted is one side of a parting.
-func parted(at *why.Point) string {
-	if at == nil {
-		return "the run is over"
+func printParting(p *cli.Printer, at *why.Parting) {
+	parted := func(of *why.Point) string {
+		if of == nil {
+			return at.Over()
+		}
+		return fmt.Sprintf("%s, %s", words.Instant(of.At), of.Says)
 	}
-	return fmt.Sprintf("%s, %s", words.Instant(at.At), at.Says)
+	p.Line("    here:  %s", parted(at.Own))
+	p.Line("    there: %s", parted(at.Other))
 }

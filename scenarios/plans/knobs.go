@@ -215,7 +215,7 @@ var knobs = []Knob{
 	{Name: "engine.policy.circuit_half_open_max", Draws: "2 5", Needs: kernelAllow, scenario: "policy-outage"},
 	{Name: "engine.policy.circuit_close_after", Draws: "1 3", Needs: kernelAllow, scenario: "policy-outage"},
 	{Name: "engine.policy.shared_probes", Draws: "true false", Needs: kernelAllow, scenario: "breaker-storm", off: "false", breaks: "half-open-probes-within-limit",
-		says: "Each replica sends as many probes of its own as the limit allows to a safety kernel that may still be ill."},
+		says: "Failed calls open the circuit to the safety kernel. Once it is half-open, each replica sends as many probes of its own as the limit allows, and the kernel gets more."},
 	{Name: "engine.policy.shared_breaker", Needs: hasKernel, scenario: "policy-outage", off: "false", breaks: "open-circuit-stops-every-replica",
 		says: "Each replica counts its own failures, and goes on asking a safety kernel that the others know to be down."},
 	{Name: "engine.policy.fail_mode", Needs: hasKernel, scenario: "policy-outage"},

@@ -36,7 +36,7 @@ func (b *bench) ordersFrom(step int) (came int, known bool, err error) {
 		if seed%2 == 1 {
 			then = sim.Random{}
 		}
-		comes, known, err := b.play(b.plan, &scenarios.Branch{Then: then, Step: step, Seed: seed}, nil)
+		_, comes, known, err := b.play(b.plan, &scenarios.Branch{Then: then, Step: step, Seed: seed}, nil)
 		if err != nil || !known {
 			return 0, false, err
 		}

@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,13 +16,14 @@ type change struct {
 	name    string // of the setting
 	says    string // the fault in words, or key=value as the plan has it
 	means   string // what such a fault does, or what comes about without a part of the engine
+	aside   string // what comes about without a part of the engine that is there for another invariant
 	instead string // key=value as it is tried
 }
 
 // changes lists what can be changed of a plan that breaks an invariant: its strikes, the settings that it gives, and what it does
 // without of what can be switched off. How many nodes and jobs it has, and in which order they go, is the world in which all of this
-// happens.
-func changes(plan *plans.Plan, invariant string) (list, without []change) {
+// happens. Broken are all invariants that it breaks.
+func changes(plan *plans.Plan, invariant string, broken []string) (list, without []change) {
 	for i, f := range plan.Faults {
 		list = append(list, change{what: why.Strike, strike: i, says: f.String(), means: f.Means()})
 	}
@@ -29,11 +31,16 @@ func changes(plan *plans.Plan, invariant string) (list, without []change) {
 	for _, t := range plans.Toggles() {
 		parts[t.Setting] = t
 	}
-	means := func(setting, now string) string {
-		if t := parts[setting]; t.Invariant == invariant && t.Off == now {
-			return t.Says
+	means := func(setting, now string) (means, aside string) {
+		switch t := parts[setting]; {
+		case t.Off != now:
+			return "", ""
+		case t.Invariant == invariant:
+			return t.Says, ""
+		case slices.Contains(broken, t.Invariant):
+			return "", t.Says
 		}
-		return ""
+		return "", ""
 	}
 	given := map[string]bool{}
 	for _, says := range plan.Resettable() {
@@ -44,7 +51,8 @@ func changes(plan *plans.Plan, invariant string) (list, without []change) {
 			if s, ok := without.Setting(name); ok {
 				instead = name + "=" + s.Text()
 			}
-			list = append(list, change{what: why.Setting, name: name, says: says, means: means(name, strings.TrimPrefix(says, name+"=")), instead: instead})
+			means, aside := means(name, strings.TrimPrefix(says, name+"="))
+			list = append(list, change{what: why.Setting, name: name, says: says, means: means, aside: aside, instead: instead})
 		}
 	}
 	for _, s := range plans.Settings() {
@@ -56,8 +64,12 @@ func changes(plan *plans.Plan, invariant string) (list, without []change) {
 		if !ok || on == "" || given[s.Name] || now.Text() == on {
 			continue
 		}
-		without = append(without, change{what: why.Remedy, name: s.Name, says: s.Name + "=" + now.Text(), means: means(s.Name, now.Text()), instead: s.Name + "=" + on})
+		means, aside := means(s.Name, now.Text())
+		without = append(without, change{what: why.Remedy, name: s.Name, says: s.Name + "=" + now.Text(), means: means, aside: aside, instead: s.Name + "=" + on})
 	}
+	slices.SortStableFunc(without, func(a, b change) int { // the steps may not suffice for all
+		return cmp.Or(strings.Compare(b.means, a.means), strings.Compare(b.aside, a.aside))
+	})
 	return list, without
 }
 

@@ -20,8 +20,8 @@ func ExampleExplain() {
 	for _, t := range c.Blamed() {
 		fmt.Println("it needs", t.Says)
 	}
-	fmt.Println(c.NoReturn)
+	fmt.Println(c.Holding())
 	// Output:
 	// it needs fail-after on publish of job 3
-	// The point of no return is the start: the violation comes in each of 8 orders.
+	// Leave it out, and one-dispatch-per-job holds. It also holds with engine.epochs=true, but then result-of-current-epoch and one-execution-per-job break. The same plan holds under the preset hardened.
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -22,7 +23,8 @@ type bench struct {
 	plan      *plans.Plan
 	variant   scheduler.Variant
 	invariant string
-	own       []uint64 // hashes of the events of the plan's own run, in their order
+	whole     *scenarios.Result // the plan's own run, to its end
+	own       []uint64          // hashes of the events of the same up to the violation, in their order
 	say       func(string)
 	pct       int // steps over which the strategy pct spreads its change points, as in the plan's own run to its end
 	runs      int
@@ -32,12 +34,45 @@ type bench struct {
 }
 
 // play makes a run, if there are steps left. Else, and if it takes more of them, it is not known whether the violation comes.
-func (b *bench) play(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer) (comes, known bool, err error) {
+func (b *bench) play(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer) (res *scenarios.Result, comes, known bool, err error) {
 	if b.steps < b.most {
-		_, comes, known, err = b.run(plan, branch, trace, b.most-b.steps)
+		res, comes, known, err = b.run(plan, branch, trace, b.most-b.steps)
 	}
 	b.cut = b.cut || !known
-	return comes, known, err
+	return res, comes, known, err
+}
+
+// outcome is what else comes of a run without the violation.
+func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
+	own := map[string]scenarios.Status{}
+	for _, i := range b.whole.Invariants {
+		own[i.Name] = i.Status
+	}
+	for _, i := range res.Invariants {
+		switch {
+		case i.Name == b.invariant:
+			o.Idle = i.Status == scenarios.StatusNotExercised
+		case fails(i.Status) && own[i.Name] == scenarios.StatusViolated:
+			o.Still = append(o.Still, i.Name)
+		case fails(i.Status) && !fails(own[i.Name]):
+			o.Breaks = append(o.Breaks, i.Name)
+		}
+	}
+	for i, j := range res.Jobs {
+		before := b.whole.Jobs[i].State
+		open := slices.IndexFunc(res.Unsettled, func(u scenarios.Unsettled) bool { return u.Job == j.ID })
+		switch {
+		case open >= 0 && scheduler.Terminal(before):
+			o.Jobs = append(o.Jobs, j.ID+" does not settle, as "+res.Unsettled[open].Reason)
+		case before == "SUCCEEDED" && (j.State == "TIMEOUT" || j.State == "FAILED"):
+			o.Jobs = append(o.Jobs, j.ID+" ends "+j.State)
+		}
+	}
+	return o
+}
+
+func fails(s scenarios.Status) bool {
+	return s == scenarios.StatusViolated || s == scenarios.StatusUnpromised
 }
 
 // run runs a plan up to the violation, if it comes, or for so many steps. It is not known not to come in a run that used up its
@@ -48,10 +83,7 @@ func (b *bench) run(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer,
 	if p.Schedule.Strategy == plans.PCT && p.Schedule.Steps == 0 {
 		p.Schedule.Steps = b.pct
 	}
-	if !p.Expect.Judges(b.invariant) {
-		p.Expect.Judged = append(slices.Clone(p.Expect.Judged), b.invariant)
-	}
-	res, err = scenarios.Run(b.ctx, p, scenarios.RunOptions{Variant: b.variant, StopAt: b.invariant, Branch: branch, Trace: trace, Drawn: true})
+	res, err = scenarios.Run(b.ctx, p, scenarios.RunOptions{Variant: b.variant, StopAt: b.invariant, Anyway: true, Branch: branch, Trace: trace, Drawn: true})
 	if err != nil {
 		return nil, false, false, err
 	}
@@ -104,18 +136,22 @@ func (p *parting) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// nth keeps the event of one step.
-type nth struct {
-	step  int // from 1
-	seen  int
-	event *sim.Event
+// kept keeps the event of one number, or all of one job.
+type kept struct {
+	number int // from 1
+	job    string
+	seen   int
+	events []*sim.Event
 }
 
-func (n *nth) Write(line []byte) (int, error) {
-	if n.seen++; n.seen == n.step {
-		n.event = &sim.Event{}
-		if err := json.Unmarshal(bytes.TrimSuffix(line, []byte("\n")), n.event); err != nil {
+func (k *kept) Write(line []byte) (int, error) {
+	if k.seen++; k.seen == k.number || k.job != "" && bytes.Contains(line, []byte(`"job":"`+k.job+`"`)) {
+		e := &sim.Event{}
+		if err := json.Unmarshal(bytes.TrimSuffix(line, []byte("\n")), e); err != nil {
 			return 0, err
+		}
+		if k.seen == k.number || e.Job == k.job {
+			k.events = append(k.events, e)
 		}
 	}
 	return len(line), nil

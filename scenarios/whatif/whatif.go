@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -25,14 +25,15 @@ var ErrHeld = errors.New("no invariant was broken")
 type Options struct {
 	Invariant string            // whose violation is explained; "" is the first that the run breaks, of promises if it breaks any
 	Variant   scheduler.Variant // changes the code under test; nil leaves it as it is
-	Quick     bool              // tries the parts of the engine only where the preset hardened holds or nothing else is to blame
+	Quick     bool              // tries the parts of the engine only where the preset hardened is not violated or nothing else is to blame
 	Steps     int               // how many steps the runs may take in all; 0 is 500,000, or 150,000 where Quick
 	Progress  func(string)      // is told what is looked for; nil is nobody
 }
 
 // What Steps is by default. Two processors take some twenty thousand steps a second, and ten thousand where workflows stand
 // still: a command has its answer within 25 to 50 seconds, and a page within 8 to 15, of which most take two. The runs share the
-// steps, and the last one is cut where they are used up. Only the plan's own run has its end whatever it takes.
+// steps, and the last one is cut where they are used up. Only the plan's own run has its end whatever it takes, and once more up
+// to the violation.
 const (
 	stepsMost      = 500_000
 	stepsMostQuick = 150_000
@@ -58,7 +59,12 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 	}
 	v := &res.Violations[slices.IndexFunc(res.Violations, func(v scenarios.Violation) bool { return v.Invariant == b.invariant })]
 	c := &why.Cause{Invariant: v.Invariant, Job: v.Job, Step: v.Step, At: v.At, Message: v.Message, Path: path(res, v, own.phases)}
-	if err := b.blame(c, opt.Quick); err != nil {
+	for _, i := range b.whole.Invariants {
+		if i.Status == scenarios.StatusViolated && i.Name != b.invariant {
+			c.Also = append(c.Also, i.Name)
+		}
+	}
+	if err := b.blame(c, res, opt.Quick); err != nil {
 		return nil, err
 	}
 	c.Cut = b.cut
@@ -70,24 +76,22 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 	return c, nil
 }
 
-// ownRun makes the plan's own run, up to the violation.
+// ownRun makes the plan's own run, to its end and up to the violation.
 func (b *bench) ownRun() (*scenarios.Result, *hashes, error) {
-	if b.invariant == "" || b.plan.Schedule.Strategy == plans.PCT {
-		res, err := scenarios.Run(b.ctx, b.plan, scenarios.RunOptions{Variant: b.variant, Drawn: true})
-		if err != nil {
-			return nil, nil, err
-		}
-		if b.invariant == "" {
-			b.invariant = first(res.Violations)
-		}
-		if b.invariant == "" {
-			return nil, nil, ErrHeld
-		}
-		if res.PCT != nil {
-			b.pct = res.PCT.Steps
-		}
-		b.steps += res.Steps
+	whole, err := scenarios.Run(b.ctx, b.plan, scenarios.RunOptions{Variant: b.variant, Drawn: true})
+	if err != nil {
+		return nil, nil, err
 	}
+	if b.invariant == "" {
+		b.invariant = first(whole.Violations)
+	}
+	if b.invariant == "" {
+		return nil, nil, ErrHeld
+	}
+	if whole.PCT != nil {
+		b.pct = whole.PCT.Steps
+	}
+	b.whole = whole
 	own := &hashes{phases: map[int]string{}}
 	res, comes, _, err := b.run(b.plan, nil, own, b.plan.Schedule.StepsMax)
 	if err != nil {
@@ -100,30 +104,61 @@ func (b *bench) ownRun() (*scenarios.Result, *hashes, error) {
 	return res, own, nil
 }
 
-// blame makes the changes, each alone.
-func (b *bench) blame(c *why.Cause, quick bool) (err error) {
-	given, parts := changes(b.plan, b.invariant)
+// blame makes the changes, each alone. Own is the plan's own run up to the violation.
+func (b *bench) blame(c *why.Cause, own *scenarios.Result, quick bool) (err error) {
+	var also []string
+	for _, i := range b.whole.Invariants {
+		if fails(i.Status) {
+			also = append(also, i.Name)
+		}
+	}
+	given, parts := changes(b.plan, b.invariant, also)
 	if err := b.tryEach(c, given); err != nil {
 		return err
 	}
-	if c.Together, err = b.together(c, given); err != nil {
+	for i := range c.Tried {
+		c.Tried[i].Did = did(own, &c.Tried[i])
+	}
+	if c.Together, c.Apart, err = b.together(c, given); err != nil {
 		return err
 	}
-	if c.Hardened, err = b.hardened(); err != nil {
+	if c.Hardened, c.Beside, err = b.hardened(); err != nil {
 		return err
 	}
-	if !quick || c.Hardened == why.Holds || len(c.Blamed())+len(c.Together) == 0 {
+	if !quick || c.Hardened == why.Holds || c.Hardened == why.Idle || len(c.Blamed())+len(c.Together) == 0 {
 		if err := b.tryEach(c, parts); err != nil {
 			return err
 		}
 	}
-	return b.nearest(c, append(given, parts...))
+	jobs := own.JobsIn(c.Job + " " + c.Message)
+	for _, at := range c.Path {
+		jobs = append(jobs, own.JobsIn(at.Says)...)
+	}
+	return b.nearest(c, append(given, parts...), jobs)
+}
+
+// did says what a strike did in the plan's own run; "" if it did not fire.
+func did(own *scenarios.Result, t *why.Tried) (says string) {
+	more := 0
+	for _, f := range own.Fired {
+		switch {
+		case t.What != why.Strike || f.Fault != t.Says:
+		case says == "":
+			says = f.Says
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		says += fmt.Sprintf(", and the same %d more times", more)
+	}
+	return says
 }
 
 // tryEach tries the changes until the steps are used up.
 func (b *bench) tryEach(c *why.Cause, list []change) error {
 	for i, one := range list {
-		b.say(fmt.Sprintf("change %d of %d: %s", i+1, len(list), one.says))
+		b.say(fmt.Sprintf("change %d of %d: %s", i+1, len(list), why.Clip(one.says)))
 		t, known, err := b.try(one)
 		if err != nil {
 			return err
@@ -135,22 +170,24 @@ func (b *bench) tryEach(c *why.Cause, list []change) error {
 	return nil
 }
 
-// hardened says what the invariant comes to in the same plan under the preset hardened.
-func (b *bench) hardened() (why.Standing, error) {
+// hardened says what the invariant comes to in the same plan under the preset hardened, and what else comes of it.
+func (b *bench) hardened() (s why.Standing, o why.Outcome, err error) {
 	p := b.plan.Clone()
 	if p.Preset == plans.PresetHardened || p.Set("preset="+plans.PresetHardened) != nil || p.Validate() != nil {
-		return "", nil
+		return "", o, nil
 	}
 	b.say("under the preset hardened")
-	comes, known, err := b.play(p, nil, nil)
+	res, comes, known, err := b.play(p, nil, nil)
 	switch {
 	case err != nil || !known:
-		return "", err
+		return "", o, err
 	case comes:
-		return why.Breaks, nil
-	default:
-		return why.Holds, nil
+		return why.Breaks, o, nil
 	}
+	if o = b.outcome(res); o.Idle {
+		return why.Idle, o, nil
+	}
+	return why.Holds, o, nil
 }
 
 // first is the invariant of the first violation, of those that are judged if there are any.
@@ -173,9 +210,13 @@ func (b *bench) try(one change) (t why.Tried, known bool, err error) {
 		return t, false, nil
 	}
 	beside := &parting{own: b.own}
-	comes, known, err := b.play(p, nil, beside)
-	t = why.Tried{What: one.what, Says: one.says, Means: one.means, Instead: one.instead, Needed: !comes}
-	if beside.parted || beside.equal < len(b.own) {
+	res, comes, known, err := b.play(p, nil, beside)
+	t = why.Tried{What: one.what, Says: one.says, Means: one.means, Aside: one.aside, Instead: one.instead, Needed: !comes}
+	if known && !comes {
+		t.Outcome = b.outcome(res)
+		t.Needed = one.what != why.Remedy || !t.Idle
+	}
+	if beside.equal < len(b.own) {
 		t.Parts = beside.equal + 1
 	}
 	return t, known, err
@@ -183,95 +224,155 @@ func (b *bench) try(one change) (t why.Tried, known bool, err error) {
 
 // together finds strikes without all of which the violation does not come, and no fewer of them, where none of these is necessary
 // alone; and the like of strikes and settings, where nothing is.
-func (b *bench) together(c *why.Cause, given []change) ([]string, error) {
+func (b *bench) together(c *why.Cause, given []change) (said []string, o why.Outcome, err error) {
 	b.say("changes at once")
 	spare := func(kinds ...why.What) []change {
 		return slices.DeleteFunc(slices.Clone(given), func(one change) bool {
 			return !slices.Contains(kinds, one.what) || slices.ContainsFunc(c.Tried, func(t why.Tried) bool { return t.Needed && t.Says == one.says })
 		})
 	}
-	said, err := b.fewest(spare(why.Strike))
+	said, o, err = b.fewest(spare(why.Strike))
 	if err == nil && said == nil && len(c.Needed(why.Strike, why.Setting)) == 0 {
-		said, err = b.fewest(spare(why.Strike, why.Setting))
+		said, o, err = b.fewest(spare(why.Strike, why.Setting))
 	}
-	return said, err
+	return said, o, err
 }
 
 // fewest finds changes without all of which the violation does not come, and no fewer of them: nil if it comes without the whole list.
-func (b *bench) fewest(left []change) ([]string, error) {
+func (b *bench) fewest(left []change) (said []string, o why.Outcome, err error) {
 	if len(left) < 2 {
-		return nil, nil
+		return nil, o, nil
 	}
 	held := func(made []change) (bool, error) {
 		p, ok := apply(b.plan, made...)
 		if !ok {
 			return false, nil
 		}
-		comes, known, err := b.play(p, nil, nil)
+		res, comes, known, err := b.play(p, nil, nil)
+		if known && !comes {
+			o = b.outcome(res)
+		}
 		return known && !comes, err
 	}
 	if ok, err := held(left); err != nil || !ok {
-		return nil, err
+		return nil, o, err
 	}
 	for i := 0; i < len(left); {
 		fewer := slices.Delete(slices.Clone(left), i, i+1)
 		ok, err := held(fewer)
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, o, err
 		case ok:
 			left = fewer
 		default:
 			i++
 		}
 	}
-	var said []string
 	for _, c := range left {
 		said = append(said, c.says)
 	}
-	return said, nil
+	return said, o, nil
 }
 
-// nearest finds the nearest run without the violation, and where it parts from the plan's own. One that lacks a strike, or
-// whose engine is another, goes before one in other circumstances.
-func (b *bench) nearest(c *why.Cause, list []change) error {
+// nearest finds the nearest run without the violation, and where it parts from the plan's own. One that lacks a strike, or whose
+// engine is another, goes before one in other circumstances, and of these one in which the invariant holds before one in which it
+// has nothing to judge.
+func (b *bench) nearest(c *why.Cause, list []change, jobs []string) error {
 	var best *why.Tried
-	for i, t := range c.Tried {
-		if !t.Needed || t.Parts == 0 {
-			continue
+	rank := func(t *why.Tried) (n int) {
+		if !t.Circumstance() {
+			n = 2
 		}
-		if best == nil || !t.Circumstance() && best.Circumstance() || t.Circumstance() == best.Circumstance() && t.Parts > best.Parts {
-			best = &c.Tried[i]
+		if !t.Idle {
+			n++
+		}
+		return n
+	}
+	length := func(t *why.Tried) int {
+		if t.Parts == 0 {
+			return math.MaxInt
+		}
+		return t.Parts
+	}
+	for i := range c.Tried {
+		if t := &c.Tried[i]; t.Needed && (best == nil || cmp.Or(rank(t)-rank(best), cmp.Compare(length(t), length(best))) > 0) {
+			best = t
 		}
 	}
 	if best == nil {
+		return nil
+	}
+	c.Nearest = &why.Nearest{Tried: *best}
+	if best.Parts == 0 {
 		return nil
 	}
 	i := slices.IndexFunc(list, func(one change) bool {
 		return one.what == best.What && one.says == best.Says && one.instead == best.Instead
 	})
 	changed, _ := apply(b.plan, list[i])
-	own, err := b.event(b.plan, best.Parts)
+	return b.part(c.Nearest, changed, jobs)
+}
+
+// part finds the events at which a run parts from the plan's own. Where that is of none of the jobs on the path to the violation,
+// which tells little, it finds the first that differ of one of them, of the violation's own if there is one, too. What a strike does by itself is told as it is.
+func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string) error {
+	own, err := b.event(b.plan, n.Parts)
 	if err != nil {
 		return err
 	}
-	other, err := b.event(changed, best.Parts)
+	other, err := b.event(changed, n.Parts)
 	if err != nil {
 		return err
 	}
-	c.Nearest = &why.Nearest{Tried: *best, Own: pointOf(own, other), Other: pointOf(other, own)}
+	n.Own, n.Other = pointOf(own, other), pointOf(other, own)
+	of := func(e *sim.Event) bool { return e != nil && slices.Contains(jobs, e.Job) }
+	if n.What == why.Strike || of(own) || of(other) {
+		return nil
+	}
+	for _, job := range jobs {
+		own, _, err := b.eventsOf(b.plan, job)
+		if err != nil {
+			return err
+		}
+		other, over, err := b.eventsOf(changed, job)
+		if err != nil {
+			return err
+		}
+		i := 0
+		for i < len(own) && i < len(other) && own[i].Words() == other[i].Words() {
+			i++
+		}
+		switch {
+		case i < len(own) && i < len(other):
+			n.Then = &why.Parting{Job: job, Own: pointOf(own[i], other[i]), Other: pointOf(other[i], own[i])}
+			return nil
+		case i < len(own) && over:
+			n.Then = &why.Parting{Job: job, Own: pointOf(own[i], nil)}
+			return nil
+		}
+	}
 	return nil
 }
 
 // event runs a plan up to its event of that number, and returns that, or nil if the run is over before.
 func (b *bench) event(p *plans.Plan, number int) (*sim.Event, error) {
-	n := &nth{step: number}
-	_, _, _, err := b.run(p, nil, n, number)
-	return n.event, err
+	k := &kept{number: number}
+	if _, _, _, err := b.run(p, nil, k, number); err != nil || len(k.events) == 0 {
+		return nil, err
+	}
+	return k.events[0], nil
 }
 
-// differenceMost is how many characters of a difference are told.
-const differenceMost = 120
+// eventsOf are those of a job as far as the steps suffice, up to the violation if it comes. It says whether they are all.
+func (b *bench) eventsOf(p *plans.Plan, job string) (list []*sim.Event, over bool, err error) {
+	if b.steps >= b.most {
+		return nil, false, nil
+	}
+	k := &kept{job: job}
+	_, comes, known, err := b.run(p, nil, k, b.most-b.steps)
+	return k.events, known && !comes, err
+}
 
 // pointOf tells an event. Where the words of another are the same, it has what differs, too.
 func pointOf(e, other *sim.Event) *why.Point {
@@ -284,11 +385,7 @@ func pointOf(e, other *sim.Event) *why.Point {
 	}
 	var differ []string
 	for _, v := range diff.FieldsThatDiffer(e, other) {
-		text := cmp.Or(v.A, "none")
-		if utf8.RuneCountInString(text) > differenceMost {
-			text = string([]rune(text)[:differenceMost]) + "…"
-		}
-		differ = append(differ, v.Key+" "+text)
+		differ = append(differ, v.Key+" "+why.Clip(cmp.Or(v.A, "none")))
 	}
 	if len(differ) > 0 {
 		p.Says += ", with " + strings.Join(differ, ", ")

@@ -16,15 +16,18 @@ type Cause struct {
 	Step      int           `json:"step"`
 	At        time.Duration `json:"at_ns"`
 	Message   string        `json:"message"`
+	Also      []string      `json:"also,omitempty"` // the other invariants whose promise the same run breaks
 
 	Tried    []Tried   `json:"tried"`               // each change to the plan, alone
 	Together []string  `json:"together,omitempty"`  // strikes, or strikes and settings, none of which is necessary, but all at once
+	Apart    Outcome   `json:"apart,omitzero"`      // what else comes without those
 	Hardened Standing  `json:"hardened,omitempty"`  // what the same plan does under the preset hardened; "" if it is that already
+	Beside   Outcome   `json:"beside,omitzero"`     // what else comes under it
 	Nearest  *Nearest  `json:"nearest,omitempty"`   // nil: it comes whatever is changed
 	NoReturn *NoReturn `json:"no_return,omitempty"` // nil: it was not looked for to the end
 	Path     []Point   `json:"path"`                // how it came to that, at most six sentences
-	Runs     int       `json:"runs"`                // that all of this took
-	Steps    int       `json:"steps"`               // of all runs
+	Runs     int       `json:"runs"`                // that all of this took, besides the plan's own to its end
+	Steps    int       `json:"steps"`               // of all of these
 	Cut      bool      `json:"cut,omitempty"`       // the runs are so long that it is not known what comes of every change
 }
 
@@ -42,10 +45,55 @@ const (
 type Tried struct {
 	What    What   `json:"what"`
 	Says    string `json:"says"`              // the strike, or key=value as the plan has it
+	Did     string `json:"did,omitempty"`     // what the strike did in the plan's own run, if it came to that
 	Means   string `json:"means,omitempty"`   // what a strike of that kind does; or what comes about without that part of the engine, where this is known
+	Aside   string `json:"aside,omitempty"`   // what comes about without that part of the engine, which is there for another invariant that the run breaks
 	Instead string `json:"instead,omitempty"` // key=value as it was tried; of a strike, and of what is given for a job, it is left out
-	Needed  bool   `json:"needed"`            // without it, or with it as it was tried, the violation does not come
-	Parts   int    `json:"parts"`             // the first step that is another than in the plan's own run; 0: none is
+	Needed  bool   `json:"needed"`            // without it, or with it as it was tried, the violation does not come; of a Remedy the invariant holds then
+	Parts   int    `json:"parts"`             // the first step that is another than in the plan's own run up to the violation; 0: none is
+	Outcome
+}
+
+// Outcome is what else comes of a change with which the violation does not come.
+type Outcome struct {
+	Idle   bool     `json:"idle,omitempty"`   // the invariant has nothing to judge, so it does not hold either
+	Breaks []string `json:"breaks,omitempty"` // other invariants, which the plan's own run does not break
+	Still  []string `json:"still,omitempty"`  // those that break and are among what the plan's own run also breaks
+	Jobs   []string `json:"jobs,omitempty"`   // that do not settle, or fail, and do well in the plan's own run
+}
+
+// Clean says whether the invariant holds, and nothing else goes wrong.
+func (o *Outcome) Clean() bool { return o.wrong() == 0 }
+
+// wrong counts what goes wrong. That nothing is judged is less than any of it.
+func (o *Outcome) wrong() int {
+	n := 2 * (len(o.Breaks) + len(o.Still) + len(o.Jobs))
+	if o.Idle {
+		n++
+	}
+	return n
+}
+
+func worseLast(a, b Tried) int { return a.wrong() - b.wrong() }
+
+// But says what goes wrong, to be put behind that the invariant holds; "" if nothing does.
+func (o *Outcome) But() string {
+	var says []string
+	breaks := func(names []string, how string) {
+		switch len(names) {
+		case 0:
+		case 1:
+			says = append(says, names[0]+how+" breaks")
+		default:
+			says = append(says, list(few(names))+how+" break")
+		}
+	}
+	breaks(o.Breaks, "")
+	breaks(o.Still, " still")
+	if says = append(says, few(o.Jobs)...); len(says) == 0 {
+		return ""
+	}
+	return ", but then " + list(says)
 }
 
 // Circumstance says whether the change is to the world or the workload, and not to a strike or to what a preset sets.
@@ -63,14 +111,39 @@ type Standing string
 const (
 	Holds  Standing = "holds"
 	Breaks Standing = "breaks"
+	Idle   Standing = "not exercised"
 )
 
 // Nearest is the run without the violation that is longest as the plan's own run is, of those that change a strike or the
-// engine if there are any.
+// engine if there are any, and of these of those in which the invariant holds. Where no step is another, only what leaves no
+// event differs, as a metric does.
 type Nearest struct {
 	Tried
-	Own   *Point `json:"own"`   // the plan's own event at which they part; nil: its run is over
-	Other *Point `json:"other"` // the nearest's; nil likewise
+	Parting
+	Then *Parting `json:"then,omitempty"` // where they part in a step of no job on the path, where they part first in one that is
+}
+
+// Parting is where two runs differ.
+type Parting struct {
+	Job   string `json:"job,omitempty"` // of which these are; "" is of all
+	Own   *Point `json:"own"`           // the plan's own event; nil: there is none any more
+	Other *Point `json:"other"`         // the nearest's; nil likewise
+}
+
+// Over says what stands for a point that there is none of.
+func (p *Parting) Over() string {
+	if p.Job != "" {
+		return "nothing more of " + p.Job
+	}
+	return "the run is over"
+}
+
+// With says what is other in it.
+func (n *Nearest) With() string {
+	if n.Instead != "" {
+		return "with " + Clip(n.Instead)
+	}
+	return "without " + Clip(n.Says)
 }
 
 // Point is something that happens at a step.
@@ -82,18 +155,19 @@ type Point struct {
 }
 
 // NoReturn is the first step from which a violation comes in every order that was tried. Up to the step, the order is the run's
-// own.
+// own. The faults of the plan strike in each.
 type NoReturn struct {
 	Step   int `json:"step"`   // 0: it comes in every order from the start
 	Orders int `json:"orders"` // how many were tried from each step
 	Before int `json:"before"` // in how many of them it comes from the step before; of Step 0 it is Orders
 }
 
+// String says where it is. It is empty where that is the start: then the violation does not hang on an order.
 func (n *NoReturn) String() string {
-	if n.Step == 0 {
-		return fmt.Sprintf("The point of no return is the start: the violation comes in each of %d orders.", n.Orders)
+	if n == nil || n.Step == 0 {
+		return ""
 	}
-	return fmt.Sprintf("The point of no return is step %d: from there the violation comes in each of %d orders, from the step before in %d.", n.Step, n.Orders, n.Before)
+	return fmt.Sprintf("The order of the steps matters: from step %d, the point of no return, the violation came in each of %d orders that were tried of what follows, from the step before in %d.", n.Step, n.Orders, n.Before)
 }
 
 // Found says whether there is anything that the violation hangs on.
@@ -145,104 +219,243 @@ func (c *Cause) Operations() (list []string) {
 // remediesMost is how many remedies are named in a sentence.
 const remediesMost = 3
 
+// remedies are those that are named: those with which nothing else goes wrong come first.
+func (c *Cause) remedies() []Tried {
+	list := c.Needed(Remedy)
+	if len(list) > remediesMost {
+		return nil
+	}
+	slices.SortStableFunc(list, worseLast)
+	return list
+}
+
 // Brief says what goes wrong, where that is known, and what it takes.
-func (c *Cause) Brief() string {
-	var says string
-	blamed, circumstances := saying(c.Blamed()), saying(c.Circumstances())
-	parts := c.Needed(Setting)
-	if remedies := c.Needed(Remedy); len(remedies) <= remediesMost {
-		parts = append(parts, remedies...)
-	}
-	for _, t := range parts {
+func (c *Cause) Brief() string { return strings.Join(append(c.mechanism(), c.needs()), " ") }
+
+// mechanism is what goes wrong without the parts of the engine that would hold the invariant, or else another that the run breaks.
+func (c *Cause) mechanism() (says []string) {
+	var other []string
+	for _, t := range append(c.Needed(Setting), c.remedies()...) {
 		if t.Means != "" {
-			says += t.Means + " "
+			says = append(says, t.Means)
+		}
+		if t.Aside != "" {
+			other = append(other, t.Aside)
 		}
 	}
-	switch {
-	case len(c.Together) > 0:
-		says += "The violation needs one of these: " + strings.Join(withArticles(c.Together), "; ") + "."
-		if needed := append(blamed, circumstances...); len(needed) > 0 {
-			says += " It needs " + list(needed) + ", too."
-		}
-	case len(blamed) > 0:
-		says += "The violation needs " + list(blamed)
-		if len(circumstances) > 0 {
-			says += ", with " + list(circumstances)
-		}
-		says += "."
-	case len(circumstances) > 0 && c.Cut:
-		says += "The violation needs " + list(circumstances) + "."
-	case len(circumstances) > 0:
-		says += "The violation needs " + list(circumstances) + ", but no strike and no setting of the engine."
-	case len(c.Needed(Remedy)) > 0 && !c.Cut:
-		says += "The violation needs no strike and no setting of the plan."
-	case c.Cut:
-		says += "What the violation needs is not known: the runs are so long that not every change could be tried."
-	default:
-		says += "The violation comes whatever strike or setting of the plan is left out."
+	if len(says) == 0 {
+		return other
 	}
 	return says
 }
 
-// String says what [Cause.Brief] does, without what and with what the invariant holds, and from where there is no return.
-func (c *Cause) String() string {
-	says := c.Brief()
-	switch needed := len(c.Needed(Strike, Setting)); {
-	case len(c.Together) > 0 && needed > 0:
-		says += fmt.Sprintf(" Leave out all of the first, or any one of the others, and %s holds.", c.Invariant)
+// needs says what the violation takes.
+func (c *Cause) needs() string {
+	strikes, settings := saying(c.Needed(Strike)), saying(c.Needed(Setting))
+	too := ""
+	if len(settings) > 0 {
+		too = " It needs " + list(settings) + ", too."
+	}
+	switch {
 	case len(c.Together) > 0:
-		says += fmt.Sprintf(" Leave out all of them, and %s holds.", c.Invariant)
-	case needed == 1:
-		says += fmt.Sprintf(" Leave it out, and %s holds.", c.Invariant)
-	case needed > 1:
-		says += fmt.Sprintf(" Leave out any one of these, and %s holds.", c.Invariant)
-	}
-	if remedies := c.Needed(Remedy); len(remedies) > 0 && len(remedies) <= remediesMost {
-		var instead []string
-		for _, t := range remedies {
-			instead = append(instead, t.Instead)
+		var all []Tried
+		for _, says := range c.Together {
+			t := Tried{What: Strike, Says: says}
+			if i := slices.IndexFunc(c.Tried, func(t Tried) bool { return t.Says == says }); i >= 0 {
+				t = c.Tried[i]
+			}
+			all = append(all, t)
 		}
-		says += fmt.Sprintf(" It also holds with %s.", strings.Join(instead, ", or with "))
+		if len(strikes) > 0 {
+			too = " It needs " + list(append(strikes, settings...)) + ", too."
+		}
+		return "The violation needs one of these: " + strings.Join(saying(all), "; ") + "." + too
+	case len(strikes) == 1:
+		return "The violation needs a strike: " + strikes[0] + "." + too
+	case len(strikes) > 1:
+		return fmt.Sprintf("The violation needs %d strikes: %s.%s", len(strikes), strings.Join(strikes, "; "), too)
+	case len(settings) > 0 && (c.Cut || len(c.Blamed()) > 0):
+		return "The violation needs " + list(settings) + "."
+	case len(settings) > 0:
+		return "The violation needs " + list(settings) + ", but no strike and no setting of the engine."
+	case len(c.Needed(Remedy)) > 0 && !c.Cut:
+		return "The violation needs no strike and no setting of the plan."
+	case c.Cut:
+		return "What the violation needs is not known: the runs are so long that not every change could be tried."
 	}
-	switch c.Hardened {
-	case Holds:
-		says += " The same plan holds under the preset hardened."
-	case Breaks:
-		says += " The same plan is violated under the preset hardened, too."
+	return "The violation comes whatever strike or setting of the plan is left out."
+}
+
+// Holding says without what and with what the invariant holds, what goes wrong then, and from where there is no return.
+func (c *Cause) Holding() string {
+	says := append(c.without(), c.with()...)
+	switch {
+	case c.Hardened == Holds:
+		says = append(says, "The same plan holds under the preset hardened"+c.Beside.But()+".")
+	case c.Hardened == Idle:
+		says = append(says, "Under the preset hardened it has nothing to judge"+c.Beside.But()+".")
+	case c.Hardened == Breaks:
+		says = append(says, "The same plan is violated under the preset hardened, too.")
 	}
-	if c.NoReturn != nil {
-		says += " " + c.NoReturn.String()
+	if len(c.Also) > 0 && c.Found() {
+		says = append(says, c.others())
+	}
+	if order := c.NoReturn.String(); order != "" {
+		says = append(says, order)
 	}
 	if c.Cut && c.Found() {
-		says += " The runs are so long that not every change could be tried."
+		says = append(says, "The runs are so long that not every change could be tried.")
+	}
+	return strings.Join(says, " ")
+}
+
+// String says what [Cause.Brief] and [Cause.Holding] do.
+func (c *Cause) String() string { return strings.TrimSuffix(c.Brief()+" "+c.Holding(), " ") }
+
+// without says what comes of it if what the violation needs is left out.
+func (c *Cause) without() (says []string) {
+	needed := c.Needed(Strike, Setting)
+	all, what := c.outcomes(needed), c.leaving()
+	alike := !slices.ContainsFunc(all, func(o Outcome) bool { return o.Idle != all[0].Idle || o.But() != all[0].But() })
+	switch {
+	case len(all) == 0:
+		return nil
+	case alike && all[0].Idle:
+		return []string{fmt.Sprintf("Without %s, %s has nothing to judge%s.", what, c.Invariant, all[0].But())}
+	case alike && what == "it":
+		return []string{fmt.Sprintf("Leave it out, and %s holds%s.", c.Invariant, all[0].But())}
+	case alike:
+		return []string{fmt.Sprintf("Leave out %s, and %s holds%s.", what, c.Invariant, all[0].But())}
+	}
+	var sorts []string // in which the outcomes differ
+	names := map[string][]string{}
+	add := func(name string, o *Outcome) {
+		says := "holds" + o.But()
+		if o.Idle {
+			says = "has nothing to judge" + o.But()
+		}
+		if names[says] == nil {
+			sorts = append(sorts, says)
+		}
+		names[says] = append(names[says], name)
+	}
+	if len(c.Together) > 0 {
+		add("all of the first", &c.Apart)
+	}
+	slices.SortStableFunc(needed, worseLast)
+	for i := range needed {
+		add(short(&needed[i], needed), &needed[i].Outcome)
+	}
+	for i, what := range sorts {
+		it := "it"
+		if i == 0 {
+			it = c.Invariant
+		}
+		says = append(says, fmt.Sprintf("Without %s, %s %s.", strings.Join(names[what], " or "), it, what))
 	}
 	return says
+}
+
+// outcomes are those of leaving out what is needed.
+func (c *Cause) outcomes(needed []Tried) (all []Outcome) {
+	if len(c.Together) > 0 {
+		all = append(all, c.Apart)
+	}
+	for _, t := range needed {
+		all = append(all, t.Outcome)
+	}
+	return all
+}
+
+// leaving names what is left out.
+func (c *Cause) leaving() string {
+	switch needed := len(c.Needed(Strike, Setting)); {
+	case len(c.Together) > 0 && needed > 0:
+		return "all of the first, or any one of the others"
+	case len(c.Together) > 0:
+		return "all of them"
+	case needed > 1:
+		return "any one of these"
+	}
+	return "it"
+}
+
+// short names one of these changes: a strike by its kind alone, if no other is of that.
+func short(t *Tried, list []Tried) string {
+	kind, _, _ := strings.Cut(t.Says, " ")
+	alike := 0
+	for _, o := range list {
+		if o.What == Strike && strings.HasPrefix(o.Says, kind+" ") {
+			alike++
+		}
+	}
+	if t.What == Strike && alike == 1 {
+		return "the " + kind
+	}
+	return Clip(t.Says)
+}
+
+// with says with which parts of the engine the invariant holds.
+func (c *Cause) with() (says []string) {
+	var clean []string
+	for _, t := range c.remedies() {
+		if t.Clean() {
+			clean = append(clean, Clip(t.Instead))
+		} else {
+			says = append(says, fmt.Sprintf("It also holds with %s%s.", Clip(t.Instead), t.But()))
+		}
+	}
+	if len(clean) > 0 {
+		says = slices.Insert(says, 0, fmt.Sprintf("It also holds with %s.", strings.Join(clean, ", or with ")))
+	}
+	return says
+}
+
+// others says which other promises the run breaks, and whether they hold with each change, too.
+func (c *Cause) others() string {
+	all := c.outcomes(c.Needed(Strike, Setting, Remedy))
+	says := "The run also breaks " + list(few(c.Also))
+	if slices.ContainsFunc(all, func(o Outcome) bool { return len(o.Still) > 0 }) {
+		return says + "."
+	}
+	if len(c.Also) == 1 {
+		return says + ", which holds with each of these changes, too."
+	}
+	return says + ", which hold with each of these changes, too."
 }
 
 // saying lists changes in words. What a kind of strike does is said with the first of its kind.
 func saying(list []Tried) (says []string) {
 	said := map[string]bool{"": true}
 	for _, t := range list {
-		s := t.Says
-		if t.What == Strike && !said[t.Means] {
+		effect, _, _ := strings.Cut(t.Says, " ")
+		k := faults.KindOf(faults.Effect(effect))
+		onNode := k.Effect != "" && k.OnNode()
+		s := Clip(t.Says)
+		switch {
+		case t.Did != "":
+			s = t.Did
+		case t.What == Strike && onNode:
+			s = "a " + s
+		}
+		if t.What == Strike && !said[t.Means] && (t.Did == "" || onNode) {
 			s += " (" + t.Means + ")"
 			said[t.Means] = true
 		}
 		says = append(says, s)
 	}
-	return withArticles(says)
+	return says
 }
 
-// withArticles puts an article before what strikes a node, as in a sentence: a crash of worker-1.
-func withArticles(says []string) (list []string) {
-	for _, s := range says {
-		effect, _, _ := strings.Cut(s, " ")
-		if k := faults.KindOf(faults.Effect(effect)); k.Effect != "" && k.OnNode() {
-			s = "a " + s
-		}
-		list = append(list, s)
+// listMost is how many of a list are named in a sentence.
+const listMost = 3
+
+// few are the first of a list, and how many more there are.
+func few(list []string) []string {
+	if len(list) <= listMost {
+		return list
 	}
-	return list
+	return append(slices.Clone(list[:listMost]), fmt.Sprintf("%d more", len(list)-listMost))
 }
 
 // list joins words as a sentence does. Between those with commas of their own stand semicolons.
@@ -255,4 +468,15 @@ func list(words []string) string {
 		comma, and = "; ", "; and "
 	}
 	return strings.Join(words[:len(words)-1], comma) + and + words[len(words)-1]
+}
+
+// clipAt is how many characters of a value are told.
+const clipAt = 120
+
+// Clip shortens what is too long for a sentence, as a label may be.
+func Clip(text string) string {
+	if runes := []rune(text); len(runes) > clipAt {
+		return string(runes[:clipAt]) + "…"
+	}
+	return text
 }

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,21 +14,41 @@ func TestACauseInASentence(t *testing.T) {
 	remedy := Tried{What: Remedy, Says: "engine.epochs=false", Instead: "engine.epochs=true", Needed: true}
 	spare := Tried{What: Strike, Says: "pause of worker-2 at 20s"}
 	for want, c := range map[string]*Cause{
-		"The violation needs a crash of worker-1 at 10s. Leave it out, and promise holds.":                                                                                           {Tried: []Tried{strike, spare}},
-		"The violation needs a crash of worker-1 at 10s and engine.fence=false, with workload.slow.3=10s. Leave out any one of these, and promise holds.":                            {Tried: []Tried{strike, engine, world}},
-		"The violation needs workload.slow.3=10s, but no strike and no setting of the engine. Leave it out, and promise holds.":                                                      {Tried: []Tried{world, spare}},
-		"The violation needs one of these: a; b. Leave out all of them, and promise holds.":                                                                                          {Tried: []Tried{spare}, Together: []string{"a", "b"}},
-		"The violation needs one of these: a; b. It needs engine.fence=false and workload.slow.3=10s, too. Leave out all of the first, or any one of the others, and promise holds.": {Tried: []Tried{engine, world}, Together: []string{"a", "b"}},
-		"The violation needs no strike and no setting of the plan. It also holds with engine.epochs=true.":                                                                           {Tried: []Tried{spare, remedy}},
-		"The violation comes whatever strike or setting of the plan is left out. The same plan is violated under the preset hardened, too.":                                          {Tried: []Tried{spare}, Hardened: Breaks},
-		"The violation needs a crash of worker-1 at 10s. Leave it out, and promise holds. The same plan holds under the preset hardened.":                                            {Tried: []Tried{strike}, Hardened: Holds},
-		"The violation needs late on publish of job 1, by 10s; and engine.fence=false. Leave out any one of these, and promise holds.":                                               {Tried: []Tried{{What: Strike, Says: "late on publish of job 1, by 10s", Needed: true}, engine}},
-		"The violation needs hang on publish of job 1 (it hangs) and hang on publish of job 2. Leave out any one of these, and promise holds.":                                       {Tried: []Tried{{What: Strike, Says: "hang on publish of job 1", Means: "it hangs", Needed: true}, {What: Strike, Says: "hang on publish of job 2", Means: "it hangs", Needed: true}}},
-		"A second one is stored. The violation needs a crash of worker-1 at 10s. Leave it out, and promise holds. It also holds with engine.epochs=true.":                            {Tried: []Tried{strike, {What: Remedy, Says: "engine.epochs=false", Instead: "engine.epochs=true", Means: "A second one is stored.", Needed: true}}},
-		"What the violation needs is not known: the runs are so long that not every change could be tried.":                                                                          {Cut: true},
-		"The violation needs a crash of worker-1 at 10s. Leave it out, and promise holds. The runs are so long that not every change could be tried.":                                {Tried: []Tried{strike}, Cut: true},
-		"The violation needs workload.slow.3=10s. Leave it out, and promise holds. The runs are so long that not every change could be tried.":                                       {Tried: []Tried{world}, Cut: true},
-		"The violation needs a crash of worker-1 at 10s. Leave it out, and promise holds. The point of no return is the start: the violation comes in each of 8 orders.":             {Tried: []Tried{strike}, NoReturn: &NoReturn{Orders: 8, Before: 8}},
+		"The violation needs a strike: a crash of worker-1 at 10s. Leave it out, and promise holds.":                                                                                                                                                                         {Tried: []Tried{strike, spare}},
+		"The violation needs a strike: a crash of worker-1 at 10s. It needs engine.fence=false and workload.slow.3=10s, too. Leave out any one of these, and promise holds.":                                                                                                 {Tried: []Tried{strike, engine, world}},
+		"The violation needs workload.slow.3=10s, but no strike and no setting of the engine. Leave it out, and promise holds.":                                                                                                                                              {Tried: []Tried{world, spare}},
+		"The violation needs one of these: a; b. Leave out all of them, and promise holds.":                                                                                                                                                                                  {Tried: []Tried{spare}, Together: []string{"a", "b"}},
+		"The violation needs one of these: a; b. It needs engine.fence=false and workload.slow.3=10s, too. Leave out all of the first, or any one of the others, and promise holds.":                                                                                         {Tried: []Tried{engine, world}, Together: []string{"a", "b"}},
+		"The violation needs no strike and no setting of the plan. It also holds with engine.epochs=true.":                                                                                                                                                                   {Tried: []Tried{spare, remedy}},
+		"The violation comes whatever strike or setting of the plan is left out. The same plan is violated under the preset hardened, too.":                                                                                                                                  {Tried: []Tried{spare}, Hardened: Breaks},
+		"The violation needs a strike: a crash of worker-1 at 10s. Leave it out, and promise holds. The same plan holds under the preset hardened.":                                                                                                                          {Tried: []Tried{strike}, Hardened: Holds},
+		"The violation needs a strike: late on publish of job 1, by 10s. It needs engine.fence=false, too. Leave out any one of these, and promise holds.":                                                                                                                   {Tried: []Tried{{What: Strike, Says: "late on publish of job 1, by 10s", Needed: true}, engine}},
+		"The violation needs 2 strikes: hang on publish of job 1 (it hangs); hang on publish of job 2. Leave out any one of these, and promise holds.":                                                                                                                       {Tried: []Tried{{What: Strike, Says: "hang on publish of job 1", Means: "it hangs", Needed: true}, {What: Strike, Says: "hang on publish of job 2", Means: "it hangs", Needed: true}}},
+		"A second one is stored. The violation needs a strike: a crash of worker-1 at 10s. Leave it out, and promise holds. It also holds with engine.epochs=true.":                                                                                                          {Tried: []Tried{strike, {What: Remedy, Says: "engine.epochs=false", Instead: "engine.epochs=true", Means: "A second one is stored.", Needed: true}}},
+		"What the violation needs is not known: the runs are so long that not every change could be tried.":                                                                                                                                                                  {Cut: true},
+		"The violation needs a strike: a crash of worker-1 at 10s. Leave it out, and promise holds. The runs are so long that not every change could be tried.":                                                                                                              {Tried: []Tried{strike}, Cut: true},
+		"The violation needs workload.slow.3=10s. Leave it out, and promise holds. The runs are so long that not every change could be tried.":                                                                                                                               {Tried: []Tried{world}, Cut: true},
+		"The violation needs a strike: a crash of worker-1 at 10s. Leave it out, and promise holds. The order of the steps matters: from step 7, the point of no return, the violation came in each of 8 orders that were tried of what follows, from the step before in 5.": {Tried: []Tried{strike}, NoReturn: &NoReturn{Step: 7, Orders: 8, Before: 5}},
+	} {
+		c.Invariant = "promise"
+		assert.Equal(t, want, c.String())
+	}
+}
+
+// What the invariant is not judged by does not hold it, and what else goes wrong is said, last of all where it goes worst.
+func TestWhatComesOfEachChange(t *testing.T) {
+	crash := Tried{What: Strike, Says: "crash of worker-1 at 10s", Did: "worker-1 crashed", Needed: true}
+	lost := Tried{What: Strike, Says: "fail-before on publish of job 3", Did: "the publish of job-3 failed", Needed: true, Outcome: Outcome{Jobs: []string{"job-3 ends TIMEOUT"}}}
+	idle := Tried{What: Setting, Says: "workload.every=5s", Needed: true, Outcome: Outcome{Idle: true}}
+	worse := Tried{What: Remedy, Says: "engine.a=false", Instead: "engine.a=true", Aside: "It is lost.", Needed: true, Outcome: Outcome{Breaks: []string{"x", "y"}, Still: []string{"z"}}}
+	good := Tried{What: Remedy, Says: "engine.b=false", Instead: "engine.b=true", Needed: true}
+	long := Tried{What: Setting, Says: "workload.labels.3=" + strings.Repeat("x", 10_000), Needed: true}
+	for want, c := range map[string]*Cause{
+		"It is lost. The violation needs 2 strikes: worker-1 crashed; the publish of job-3 failed. It needs workload.every=5s, too. Without the crash, promise holds. Without workload.every=5s, it has nothing to judge. Without the fail-before, it holds, but then job-3 ends TIMEOUT. It also holds with engine.b=true. It also holds with engine.a=true, but then x and y break and z still breaks. The run also breaks z.": {Tried: []Tried{crash, lost, idle, worse, good}, Also: []string{"z"}},
+		"The violation needs a strike: worker-1 crashed. Leave it out, and promise holds. The run also breaks z, which holds with each of these changes, too.":                        {Tried: []Tried{crash}, Also: []string{"z"}},
+		"The violation needs a strike: the publish of job-3 failed. Leave it out, and promise holds, but then job-3 ends TIMEOUT. Under the preset hardened it has nothing to judge.": {Tried: []Tried{lost}, Hardened: Idle},
+		"The violation needs workload.every=5s, but no strike and no setting of the engine. Without it, promise has nothing to judge.":                                                {Tried: []Tried{idle}, NoReturn: &NoReturn{Orders: 8, Before: 8}},
+		"The violation needs workload.labels.3=" + strings.Repeat("x", clipAt-18) + "…, but no strike and no setting of the engine. Leave it out, and promise holds.":                 {Tried: []Tried{long}},
 	} {
 		c.Invariant = "promise"
 		assert.Equal(t, want, c.String())

@@ -224,20 +224,29 @@ var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 	Source: "Stale workers, next step 2",
 	Needs:  []string{"events-agree-with-servers"},
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	return observe.Checker{Ended: func(end *invariants.End) {
+	var clues []invariants.Clause // of the handlings that it may have been
+	return observe.Checker{Released: func(s *model.Step) {
+		if h := s.Handling; h.FoundNobody() && !h.Full && f.KnowsStaleWorker(s) {
+			clues = append(clues, invariants.Say("of %s at step %d", s.About.ID, invariants.StepNo(s.About.StateAt)))
+		}
+	}, Ended: func(end *invariants.End) {
 		if end.Metrics == nil || f.Config.StaleWorker != "fixed-retries" {
 			return // a wait between two picks may end the matter
 		}
 		exhausted := int(sum(end.Metrics, counterStalePicks, "")) / f.Config.MaxDispatchRetries
 		t.Exercised += exhausted
+		which := invariants.Clause{}
+		if n := len(clues); n > 0 && n == exhausted { // else some are of picks that found nobody for another reason
+			which = invariants.Say("; the first was %s, the last %s", clues[0], clues[n-1])
+		}
 		for _, j := range f.Order {
 			if j.State == model.Failed && j.Attempts >= f.Config.MaxSchedulingRetries {
 				exhausted-- // its last attempt is no retry
 			}
 		}
 		if own := sum(end.Metrics, counterRetries, `reason_code="`+history.ReasonStale+`"`); own < float64(exhausted) {
-			t.Violation(nil, "%s in which every pick met a worker past its TTL, but %s counts %g retries for the reason %s",
-				invariants.CountOf(exhausted, "handling", "handlings"), counterRetries, own, history.ReasonStale)
+			t.Violation(nil, "%s in which every pick met a worker past its TTL, but %s counts %g retries for the reason %s%s",
+				invariants.CountOf(exhausted, "handling", "handlings"), counterRetries, own, history.ReasonStale, which)
 		}
 	}}
 })

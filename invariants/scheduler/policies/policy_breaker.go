@@ -53,7 +53,7 @@ var openCircuitStopsEveryReplica = rule.New(invariants.Invariant{
 
 var halfOpenProbesWithinLimit = rule.New(invariants.Invariant{
 	Name:   "half-open-probes-within-limit",
-	Says:   "In one half-open window the replicas that share a counter make at most circuit_half_open_max calls, all of them together.",
+	Says:   "In one half-open window the replicas that share a counter make no more calls, all of them together, than one limit allows (engine.policy.circuit_half_open_max).",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: allow up to 3 probe requests",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
