@@ -12,6 +12,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/samples"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
@@ -48,9 +49,7 @@ type Branch struct {
 // Surveyed is an operation that a fault can strike, and what the world is like when it is made.
 type Surveyed struct {
 	faults.Operation
-	// Likeness is equal where a fault finds the same, as far as events tell: about the jobs that are meant, and what belongs
-	// to none. struck are the strikes so far, which decide what the run is still promised.
-	Likeness func(meant func(job string) bool) (likeness uint64, struck []invariants.Kinds)
+	Facts *model.Facts // what events have told before it
 }
 
 // Progress of a run that is under way.
@@ -152,7 +151,7 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) (*run, error)
 	}
 	if opt.Survey != nil {
 		r.injector.Survey = func(op faults.Operation) {
-			opt.Survey(Surveyed{op, r.judge.Facts.Likeness})
+			opt.Survey(Surveyed{op, r.judge.Facts})
 		}
 	}
 	return r, nil

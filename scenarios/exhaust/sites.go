@@ -74,8 +74,8 @@ func (o *Options) momentsOf(ctx context.Context, p *plans.Plan, afterLast bool) 
 		} else {
 			seen[key] = true
 		}
-		m.OfJob.Likeness, m.OfJob.Struck = op.Likeness(func(job string) bool { return job == op.Job })
-		m.OfAll.Likeness, m.OfAll.Struck = op.Likeness(about)
+		m.OfJob.Likeness, m.OfJob.Struck = op.Facts.Likeness(func(job string) bool { return job == op.Job })
+		m.OfAll.Likeness, m.OfAll.Struck = op.Facts.Likeness(about)
 		list = append(list, m)
 	}
 	res, err = scenarios.Run(ctx, p, opt)
