@@ -135,7 +135,7 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 	if len(c.Together) > 0 {
 		p.Line("\nOne of these is necessary: without all of them it does not come\n  %s", strings.Join(c.Together, "\n  ")+c.Apart.But())
 	}
-	cli.Section(p, "Would have held it, each alone", c.Needed(why.Remedy), func(t why.Tried) string { return "--set " + why.Clip(t.Instead) + t.But() })
+	cli.Section(p, "Would have held it, each alone", c.Needed(why.Remedy), remedy)
 	if n := c.Nearest; n != nil {
 		p.Line("\n%s", p.Paint(cli.Bold, "Nearest run without it"))
 		with := n.With()
@@ -164,6 +164,14 @@ func pointed(at why.Point) string {
 		return at.Says
 	}
 	return fmt.Sprintf("step %d: %s", at.Step, at.Says)
+}
+
+func remedy(t why.Tried) string {
+	says := "--set " + why.Clip(t.Instead)
+	if t.Idle {
+		says += " (there is nothing to judge)"
+	}
+	return says + t.But()
 }
 
 func changed(t why.Tried) string {

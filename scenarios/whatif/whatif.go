@@ -214,7 +214,7 @@ func (b *bench) try(one change) (t why.Tried, known bool, err error) {
 	t = why.Tried{What: one.what, Says: one.says, Means: one.means, Aside: one.aside, Instead: one.instead, Needed: !comes}
 	if known && !comes {
 		t.Outcome = b.outcome(res)
-		t.Needed = one.what != why.Remedy || !t.Idle
+		t.Needed = one.what != why.Remedy || !t.Idle || t.Means != ""
 	}
 	if beside.equal < len(b.own) {
 		t.Parts = beside.equal + 1
@@ -277,14 +277,14 @@ func (b *bench) fewest(left []change) (said []string, o why.Outcome, err error) 
 
 // nearest finds the nearest run without the violation, and where it parts from the plan's own. One that lacks a strike, or whose
 // engine is another, goes before one in other circumstances, and of these one in which the invariant holds before one in which it
-// has nothing to judge.
+// has nothing to judge, unless that is by the part of the engine that is there for it: no write, no wrong write.
 func (b *bench) nearest(c *why.Cause, list []change, jobs []string) error {
 	var best *why.Tried
 	rank := func(t *why.Tried) (n int) {
 		if !t.Circumstance() {
 			n = 2
 		}
-		if !t.Idle {
+		if !t.Idle || t.Means != "" && t.What != why.Strike {
 			n++
 		}
 		return n

@@ -49,7 +49,7 @@ type Tried struct {
 	Means   string `json:"means,omitempty"`   // what a strike of that kind does; or what comes about without that part of the engine, where this is known
 	Aside   string `json:"aside,omitempty"`   // what comes about without that part of the engine, which is there for another invariant that the run breaks
 	Instead string `json:"instead,omitempty"` // key=value as it was tried; of a strike, and of what is given for a job, it is left out
-	Needed  bool   `json:"needed"`            // without it, or with it as it was tried, the violation does not come; of a Remedy the invariant holds then
+	Needed  bool   `json:"needed"`            // without it, or with it as it was tried, the violation does not come; of a Remedy the invariant holds then, or the remedy is there for it
 	Parts   int    `json:"parts"`             // the first step that is another than in the plan's own run up to the violation; 0: none is
 	Outcome
 }
@@ -289,12 +289,12 @@ func (c *Cause) needs() string {
 // Holding says without what and with what the invariant holds, what goes wrong then, and from where there is no return.
 func (c *Cause) Holding() string {
 	says := append(c.without(), c.with()...)
-	switch {
-	case c.Hardened == Holds:
+	switch c.Hardened {
+	case Holds:
 		says = append(says, "The same plan holds under the preset hardened"+c.Beside.But()+".")
-	case c.Hardened == Idle:
+	case Idle:
 		says = append(says, "Under the preset hardened it has nothing to judge"+c.Beside.But()+".")
-	case c.Hardened == Breaks:
+	case Breaks:
 		says = append(says, "The same plan is violated under the preset hardened, too.")
 	}
 	if len(c.Also) > 0 && c.Found() {
@@ -399,9 +399,12 @@ func short(t *Tried, list []Tried) string {
 func (c *Cause) with() (says []string) {
 	var clean []string
 	for _, t := range c.remedies() {
-		if t.Clean() {
+		switch {
+		case t.Clean():
 			clean = append(clean, Clip(t.Instead))
-		} else {
+		case t.Idle:
+			says = append(says, fmt.Sprintf("With %s, there is nothing to judge%s.", Clip(t.Instead), t.But()))
+		default:
 			says = append(says, fmt.Sprintf("It also holds with %s%s.", Clip(t.Instead), t.But()))
 		}
 	}

@@ -42,9 +42,11 @@ func TestWhatComesOfEachChange(t *testing.T) {
 	idle := Tried{What: Setting, Says: "workload.every=5s", Needed: true, Outcome: Outcome{Idle: true}}
 	worse := Tried{What: Remedy, Says: "engine.a=false", Instead: "engine.a=true", Aside: "It is lost.", Needed: true, Outcome: Outcome{Breaks: []string{"x", "y"}, Still: []string{"z"}}}
 	good := Tried{What: Remedy, Says: "engine.b=false", Instead: "engine.b=true", Needed: true}
+	gone := Tried{What: Remedy, Says: "engine.c=false", Instead: "engine.c=true", Means: "It is written.", Needed: true, Outcome: Outcome{Idle: true}}
 	long := Tried{What: Setting, Says: "workload.labels.3=" + strings.Repeat("x", 10_000), Needed: true}
 	for want, c := range map[string]*Cause{
 		"It is lost. The violation needs 2 strikes: worker-1 crashed; the publish of job-3 failed. It needs workload.every=5s, too. Without the crash, promise holds. Without workload.every=5s, it has nothing to judge. Without the fail-before, it holds, but then job-3 ends TIMEOUT. It also holds with engine.b=true. It also holds with engine.a=true, but then x and y break and z still breaks. The run also breaks z.": {Tried: []Tried{crash, lost, idle, worse, good}, Also: []string{"z"}},
+		"It is written. The violation needs no strike and no setting of the plan. With engine.c=true, there is nothing to judge.":                                                     {Tried: []Tried{gone}},
 		"The violation needs a strike: worker-1 crashed. Leave it out, and promise holds. The run also breaks z, which holds with each of these changes, too.":                        {Tried: []Tried{crash}, Also: []string{"z"}},
 		"The violation needs a strike: the publish of job-3 failed. Leave it out, and promise holds, but then job-3 ends TIMEOUT. Under the preset hardened it has nothing to judge.": {Tried: []Tried{lost}, Hardened: Idle},
 		"The violation needs workload.every=5s, but no strike and no setting of the engine. Without it, promise has nothing to judge.":                                                {Tried: []Tried{idle}, NoReturn: &NoReturn{Orders: 8, Before: 8}},
