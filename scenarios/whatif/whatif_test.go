@@ -127,7 +127,7 @@ func TestAPowerLossTakesWhatWasNotSynced(t *testing.T) {
 	c, err := Explain(context.Background(), load(t, "nats-power-cut"), Options{Quick: true})
 	require.NoError(t, err)
 	assert.Equal(t, why.Holds, c.Hardened)
-	assert.Contains(t, c.String(), "The violation needs a strike: a power loss took nats-server down (it comes back without what it had not synced to its disk, though it had acknowledged it). It needs workload.work=1m, too. Leave out any one of these, and every-intent-is-published holds. It also holds with world.sync_always=true.")
+	assert.Contains(t, c.String(), "The violation needs a strike: a power loss took nats-server down (it comes back without what it had not synced to its disk, though it had acknowledged it). It needs workload.work=1m, too. Without any one of these, every-intent-is-published holds. It also holds with world.sync_always=true.")
 	assert.Equal(t, "job-6", c.Job)
 	assert.True(t, slices.ContainsFunc(c.Path, func(p why.Point) bool { return strings.Contains(p.Says, "the dispatch of job-6 was lost") }), "of the same step, what is of the violation's job")
 }

@@ -322,10 +322,8 @@ func (c *Cause) without() (says []string) {
 		return nil
 	case alike && all[0].Idle:
 		return []string{fmt.Sprintf("Without %s, %s has nothing to judge%s.", what, c.Invariant, all[0].But())}
-	case alike && what == "it":
-		return []string{fmt.Sprintf("Without it, %s holds%s.", c.Invariant, all[0].But())}
 	case alike:
-		return []string{fmt.Sprintf("Leave out %s, and %s holds%s.", what, c.Invariant, all[0].But())}
+		return []string{fmt.Sprintf("Without %s, %s holds%s.", what, c.Invariant, all[0].But())}
 	}
 	var sorts []string // in which the outcomes differ
 	names := map[string][]string{}
