@@ -289,6 +289,9 @@ func (c *Cause) needs() string {
 // Holding says without what and with what the invariant holds, what goes wrong then, and from where there is no return.
 func (c *Cause) Holding() string {
 	says := append(c.without(), c.with()...)
+	if len(c.Also) > 0 && c.Found() {
+		says = append(says, c.others())
+	}
 	switch c.Hardened {
 	case Holds:
 		says = append(says, "The same plan holds under the preset hardened"+c.Beside.But()+".")
@@ -296,9 +299,6 @@ func (c *Cause) Holding() string {
 		says = append(says, "Under the preset hardened it has nothing to judge"+c.Beside.But()+".")
 	case Breaks:
 		says = append(says, "The same plan is violated under the preset hardened, too.")
-	}
-	if len(c.Also) > 0 && c.Found() {
-		says = append(says, c.others())
 	}
 	if order := c.NoReturn.String(); order != "" {
 		says = append(says, order)
@@ -415,7 +415,7 @@ func (c *Cause) with() (says []string) {
 // others says which other promises the run breaks, and whether they hold with each change, too.
 func (c *Cause) others() string {
 	all := c.outcomes(c.Needed(Strike, Setting, Remedy))
-	says := "The run also breaks " + list(few(c.Also))
+	says := "This run also breaks " + list(few(c.Also))
 	if slices.ContainsFunc(all, func(o Outcome) bool { return len(o.Still) > 0 }) {
 		return says + "."
 	}
