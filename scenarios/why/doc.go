@@ -4,4 +4,9 @@
 // of each; the nearest run that holds; the point of no return; and the path, a few sentences that lead to it. Its String is
 // what a finding says; a terminal and a page say the two halves of it. Package whatif finds it out by running the plan again;
 // this package knows no plans, so that who shows a cause needs none.
+//
+// Its files, each of which calls only those after it:
+//
+//	words.go   a cause in sentences
+//	cause.go   the cause, as data
 package why

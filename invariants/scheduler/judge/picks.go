@@ -224,10 +224,13 @@ var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 	Source: "Stale workers, next step 2",
 	Needs:  []string{"events-agree-with-servers"},
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	var clues []invariants.Clause // of the handlings that it may have been
+	maybe, first, last := 0, invariants.Clause{}, invariants.Clause{} // the handlings that it may have been
 	return observe.Checker{Released: func(s *model.Step) {
 		if h := s.Handling; h.FoundNobody() && !h.Full && f.KnowsStaleWorker(s) {
-			clues = append(clues, invariants.Say("of %s at step %d", s.About.ID, invariants.StepNo(s.About.StateAt)))
+			last = invariants.Say("of %s at step %d", s.About.ID, invariants.StepNo(s.About.StateAt))
+			if maybe++; maybe == 1 {
+				first = last
+			}
 		}
 	}, Ended: func(end *invariants.End) {
 		if end.Metrics == nil || f.Config.StaleWorker != "fixed-retries" {
@@ -236,8 +239,8 @@ var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 		exhausted := int(sum(end.Metrics, counterStalePicks, "")) / f.Config.MaxDispatchRetries
 		t.Exercised += exhausted
 		which := invariants.Clause{}
-		if n := len(clues); n > 0 && n == exhausted { // else some are of picks that found nobody for another reason
-			which = invariants.Say("; the first was %s, the last %s", clues[0], clues[n-1])
+		if maybe > 0 && maybe == exhausted { // else some are of picks that found nobody for another reason
+			which = invariants.Say("; the first was %s, the last %s", first, last)
 		}
 		for _, j := range f.Order {
 			if j.State == model.Failed && j.Attempts >= f.Config.MaxSchedulingRetries {

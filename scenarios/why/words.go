@@ -1,0 +1,303 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/faults"
+)
+
+// remediesMost is how many remedies are named in a sentence.
+const remediesMost = 3
+
+// remedies are those that are named: those with which nothing else goes wrong come first.
+func (c *Cause) remedies() []Tried {
+	list := c.Needed(Remedy)
+	if len(list) > remediesMost {
+		return nil
+	}
+	slices.SortStableFunc(list, worseLast)
+	return list
+}
+
+// Brief says what goes wrong, where that is known, and what it takes.
+func (c *Cause) Brief() string { return strings.Join(append(c.mechanism(), c.needs()), " ") }
+
+// mechanism is what goes wrong without the parts of the engine that would hold the invariant, or else another that the run breaks.
+func (c *Cause) mechanism() (says []string) {
+	var other []string
+	for _, t := range append(c.Needed(Setting), c.remedies()...) {
+		if t.Means != "" {
+			says = append(says, t.Means)
+		}
+		if t.Aside != "" {
+			other = append(other, t.Aside)
+		}
+	}
+	if len(says) == 0 {
+		return other
+	}
+	return says
+}
+
+// needs says what the violation takes.
+func (c *Cause) needs() string {
+	strikes, settings := saying(c.Needed(Strike)), saying(c.Needed(Setting))
+	too := ""
+	if len(settings) > 0 {
+		too = " It needs " + list(settings) + ", too."
+	}
+	switch {
+	case len(c.Together) > 0:
+		var all []Tried
+		for _, says := range c.Together {
+			t := Tried{What: Strike, Says: says}
+			if i := slices.IndexFunc(c.Tried, func(t Tried) bool { return t.Says == says }); i >= 0 {
+				t = c.Tried[i]
+			}
+			all = append(all, t)
+		}
+		if len(strikes) > 0 {
+			too = " It needs " + list(append(strikes, settings...)) + ", too."
+		}
+		return "The violation needs one of these: " + strings.Join(saying(all), "; ") + "." + too
+	case len(strikes) == 1:
+		return "The violation needs a strike: " + strikes[0] + "." + too
+	case len(strikes) > 1:
+		return fmt.Sprintf("The violation needs %d strikes: %s.%s", len(strikes), strings.Join(strikes, "; "), too)
+	case len(settings) > 0 && (c.Cut || len(c.Blamed()) > 0):
+		return "The violation needs " + list(settings) + "."
+	case len(settings) > 0:
+		return "The violation needs " + list(settings) + ", but no strike and no setting of the engine."
+	case len(c.Needed(Remedy)) > 0 && !c.Cut:
+		return "The violation needs no strike and no setting of the plan."
+	case c.Cut:
+		return "What the violation needs is not known: the runs are so long that not every change could be tried."
+	}
+	return "The violation comes whatever strike or setting of the plan is left out."
+}
+
+// Holding says without what and with what the invariant holds, what goes wrong then, and from where there is no return.
+func (c *Cause) Holding() string {
+	says := append(c.without(), c.with()...)
+	if len(c.Also) > 0 && c.Found() {
+		says = append(says, c.others())
+	}
+	switch c.Hardened {
+	case Holds:
+		says = append(says, "The same plan holds under the preset hardened"+c.Beside.But()+".")
+	case Idle:
+		says = append(says, "Under the preset hardened it has nothing to judge"+c.Beside.But()+".")
+	case Breaks:
+		says = append(says, "The same plan is violated under the preset hardened, too.")
+	}
+	if order := c.NoReturn.String(); order != "" {
+		says = append(says, order)
+	}
+	if c.Cut && c.Found() {
+		says = append(says, "The runs are so long that not every change could be tried.")
+	}
+	return strings.Join(says, " ")
+}
+
+// String says what [Cause.Brief] and [Cause.Holding] do.
+func (c *Cause) String() string { return strings.TrimSuffix(c.Brief()+" "+c.Holding(), " ") }
+
+// without says what comes of it if what the violation needs is left out.
+func (c *Cause) without() (says []string) {
+	needed := c.Needed(Strike, Setting)
+	all, what := c.outcomes(needed), c.leaving()
+	alike := !slices.ContainsFunc(all, func(o Outcome) bool { return o.Idle != all[0].Idle || o.But() != all[0].But() })
+	switch {
+	case len(all) == 0:
+		return nil
+	case alike && all[0].Idle:
+		return []string{fmt.Sprintf("Without %s, %s has nothing to judge%s.", what, c.Invariant, all[0].But())}
+	case alike:
+		return []string{fmt.Sprintf("Without %s, %s holds%s.", what, c.Invariant, all[0].But())}
+	}
+	var sorts []string // in which the outcomes differ
+	names := map[string][]string{}
+	add := func(name string, o *Outcome) {
+		says := "holds" + o.But()
+		if o.Idle {
+			says = "has nothing to judge" + o.But()
+		}
+		if names[says] == nil {
+			sorts = append(sorts, says)
+		}
+		names[says] = append(names[says], name)
+	}
+	if len(c.Together) > 0 {
+		add("all of the first", &c.Apart)
+	}
+	slices.SortStableFunc(needed, worseLast)
+	for i := range needed {
+		add(short(&needed[i], needed), &needed[i].Outcome)
+	}
+	for i, what := range sorts {
+		it := "it"
+		if i == 0 {
+			it = c.Invariant
+		}
+		says = append(says, fmt.Sprintf("Without %s, %s %s.", strings.Join(names[what], " or "), it, what))
+	}
+	return says
+}
+
+// outcomes are those of leaving out what is needed.
+func (c *Cause) outcomes(needed []Tried) (all []Outcome) {
+	if len(c.Together) > 0 {
+		all = append(all, c.Apart)
+	}
+	for _, t := range needed {
+		all = append(all, t.Outcome)
+	}
+	return all
+}
+
+// leaving names what is left out.
+func (c *Cause) leaving() string {
+	switch needed := len(c.Needed(Strike, Setting)); {
+	case len(c.Together) > 0 && needed > 0:
+		return "all of the first, or any one of the others"
+	case len(c.Together) > 0:
+		return "all of them"
+	case needed > 1:
+		return "any one of these"
+	}
+	return "it"
+}
+
+// short names one of these changes: a strike by its kind alone, if no other is of that.
+func short(t *Tried, list []Tried) string {
+	kind, _, _ := strings.Cut(t.Says, " ")
+	alike := 0
+	for _, o := range list {
+		if o.What == Strike && strings.HasPrefix(o.Says, kind+" ") {
+			alike++
+		}
+	}
+	if t.What == Strike && alike == 1 {
+		return "the " + kind
+	}
+	return Clip(t.Says)
+}
+
+// with says with which parts of the engine the invariant holds.
+func (c *Cause) with() (says []string) {
+	var clean []string
+	for _, t := range c.remedies() {
+		switch {
+		case t.Clean():
+			clean = append(clean, Clip(t.Instead))
+		case t.Idle:
+			says = append(says, fmt.Sprintf("With %s, there is nothing to judge%s.", Clip(t.Instead), t.But()))
+		default:
+			says = append(says, fmt.Sprintf("It also holds with %s%s.", Clip(t.Instead), t.But()))
+		}
+	}
+	if len(clean) > 0 {
+		says = slices.Insert(says, 0, fmt.Sprintf("It also holds with %s.", strings.Join(clean, ", or with ")))
+	}
+	return says
+}
+
+// others says which other promises the run breaks, and whether they hold with each change, too.
+func (c *Cause) others() string {
+	all := c.outcomes(c.Needed(Strike, Setting, Remedy))
+	says := "This run also breaks " + list(few(c.Also))
+	if slices.ContainsFunc(all, func(o Outcome) bool { return len(o.Still) > 0 }) {
+		return says + "."
+	}
+	if len(c.Also) == 1 {
+		return says + ", which holds with each of these changes, too."
+	}
+	return says + ", which hold with each of these changes, too."
+}
+
+// saying lists changes in words. What a kind of strike does is said with the first of its kind.
+func saying(list []Tried) (says []string) {
+	said := map[string]bool{"": true}
+	for _, t := range list {
+		effect, _, _ := strings.Cut(t.Says, " ")
+		k := faults.KindOf(faults.Effect(effect))
+		onNode := k.Effect != "" && k.OnNode()
+		s := Clip(t.Says)
+		switch {
+		case t.Did != "":
+			s = t.Did
+		case t.What == Strike && onNode:
+			s = "a " + s
+		}
+		if t.What == Strike && !said[t.Means] && (t.Did == "" || onNode) {
+			s += " (" + t.Means + ")"
+			said[t.Means] = true
+		}
+		says = append(says, s)
+	}
+	return says
+}
+
+// listMost is how many of a list are named in a sentence.
+const listMost = 3
+
+// few are the first of a list, and how many more there are.
+func few(list []string) []string {
+	if len(list) <= listMost {
+		return list
+	}
+	return append(slices.Clone(list[:listMost]), fmt.Sprintf("%d more", len(list)-listMost))
+}
+
+// list joins words as a sentence does. Between those with commas of their own stand semicolons.
+func list(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	comma, and := ", ", " and "
+	if slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, ", ") }) {
+		comma, and = "; ", "; and "
+	}
+	return strings.Join(words[:len(words)-1], comma) + and + words[len(words)-1]
+}
+
+// clipAt is how many characters of a value are told.
+const clipAt = 120
+
+// Clip shortens what is too long for a sentence, as a label may be.
+func Clip(text string) string {
+	if runes := []rune(text); len(runes) > clipAt {
+		return string(runes[:clipAt]) + "…"
+	}
+	return text
+}
+
+// But says what goes wrong, to be put behind that the invariant holds; "" if nothing does.
+func (o *Outcome) But() string {
+	var says []string
+	breaks := func(names []string, how string) {
+		switch len(names) {
+		case 0:
+		case 1:
+			says = append(says, names[0]+how+" breaks")
+		default:
+			says = append(says, list(few(names))+how+" break")
+		}
+	}
+	breaks(o.Breaks, "")
+	breaks(o.Still, " still")
+	if says = append(says, few(o.Jobs)...); len(says) == 0 {
+		return ""
+	}
+	return ", but then " + list(says)
+}
+
+// With says what is other in it.
+func (n *Nearest) With() string {
+	if n.Instead != "" {
+		return "with " + Clip(n.Instead)
+	}
+	return "without " + Clip(n.Says)
+}
