@@ -50,7 +50,7 @@ func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
 func TestWhatARemedyCostsIsSaid(t *testing.T) {
 	c, err := Explain(context.Background(), load(t, "redis-failover"), Options{Quick: true})
 	require.NoError(t, err)
-	assert.Contains(t, c.Holding(), "Without the failover, one-dispatch-per-job holds. Without the fail-before, it holds, but then job-3 does not settle, as Redis lost its record. It also holds with engine.epochs=true, but then job-3 ends TIMEOUT. It also holds with engine.wait_replica=true, but then every-intent-is-published and no-message-given-up break and job-3 ends TIMEOUT.")
+	assert.Contains(t, c.Holding(), "Without the failover, one-dispatch-per-job holds. Without the fail-before, it holds, but then job-3 does not settle, as Redis lost its record. It also holds with engine.epochs=true, but then job-3 ends TIMEOUT. It also holds with engine.wait_replica=true, but then no-message-given-up breaks and job-3 ends TIMEOUT.")
 	assert.True(t, slices.ContainsFunc(c.Path, func(p why.Point) bool { return strings.Contains(p.Says, "the replayer of scheduler-2 took up job-3") }), "what the second dispatch came of")
 }
 
