@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -11,18 +12,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // traced runs a scenario, and gives the events of its trace as they were stored.
-func traced(t *testing.T, name string) (*plans.Plan, *Result, func(func(sim.Event, error) bool)) {
+func traced(t *testing.T, name string, opt RunOptions) (*plans.Plan, *Result, func(func(sim.Event, error) bool)) {
 	t.Helper()
 	p, err := plans.Load(name)
 	require.NoError(t, err)
 	var trace bytes.Buffer
-	res, err := Run(context.Background(), p, RunOptions{Source: name, Trace: &trace})
+	opt.Source, opt.Trace = name, &trace
+	res, err := Run(context.Background(), p, opt)
 	require.NoError(t, err)
 	return p, res, func(yield func(sim.Event, error) bool) {
 		for dec := json.NewDecoder(bytes.NewReader(trace.Bytes())); dec.More(); {
@@ -34,10 +37,29 @@ func traced(t *testing.T, name string) (*plans.Plan, *Result, func(func(sim.Even
 	}
 }
 
-// What a run stores agrees with itself, and with its trace.
+// constant is a log whose every sentence is the same.
+type constant struct{ slog.Handler }
+
+func (c constant) Handle(ctx context.Context, rec slog.Record) error {
+	rec.Message = "a sentence"
+	return c.Handler.Handle(ctx, rec)
+}
+
+func (c constant) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return constant{c.Handler.WithAttrs(attrs)}
+}
+
+// What a run stores agrees with itself, and with its trace. That it stores a trace changes nothing of its result, and neither
+// does what the engine logs.
 func TestCheck(t *testing.T) {
+	mute := func(_ string, cfg *engine.Config) { cfg.Logger = slog.New(constant{cfg.Logger.Handler()}) }
 	for _, name := range plans.Names() {
-		p, res, events := traced(t, name)
+		p, res, events := traced(t, name, RunOptions{Variant: mute})
+		want, err := json.MarshalIndent(played(t, name, p.Preset), "", "  ")
+		require.NoError(t, err)
+		got, err := json.MarshalIndent(res, "", "  ")
+		require.NoError(t, err)
+		assert.Equal(t, string(want), string(got), name)
 		require.NoError(t, res.Check(), name)
 		require.NoError(t, res.CheckPlan(p), name)
 		require.NoError(t, res.CheckStory(), name)
@@ -47,7 +69,7 @@ func TestCheck(t *testing.T) {
 
 // Who edits a verdict has to edit the violations and the table of invariants too, and the trace still says otherwise.
 func TestCheckOfWhatWasEdited(t *testing.T) {
-	p, res, events := traced(t, "tenant-limit")
+	p, res, events := traced(t, "tenant-limit", RunOptions{})
 	for _, c := range []struct {
 		spoil func(res *Result)
 		says  string
@@ -83,14 +105,14 @@ func TestCheckOfWhatWasEdited(t *testing.T) {
 	other := set(StatusViolated, slices.Clone(res.Violations), Violated, res, "tenant-limit-held")
 	other.Violations[0].Message += "?"
 	assert.ErrorContains(t, other.CheckTrace(p, events), "the trace does not show the violation of tenant-limit-held that it has of step ")
-	p, calm, events := traced(t, "calm")
+	p, calm, events := traced(t, "calm", RunOptions{})
 	more := set(StatusViolated, []Violation{{Invariant: "one-dispatch-per-job", Promised: true, Step: 5}}, Violated, calm, "one-dispatch-per-job")
 	assert.EqualError(t, more.CheckTrace(p, events), "it has a violation of one-dispatch-per-job, and the trace shows none")
 }
 
 // A job's state, its attempts and its path are what the trace shows.
 func TestCheckOfEditedJobs(t *testing.T) {
-	p, res, events := traced(t, "publish-failure")
+	p, res, events := traced(t, "publish-failure", RunOptions{})
 	for _, c := range []struct {
 		spoil func(res *Result)
 		says  string
@@ -110,7 +132,7 @@ func TestCheckOfEditedJobs(t *testing.T) {
 
 // A plan that was edited after the run is not the result's.
 func TestCheckOfAnEditedPlan(t *testing.T) {
-	_, res, _ := traced(t, "publish-failure")
+	_, res, _ := traced(t, "publish-failure", RunOptions{})
 	for _, c := range [][2]string{
 		{"seed=4", `it and the plan are not of one run: the seed is "4" in the plan, and "1" in the result`},
 		{"workload.jobs=9", `it and the plan are not of one run: the number of jobs is "9" in the plan, and "10" in the result`},
