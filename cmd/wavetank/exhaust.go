@@ -65,7 +65,8 @@ goes on.
 With --reduced, operations are struck of the jobs that the plan is about, and of
 no job. Of faults that find the same, as at the polls of a long wait, one is
 tried. Several scenarios, or all of them, are struck in this way one after the
-other, those with the fewest runs first, with an index over their certificates.
+other, those with the fewest runs first, with an index over their certificates
+and a table of them, certificates.tsv.
 
 With --lengths every, faults that last are tried at each length just below and
 just above every duration that the engine's settings name, up to an hour. With

@@ -45,7 +45,7 @@ func (f *exhaustFlags) exhaustAll(cmd *cobra.Command, names []string, stdout, st
 			dir += "-" + strings.ReplaceAll(kind, " ", "-")
 		}
 	}
-	of := []string{reports.IndexFile}
+	of := []string{reports.IndexFile, exhaust.TableFile}
 	for _, s := range subjects {
 		of = append(of, s.Name)
 	}
@@ -222,11 +222,12 @@ func printCertified(say *cli.Printer, t *certifiable, c *exhaust.Certificate) {
 	say.Line("%s  %-26s %s of %s%s", word, t.name, cli.Thousands(len(c.Tries)), cli.Plural(c.All, "single fault"), says)
 }
 
-// sum adds up the certificates, and makes an index over them. So many plans were left out.
+// sum adds up the certificates, and makes an index and a table of them. So many plans were left out.
 func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.Printer) error {
 	tried, broken, inconclusive, whole := 0, 0, 0, 0
 	outside := map[string]int{}
 	var entries []reports.Entry
+	var table []string
 	for i := range tasks {
 		c := tasks[i].done
 		if c == nil {
@@ -237,6 +238,7 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 		inconclusive += c.Counts[exhaust.Inconclusive]
 		if c.Complete {
 			whole++
+			table = append(table, c.Row())
 		}
 		for _, r := range c.Releases {
 			outside[r.Cell.Status] += r.Tries
@@ -254,6 +256,13 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 		return cli.Fail(cli.ExitUsage, "%s cannot be made: %v", dir, strictyaml.FileReason(err))
 	}
 	if err := writeIndex(dir, entries); err != nil {
+		return err
+	}
+	slices.Sort(table)
+	if err := cli.WriteFile(in(dir, exhaust.TableFile), func(w io.Writer) error {
+		_, err := io.WriteString(w, exhaust.TableHead+strings.Join(table, ""))
+		return err
+	}); err != nil {
 		return err
 	}
 	say.Line("")

@@ -27,6 +27,7 @@
 //
 //	check.go        a certificate against what there is
 //	certify.go      records into a certificate
+//	table.go        the certificates of several plans, in a table
 //	certificate.go  the certificate, as a file
 //	define.go       what is to be tried
 //	pairs.go        pairs

@@ -1,0 +1,28 @@
+package exhaust
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// TableFile is the table of certificates that lie side by side, a line each. It outlives their folders.
+const TableFile = "certificates.tsv"
+
+// TableHead is its first line.
+const TableHead = "scenario\tpreset\tbuild\ttried\tbroken\toutside\tinconclusive\tmissed\tby\n"
+
+// Row is the certificate's line in the table. The cells by which something is outside of a promise are counted by their status.
+func (c *Certificate) Row() string {
+	by := map[string]int{}
+	for _, r := range c.Releases {
+		by[r.Cell.Status] += r.Tries
+	}
+	var cells []string
+	for status, n := range by {
+		cells = append(cells, fmt.Sprintf("%s %d", status, n))
+	}
+	slices.Sort(cells)
+	return fmt.Sprintf("%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", c.Name, c.Preset, c.Build, len(c.Tries), c.Counts[Broken]+c.Counts[OutOfBounds],
+		c.Counts[Outside], c.Counts[Inconclusive], c.Counts[Missed], strings.Join(cells, ", "))
+}
