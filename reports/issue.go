@@ -135,7 +135,7 @@ func Standing(o *ledger.Outcome) string {
 	}
 	sure := fmt.Sprintf("%s make it 99 %% sure that it is gone, as it was hit by %s before.", strings.Join(enough, ", or "), hitBy(o.Entry.Seen))
 	if len(clean) == 0 {
-		return "No campaign looked for it as those that found it do. " + sure
+		return "No campaign looked for it as those that found it do, and examined every run that broke its promise. " + sure
 	}
 	return fmt.Sprintf("It was not hit by %s since %s. %s", words.List(clean), o.Clean.Day, sure)
 }
