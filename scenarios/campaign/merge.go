@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios/buildname"
 )
@@ -21,7 +22,8 @@ import (
 // explains it in the whole; so that the result is that of one machine, byte for byte.
 //
 // Folders may have runs in common, which must agree: else the error is a [*NotDeterministicError]. Runs that no folder has
-// are a [*GapsError]. Nothing is written then. A merge that was cut short is gone on with by another, or by [Run].
+// are a [*GapsError]. Nothing is written then. A merge that was cut short, were it before its page was made, is gone on with by
+// another, or by [Run].
 func Merge(ctx context.Context, dirs []string, out string, opt Options) (*Result, error) {
 	m, err := newMerger(dirs, out, opt)
 	if err != nil {
@@ -30,8 +32,10 @@ func Merge(ctx context.Context, dirs []string, out string, opt Options) (*Result
 	if err := m.check(); err != nil {
 		return nil, err
 	}
-	if err := m.write(); err != nil {
-		return nil, err
+	if !m.over {
+		if err := m.write(); err != nil {
+			return nil, err
+		}
 	}
 	return Run(ctx, out, opt)
 }
@@ -43,6 +47,8 @@ type merger struct {
 	out      string
 	head     header              // of its journal
 	begun    bool                // there is a part of the merged campaign in out already
+	over     bool                // the whole is there, but for its page
+	took     time.Duration       // real time of all machines together
 	runs     []uint64            // what records of each run have in common; 0: there is none
 	examined map[broken]examined // what is kept of what the folders have examined
 }
@@ -110,6 +116,9 @@ func (m *merger) adopt() error {
 		if there, err := Load(m.out); err != nil || !there.Equal(m.spec) {
 			return fmt.Errorf("%s holds another campaign, which is over; remove it, or choose another folder", m.out)
 		}
+		if m.over = missing(filepath.Join(m.out, PageFile)); m.over {
+			return nil
+		}
 	}
 	return giveWay(m.out)
 }
@@ -135,7 +144,9 @@ func (m *merger) check() error {
 	for i := range m.sources {
 		s := &m.sources[i]
 		own := set{}
+		var took time.Duration
 		err := s.each(func(e entry) error {
+			took = max(took, e.Elapsed)
 			switch {
 			case e.Record != nil:
 				if err := e.Record.check(s.spec.span(), own); err != nil {
@@ -152,6 +163,11 @@ func (m *merger) check() error {
 			return nd // of which a line of a journal says nothing
 		} else if err != nil {
 			return err
+		}
+		if s.dir == m.out { // which has that of the others, and its own
+			m.took = max(m.took, took)
+		} else {
+			m.took += took
 		}
 	}
 	return m.gaps()
@@ -313,7 +329,7 @@ func (m *merger) journal(path string) (err error) {
 				return nil
 			}
 			written.add(e.Record.N)
-			return enc.Encode(entry{Record: e.Record})
+			return enc.Encode(entry{Elapsed: m.took, Record: e.Record})
 		})
 		if err != nil {
 			return err
