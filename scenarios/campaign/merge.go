@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios/buildname"
@@ -123,13 +122,6 @@ func (m *merger) adopt() error {
 	return giveWay(m.out)
 }
 
-// sameFolder says whether both names are of one folder that is there.
-func sameFolder(a, b string) bool {
-	there, errA := os.Stat(a)
-	other, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(there, other)
-}
-
 // fits says why what another program has run cannot be merged by this one.
 func (h header) fits(this header) error {
 	if h.Build != this.Build || h.Program != this.Program {
@@ -213,77 +205,6 @@ func (m *merger) finding(s *source, x examined) error {
 		return unlike(&m.spec, x.N, fmt.Sprintf("another smallest plan by which it breaks %s", x.Invariant), s.dir, "another folder")
 	}
 	return nil
-}
-
-// GapsError says which runs of a campaign no folder has.
-type GapsError struct {
-	Runs int      // how many there are not
-	Gaps []string // in words
-}
-
-// gapsShown is how many gaps an error names.
-const gapsShown = 12
-
-func (e *GapsError) Error() string {
-	more := ""
-	if left := len(e.Gaps) - gapsShown; left > 0 {
-		more = fmt.Sprintf("; and %d more", left)
-	}
-	return fmt.Sprintf("the campaign is not whole, %d of its runs are missing: %s%s", e.Runs, strings.Join(e.Gaps[:min(len(e.Gaps), gapsShown)], "; "), more)
-}
-
-// gaps fails if a run is missing. It names the folder that ought to have it, or the shard.
-func (m *merger) gaps() error {
-	e := &GapsError{}
-	for n := 0; n < len(m.runs); {
-		if m.runs[n] != 0 {
-			n++
-			continue
-		}
-		gap := span{n, n}
-		owner := m.owner(n)
-		for gap.end < len(m.runs) && m.runs[gap.end] == 0 && m.owner(gap.end) == owner {
-			gap.end++
-		}
-		n = gap.end
-		e.Runs += gap.size()
-		says := fmt.Sprintf("%s (%s)", owner, gap)
-		if owner == "" {
-			says = fmt.Sprintf("no folder has %s", gap)
-		}
-		e.Gaps = append(e.Gaps, says)
-	}
-	if e.Runs > 0 {
-		return e
-	}
-	return nil
-}
-
-// owner says who ought to have the n-th run, or "" if there is no telling.
-func (m *merger) owner(n int) string {
-	for i := range m.sources {
-		s := &m.sources[i]
-		if s.spec.span().has(n) && !sameFolder(s.dir, m.out) {
-			if Running(s.dir) {
-				return s.where() + " is not done yet, and is being run"
-			}
-			return s.where() + " was cut short"
-		}
-	}
-	of := m.sources[0].spec.Shard
-	for i := range m.sources {
-		if s := m.sources[i].spec.Shard; s != nil && (of == nil || s.N != of.N) {
-			return ""
-		}
-	}
-	if of == nil {
-		return ""
-	}
-	k := 1
-	for size := m.spec.size(); !(Shard{k, of.N}).of(size).has(n); {
-		k++
-	}
-	return fmt.Sprintf("shard %d/%d is not there", k, of.N)
 }
 
 // write makes out a campaign of which all runs are done: it is one that was cut short, at every moment.
