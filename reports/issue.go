@@ -47,7 +47,7 @@ func markSighting(b *strings.Builder, r *ledger.Report, o *ledger.Outcome, file,
 	}
 	fmt.Fprintf(b, "%s\n\n", markText(Standing(o)))
 	fmt.Fprintf(b, "To replay it%s, with the ledger's file of it or the plan below:\n\n%s\n", atCommit(r.Commit), markBlock("sh", "bin/"+scenarios.RunCommand(filepath.ToSlash(file))))
-	if good := goodCommit(r, o); good != "" && r.Commit != "" {
+	if good := goodCommit(r, o); good != "" && r.Commit != "" && good != r.Commit { // nights of one commit draw other plans
 		fmt.Fprintf(b, "To find the commit that brought it:\n\n%s\n", markBlock("sh", fmt.Sprintf("bin/wavetank bisect %s %s %s", scenarios.ShellWord(filepath.ToSlash(file)), good, r.Commit)))
 	}
 	if o.Seen.Verdict != "" && !o.Seen.Flaky {
@@ -135,7 +135,7 @@ func Standing(o *ledger.Outcome) string {
 	}
 	sure := fmt.Sprintf("%s make it 99 %% sure that it is gone, as it was hit by %s before.", strings.Join(enough, ", or "), hitBy(o.Entry.Seen))
 	if len(clean) == 0 {
-		return "No campaign looked for it as those that found it do. " + sure
+		return "No campaign looked for it as those that found it do, and examined every run that broke its promise. " + sure
 	}
 	return fmt.Sprintf("It was not hit by %s since %s. %s", words.List(clean), o.Clean.Day, sure)
 }

@@ -61,7 +61,7 @@ func NightsPage(w io.Writer, l *ledger.Ledger) error {
 		plots.OverNights("Speed", "plans a second", days, speed),
 	}
 	v.Figures[1].Notes = []string{"Of the kinds of fault, the settings, the invariants and the situations that there are: how many fired, were changed, were judged or were reached."}
-	v.Figures[3].Notes = []string{"Over the real time of the campaigns, what was found examined too."}
+	v.Figures[3].Notes = []string{"Over the real time of the campaigns, of shards that of all of them, what was found examined too."}
 	left := 0
 	for _, e := range l.Entries {
 		if e.State != ledger.Resolved {

@@ -101,6 +101,8 @@ func TestWhatIsGoneAndWhatIsBackIsSaid(t *testing.T) {
 	assert.Contains(t, back, "It is back. A night found again how to break `one-dispatch-per-job`")
 	assert.Contains(t, back, "It was hit by 1 of 1,000 plans of fuzz. It was found first on 2026-11-01.")
 	assert.Contains(t, back, "bisect ledger/findings/one-dispatch-per-job-db8d6630.yaml c0ffee2 c0ffee3", "it was gone in that commit")
+	r.Commit = "c0ffee2"
+	assert.NotContains(t, issueText(t, l, r), "wavetank bisect", "there is nothing between equal commits")
 }
 
 func TestAFindingOfTheLedgerIsATestcase(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
@@ -17,7 +18,7 @@ import (
 const (
 	PlanFile   = "plan.yaml"
 	ResultFile = "result.json"
-	PageFile   = "report.html"
+	PageFile   = campaign.PageFile
 	TraceFile  = "trace.jsonl"
 
 	SamplesFile  = "samples.json"  // what a Prometheus would have scraped

@@ -35,7 +35,7 @@ func newBisect() *cobra.Command {
 		Long: `Bisect builds wavetank of commits between GOOD, in which the plan keeps its
 promise, and BAD, in which it breaks it, runs the plan with each build, and halves
 what is left, as git bisect does. It looks at BAD and at GOOD first. A commit that
-does not build, or does not know the plan, is skipped.
+does not build, does not know the plan, or leaves its run inconclusive, is skipped.
 
 The commits are checked out into a folder of their own, which is removed in the
 end, after a Ctrl-C too: your working tree and its index are left alone. PLAN is a

@@ -15,6 +15,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
@@ -45,14 +46,17 @@ func (b *bisection) judge(commit, called string) (standing, string, error) {
 		return unknown, "it does not build: " + err.Error(), nil
 	}
 	b.show.Begin("running the plan in %s", called)
+	whole, says := holds, ""
 	for i := range b.flags.seeds {
 		b.show.Show("running the plan in %s: seed %d of %d", called, i+1, b.flags.seeds)
-		is, why := b.run(program, b.plan.Seed+uint64(i))
-		if is != holds {
+		switch is, why := b.run(program, b.plan.Seed+uint64(i)); is {
+		case breaks:
 			return is, why, nil
+		case unknown:
+			whole, says = is, why
 		}
 	}
-	return holds, "", nil
+	return whole, says, nil
 }
 
 // run runs the plan once. What is none of its outcomes is not known.
@@ -82,7 +86,9 @@ func (b *bisection) run(program string, seed uint64) (standing, string) {
 			Invariant string `json:"invariant"`
 			Promised  bool   `json:"promised"`
 		} `json:"violations"`
-		OutOfSteps bool `json:"out_of_steps"`
+		Verdict    scenarios.Verdict `json:"verdict"`
+		Reason     string            `json:"reason"`
+		OutOfSteps bool              `json:"out_of_steps"`
 	}
 	switch {
 	case readErr != nil && err == nil:
@@ -98,8 +104,12 @@ func (b *bisection) run(program string, seed uint64) (standing, string) {
 			return breaks, ""
 		}
 	}
-	if res.OutOfSteps && b.invariant == string(campaign.Endless) {
-		return breaks, ""
+	inconclusive := res.Verdict == scenarios.Inconclusive
+	switch {
+	case res.OutOfSteps && (inconclusive || b.invariant == string(campaign.Endless)):
+		return b.outOfBounds(campaign.Endless, "the run used up its steps")
+	case inconclusive:
+		return unknown, "the run was inconclusive: " + firstOf(res.Reason, "it does not say why")
 	}
 	return holds, ""
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -86,8 +87,9 @@ func folderOf(name string, plain bool, spec campaign.Spec, more ...any) string {
 }
 
 // prepare makes dir the folder of a campaign of spec, or goes on with the one that is there if it is
-// the same and was cut short. One that is over gives way to the same one alone.
-func prepare(dir string, spec campaign.Spec, stderr io.Writer) error {
+// the same and was cut short. So it does with one that is over if page is missing, which the command
+// makes last. Another that is over gives way to the same one alone.
+func prepare(dir, page string, spec campaign.Spec, stderr io.Writer) error {
 	if spec.RedisServer() {
 		if err := hasRedis(); err != nil {
 			return err
@@ -111,6 +113,10 @@ func prepare(dir string, spec campaign.Spec, stderr io.Writer) error {
 	case campaign.Finished:
 		if there, err := campaign.Load(dir); err != nil || !there.Equal(spec) {
 			return cli.Fail(cli.ExitUsage, "%s holds another campaign, which is over; remove it, or choose another folder with --out", dir)
+		}
+		if _, err := os.Stat(page); errors.Is(err, fs.ErrNotExist) {
+			goOn(dir, stderr)
+			return nil
 		}
 	case campaign.Foreign:
 		return cli.Fail(cli.ExitUsage, "%s holds something that is not part of a campaign; choose another folder with --out", dir)

@@ -37,8 +37,15 @@ func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, stderr io.Writer
 			return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 		}
 	}
-	if err := prepare(at, f.spec(d), stderr); err != nil {
+	page := in(dir, reports.PageFile)
+	if f.part != nil {
+		page = in(at, reports.PageFile)
+	}
+	if err := prepare(at, page, f.spec(d), stderr); err != nil {
 		return err
+	}
+	if err := os.RemoveAll(page); err != nil { // it is made once this is over
+		return cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; choose another folder with --out", page, strictyaml.FileReason(err))
 	}
 	a := asked{Options: d.Options, Plan: d.Plan, Shard: f.part}
 	return a.write(dir)

@@ -185,7 +185,8 @@ func (f *exhaustFlags) goOnWith(ctx context.Context, t *certifiable, stderr io.W
 	if err != nil {
 		return nil, nil, cli.Fail(cli.ExitUsage, "%v", err)
 	}
-	if state != campaign.Finished {
+	_, unpaged := os.Stat(in(t.dir, reports.PageFile))
+	if state != campaign.Finished || unpaged != nil {
 		c, res, err := f.certify(ctx, t.dir, t.d, stderr)
 		if !errors.Is(err, campaign.ErrOtherBuild) {
 			return c, res, err

@@ -226,7 +226,7 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 	if err := fitJUnit(f.junit, campaignFiles, dir); err != nil {
 		return "", campaign.Spec{}, err
 	}
-	return dir, spec, prepare(dir, spec, stderr)
+	return dir, spec, prepare(dir, in(dir, reports.PageFile), spec, stderr)
 }
 
 // part makes spec that of a shard, if one is asked for.

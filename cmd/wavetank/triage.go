@@ -43,7 +43,7 @@ func newTriage() *cobra.Command {
 		Short: "Say which findings of a night are new, ongoing, resolved or back",
 		Long: `Triage reads the folders of a night's campaigns, as fuzz, exhaust, orders and merge
 leave them, or folders of such folders, and holds what they found against the
-ledger.
+ledger. It takes a merged campaign or its shards, not both.
 A finding is known by the invariant that it breaks, the kinds of fault that it
 takes, and the operations on which it hangs, and not by names, seeds or lines of
 code. It is
@@ -159,6 +159,11 @@ func (f *triageFlags) night(args []string) (*ledger.Night, error) {
 			return nil, cli.Fail(cli.ExitUsage, "%v", err)
 		}
 		if res.Spec.Grid == nil { // what a sweep breaks is its data
+			for _, c := range n.Campaigns {
+				if c.Result.Spec.Shares(res.Spec) {
+					return nil, cli.Fail(cli.ExitUsage, "%s and %s hold the same runs of one campaign, which would count twice; give one of the two", c.Dir, dir)
+				}
+			}
 			n.Campaigns = append(n.Campaigns, ledger.Campaign{Dir: dir, Result: res, Took: took})
 		}
 	}
@@ -173,14 +178,15 @@ func campaignsIn(root string) (dirs []string, err error) {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
 		return nil, cli.Fail(cli.ExitUsage, "%s is no folder; give one that fuzz, exhaust, orders or merge has left", root)
 	}
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error { // which follows a link that is root
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		if path != root && strings.HasPrefix(d.Name(), ".") {
+		if name != "." && strings.HasPrefix(d.Name(), ".") {
 			return fs.SkipDir
 		}
-		if _, err := os.Stat(filepath.Join(path, campaign.SpecFile)); err == nil {
+		path := in(root, name)
+		if _, err := os.Stat(in(path, campaign.SpecFile)); err == nil {
 			dirs = append(dirs, path)
 			return fs.SkipDir
 		}

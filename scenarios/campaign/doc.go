@@ -21,6 +21,7 @@
 // Its files, each of which calls only those after it:
 //
 //	merge.go                           a campaign of the folders of its shards
+//	gaps.go                            the runs that no folder has
 //	sofar.go                           what one has found so far, over or not
 //	campaign.go                        a campaign from its folder to its result
 //	open.go                            from the folder to where it was left

@@ -21,6 +21,7 @@ const (
 	LockFile    = "journal.lock"  // whose process has the journal
 	FindingsDir = "findings"      // the smallest plan of each finding
 	ResultFile  = "result.json"   // there once the campaign is over
+	PageFile    = "report.html"   // what whoever ran it makes of that, last
 )
 
 // State says what a folder holds.
@@ -59,7 +60,7 @@ func Look(dir string) (State, error) {
 	if len(names) > 0 && !names[LockFile] { // a campaign has it first
 		return Foreign, nil
 	}
-	known := []string{JournalFile, LockFile, FindingsDir, ResultFile, SpecFile + partial, ResultFile + partial}
+	known := []string{JournalFile, LockFile, FindingsDir, ResultFile, PageFile, SpecFile + partial, ResultFile + partial}
 	for name := range names {
 		if !slices.Contains(known, name) {
 			return Foreign, nil
@@ -95,7 +96,7 @@ func Create(dir string, spec Spec) error {
 	if err := giveWay(dir); err != nil { // another process was faster
 		return err
 	}
-	for _, name := range []string{SpecFile, ResultFile, FindingsDir} { // without its spec it is no campaign any more
+	for _, name := range []string{SpecFile, ResultFile, FindingsDir, PageFile} { // without its spec it is no campaign any more
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return unwritable(dir, err)
 		}

@@ -85,6 +85,20 @@ func TestCreateTakesTheLock(t *testing.T) {
 	assert.Empty(t, data)
 }
 
+// A page says what its campaign came to: one from before goes when the campaign goes on, or gives way.
+func TestAPageIsOfWhatIsThere(t *testing.T) {
+	t.Parallel()
+	dir := begun(t, small(2))
+	write(t, dir, PageFile, "of less")
+	ran(t, dir, quick(1, ""))
+	assert.NoFileExists(t, filepath.Join(dir, PageFile))
+	write(t, dir, PageFile, "of all")
+	ran(t, dir, quick(1, ""))
+	assert.FileExists(t, filepath.Join(dir, PageFile), "it is over")
+	require.NoError(t, Create(dir, small(2)))
+	assert.NoFileExists(t, filepath.Join(dir, PageFile))
+}
+
 func TestLoadSaysWhatIsWrong(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "x")
 	_, err := Load(dir)

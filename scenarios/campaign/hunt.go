@@ -12,11 +12,12 @@ type hunt struct {
 	grid     bool      // whose broken promises are its data: only runs that went out of bounds are looked at
 	queue    []*Record // runs that broke promises, still to be looked at
 	left     []string  // the promises of the first of them that are; nil is all
-	missed   bool      // one of those before could not be
+	missed   []string  // those before that could not be
 	findings []Finding
 	known    map[broken]*Finding // what an earlier process has examined
 	closed   bool                // nothing is examined any more
 	over     int                 // runs that broke a promise, were not examined, and are explained by no finding
+	overBy   map[string]int      // the same by promise: a run may have broken several
 }
 
 // broken is a promise that a run broke.
@@ -37,7 +38,7 @@ func (h *hunt) see(r *Record) {
 // next is the promise that must be examined before anything else can be said; ok is false if there
 // is none. Its finding goes to found.
 func (h *hunt) next() (b broken, ok bool) {
-	for ; len(h.queue) > 0; h.queue, h.left, h.missed = h.queue[1:], nil, false {
+	for ; len(h.queue) > 0; h.queue, h.left, h.missed = h.queue[1:], nil, nil {
 		r := h.queue[0]
 		if h.left == nil {
 			h.left = r.promises()
@@ -49,13 +50,19 @@ func (h *hunt) next() (b broken, ok bool) {
 			case h.known[b] != nil:
 				h.add(b, *h.known[b])
 			case h.closed || len(h.findings) >= h.max:
-				h.missed = true
+				h.missed = append(h.missed, b.invariant)
 			default:
 				return b, true
 			}
 		}
-		if h.missed {
+		if len(h.missed) > 0 {
 			h.over++
+		}
+		for _, invariant := range h.missed {
+			if h.overBy == nil {
+				h.overBy = map[string]int{}
+			}
+			h.overBy[invariant]++
 		}
 	}
 	return broken{}, false
@@ -69,6 +76,12 @@ func (h *hunt) explained(invariant string, r *Record) bool {
 		}
 	}
 	return false
+}
+
+// into enters in a result what was found, and how much was not looked into.
+func (h *hunt) into(res *Result) {
+	res.Findings = append(res.Findings, h.findings...)
+	res.Unexamined, res.UnexaminedBy = h.over, h.overBy
 }
 
 // found is given the finding of the promise that next has asked for.

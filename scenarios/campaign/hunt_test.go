@@ -93,6 +93,7 @@ func TestBeyondTheMostFindingsRunsAreCounted(t *testing.T) {
 	assert.Len(t, asked, 1)
 	assert.Equal(t, 2, h.findings[0].Runs)
 	assert.Equal(t, 2, h.over, "in runs, not in promises")
+	assert.Equal(t, map[string]int{"first": 1, "second": 2}, h.overBy)
 }
 
 var elapsed = regexp.MustCompile(`"elapsed_ns":\d+`)
@@ -114,6 +115,10 @@ func TestWhatWasFoundIsExaminedOnceTheTimeIsOver(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, res.Complete)
 	assert.Positive(t, res.Unexamined)
+	assert.NotEmpty(t, res.UnexaminedBy)
+	sofar, _, err := SoFar(dir)
+	require.NoError(t, err)
+	assert.Equal(t, res.UnexaminedBy, sofar.UnexaminedBy)
 	assert.Empty(t, res.Findings)
 
 	path := filepath.Join(dir, JournalFile)

@@ -153,8 +153,7 @@ func (s *supervisor) result(complete bool) (*Result, error) {
 	s.opt.Progress(s.progress())
 	res := s.fold.result(s.spec)
 	res.Complete = complete
-	res.Findings = append(res.Findings, s.hunt.findings...)
-	res.Unexamined = s.hunt.over
+	s.hunt.into(res)
 	if complete {
 		return res, writeJSON(s.dir, ResultFile, res)
 	}

@@ -11,7 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios/buildname"
 )
@@ -21,7 +21,8 @@ import (
 // explains it in the whole; so that the result is that of one machine, byte for byte.
 //
 // Folders may have runs in common, which must agree: else the error is a [*NotDeterministicError]. Runs that no folder has
-// are a [*GapsError]. Nothing is written then. A merge that was cut short is gone on with by another, or by [Run].
+// are a [*GapsError]. Nothing is written then. A merge that was cut short, were it before its page was made, is gone on with by
+// another, or by [Run].
 func Merge(ctx context.Context, dirs []string, out string, opt Options) (*Result, error) {
 	m, err := newMerger(dirs, out, opt)
 	if err != nil {
@@ -30,8 +31,10 @@ func Merge(ctx context.Context, dirs []string, out string, opt Options) (*Result
 	if err := m.check(); err != nil {
 		return nil, err
 	}
-	if err := m.write(); err != nil {
-		return nil, err
+	if !m.over {
+		if err := m.write(); err != nil {
+			return nil, err
+		}
 	}
 	return Run(ctx, out, opt)
 }
@@ -43,6 +46,8 @@ type merger struct {
 	out      string
 	head     header              // of its journal
 	begun    bool                // there is a part of the merged campaign in out already
+	over     bool                // the whole is there, but for its page
+	took     time.Duration       // real time of all machines together
 	runs     []uint64            // what records of each run have in common; 0: there is none
 	examined map[broken]examined // what is kept of what the folders have examined
 }
@@ -110,15 +115,11 @@ func (m *merger) adopt() error {
 		if there, err := Load(m.out); err != nil || !there.Equal(m.spec) {
 			return fmt.Errorf("%s holds another campaign, which is over; remove it, or choose another folder", m.out)
 		}
+		if m.over = missing(filepath.Join(m.out, PageFile)); m.over {
+			return nil
+		}
 	}
 	return giveWay(m.out)
-}
-
-// sameFolder says whether both names are of one folder that is there.
-func sameFolder(a, b string) bool {
-	there, errA := os.Stat(a)
-	other, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(there, other)
 }
 
 // fits says why what another program has run cannot be merged by this one.
@@ -135,7 +136,9 @@ func (m *merger) check() error {
 	for i := range m.sources {
 		s := &m.sources[i]
 		own := set{}
+		var took time.Duration
 		err := s.each(func(e entry) error {
+			took = max(took, e.Elapsed)
 			switch {
 			case e.Record != nil:
 				if err := e.Record.check(s.spec.span(), own); err != nil {
@@ -152,6 +155,11 @@ func (m *merger) check() error {
 			return nd // of which a line of a journal says nothing
 		} else if err != nil {
 			return err
+		}
+		if s.dir == m.out { // which has that of the others, and its own
+			m.took = max(m.took, took)
+		} else {
+			m.took += took
 		}
 	}
 	return m.gaps()
@@ -199,77 +207,6 @@ func (m *merger) finding(s *source, x examined) error {
 	return nil
 }
 
-// GapsError says which runs of a campaign no folder has.
-type GapsError struct {
-	Runs int      // how many there are not
-	Gaps []string // in words
-}
-
-// gapsShown is how many gaps an error names.
-const gapsShown = 12
-
-func (e *GapsError) Error() string {
-	more := ""
-	if left := len(e.Gaps) - gapsShown; left > 0 {
-		more = fmt.Sprintf("; and %d more", left)
-	}
-	return fmt.Sprintf("the campaign is not whole, %d of its runs are missing: %s%s", e.Runs, strings.Join(e.Gaps[:min(len(e.Gaps), gapsShown)], "; "), more)
-}
-
-// gaps fails if a run is missing. It names the folder that ought to have it, or the shard.
-func (m *merger) gaps() error {
-	e := &GapsError{}
-	for n := 0; n < len(m.runs); {
-		if m.runs[n] != 0 {
-			n++
-			continue
-		}
-		gap := span{n, n}
-		owner := m.owner(n)
-		for gap.end < len(m.runs) && m.runs[gap.end] == 0 && m.owner(gap.end) == owner {
-			gap.end++
-		}
-		n = gap.end
-		e.Runs += gap.size()
-		says := fmt.Sprintf("%s (%s)", owner, gap)
-		if owner == "" {
-			says = fmt.Sprintf("no folder has %s", gap)
-		}
-		e.Gaps = append(e.Gaps, says)
-	}
-	if e.Runs > 0 {
-		return e
-	}
-	return nil
-}
-
-// owner says who ought to have the n-th run, or "" if there is no telling.
-func (m *merger) owner(n int) string {
-	for i := range m.sources {
-		s := &m.sources[i]
-		if s.spec.span().has(n) && !sameFolder(s.dir, m.out) {
-			if Running(s.dir) {
-				return s.where() + " is not done yet, and is being run"
-			}
-			return s.where() + " was cut short"
-		}
-	}
-	of := m.sources[0].spec.Shard
-	for i := range m.sources {
-		if s := m.sources[i].spec.Shard; s != nil && (of == nil || s.N != of.N) {
-			return ""
-		}
-	}
-	if of == nil {
-		return ""
-	}
-	k := 1
-	for size := m.spec.size(); !(Shard{k, of.N}).of(size).has(n); {
-		k++
-	}
-	return fmt.Sprintf("shard %d/%d is not there", k, of.N)
-}
-
 // write makes out a campaign of which all runs are done: it is one that was cut short, at every moment.
 func (m *merger) write() error {
 	if !m.begun {
@@ -313,7 +250,7 @@ func (m *merger) journal(path string) (err error) {
 				return nil
 			}
 			written.add(e.Record.N)
-			return enc.Encode(entry{Record: e.Record})
+			return enc.Encode(entry{Elapsed: m.took, Record: e.Record})
 		})
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -97,6 +98,46 @@ func TestMergeOfAShardThatWasCutShort(t *testing.T) {
 	whole := begun(t, found())
 	ran(t, whole, quick(2, ""))
 	assert.Equal(t, undisturbed(t, found()), mergedResult(t, dir, whole, other), "what is there twice agrees")
+}
+
+// A merge that was ended before its page was made examines nothing again.
+func TestMergeGoesOnWithoutItsPage(t *testing.T) {
+	t.Parallel()
+	dirs, out := sharded(t, small(4), 2), filepath.Join(t.TempDir(), "all")
+	merged := func() string {
+		_, err := Merge(context.Background(), dirs, out, quick(1, ""))
+		require.NoError(t, err)
+		data, err := os.ReadFile(filepath.Join(out, ResultFile))
+		require.NoError(t, err)
+		return string(data)
+	}
+	want := merged()
+	write(t, out, ResultFile, want+" ")
+	assert.Equal(t, want+" ", merged(), "it is the one that is there")
+	write(t, out, PageFile, "page")
+	assert.Equal(t, want, merged(), "who asks for a merge that is over gets another")
+}
+
+// A merged campaign has taken what its shards took together.
+func TestMergeKeepsTheTimeOfAll(t *testing.T) {
+	t.Parallel()
+	dirs, out := sharded(t, small(4), 2), filepath.Join(t.TempDir(), "all")
+	for i, took := range []string{"9800000000", "2000000000"} {
+		data, err := os.ReadFile(filepath.Join(dirs[i], JournalFile))
+		require.NoError(t, err)
+		write(t, dirs[i], JournalFile, string(elapsed.ReplaceAll(data, []byte(`"elapsed_ns":`+took))))
+	}
+	m, err := newMerger(dirs, out, quick(1, ""))
+	require.NoError(t, err)
+	require.NoError(t, m.check())
+	require.NoError(t, m.write())
+	for range 2 { // cut short and gone on with, too
+		_, took, err := SoFar(out)
+		require.NoError(t, err)
+		assert.Equal(t, 11800*time.Millisecond, took)
+		_, err = Merge(context.Background(), dirs, out, quick(1, ""))
+		require.NoError(t, err)
+	}
 }
 
 func TestMergeOfQuarters(t *testing.T) {

@@ -49,6 +49,9 @@ func (s *supervisor) prepare() (err error) {
 		s.finished, err = LoadResult(s.dir)
 		return err
 	}
+	if err := os.RemoveAll(filepath.Join(s.dir, PageFile)); err != nil { // one that Ctrl-C has left is of less
+		return unwritable(filepath.Join(s.dir, PageFile), err)
+	}
 	if err := os.MkdirAll(filepath.Join(s.dir, FindingsDir), 0o755); err != nil {
 		return unwritable(filepath.Join(s.dir, FindingsDir), err)
 	}

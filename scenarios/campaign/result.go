@@ -14,24 +14,25 @@ const ResultVersion = 1
 // Result is what a campaign found: the content of result.json. For a budget in runs it depends on
 // spec and build alone, whatever the number of workers and however often it was resumed.
 type Result struct {
-	Version    int                       `json:"version"`
-	Build      string                    `json:"build"`
-	Spec       Spec                      `json:"spec"`
-	Complete   bool                      `json:"complete"` // all runs of the spec were done, or its time is over
-	Runs       int                       `json:"runs"`
-	Verdicts   map[scenarios.Verdict]int `json:"verdicts"`   // contained runs have none
-	Conclusive int                       `json:"conclusive"` // runs that were judged by every promise: held or violated, neither inconclusive nor contained
-	Contained  int                       `json:"contained,omitempty"`
-	Steps      int                       `json:"steps"`
-	Virtual    time.Duration             `json:"virtual_ns"`
-	Digest     string                    `json:"digest"`                 // over the digests of all runs
-	Bound      float64                   `json:"bound"`                  // no promise broken in Conclusive runs: at most this share of plans breaks one, at 95 % (3/Conclusive, the rule of three); 0 if one was, or none was conclusive
-	Findings   []Finding                 `json:"findings"`               // in the order of the first run that shows each
-	Unexamined int                       `json:"unexamined,omitempty"`   // runs that broke a promise after FindingsMax findings
-	Invariants []Coverage                `json:"invariants"`             // in the order of the oracle; situations last
-	Faults     []Coverage                `json:"faults"`                 // every kind of fault that a plan can have
-	Settings   []Coverage                `json:"settings"`               // every setting but the preset
-	Reasons    map[string]int            `json:"inconclusive,omitempty"` // why runs were inconclusive, without numbers and lists
+	Version      int                       `json:"version"`
+	Build        string                    `json:"build"`
+	Spec         Spec                      `json:"spec"`
+	Complete     bool                      `json:"complete"` // all runs of the spec were done, or its time is over
+	Runs         int                       `json:"runs"`
+	Verdicts     map[scenarios.Verdict]int `json:"verdicts"`   // contained runs have none
+	Conclusive   int                       `json:"conclusive"` // runs that were judged by every promise: held or violated, neither inconclusive nor contained
+	Contained    int                       `json:"contained,omitempty"`
+	Steps        int                       `json:"steps"`
+	Virtual      time.Duration             `json:"virtual_ns"`
+	Digest       string                    `json:"digest"`                  // over the digests of all runs
+	Bound        float64                   `json:"bound"`                   // no promise broken in Conclusive runs: at most this share of plans breaks one, at 95 % (3/Conclusive, the rule of three); 0 if one was, or none was conclusive
+	Findings     []Finding                 `json:"findings"`                // in the order of the first run that shows each
+	Unexamined   int                       `json:"unexamined,omitempty"`    // runs that broke a promise after FindingsMax findings
+	UnexaminedBy map[string]int            `json:"unexamined_by,omitempty"` // how many of them broke each promise that no finding explains
+	Invariants   []Coverage                `json:"invariants"`              // in the order of the oracle; situations last
+	Faults       []Coverage                `json:"faults"`                  // every kind of fault that a plan can have
+	Settings     []Coverage                `json:"settings"`                // every setting but the preset
+	Reasons      map[string]int            `json:"inconclusive,omitempty"`  // why runs were inconclusive, without numbers and lists
 }
 
 // Coverage says how often a campaign met something, in runs.

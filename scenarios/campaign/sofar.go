@@ -64,6 +64,6 @@ func SoFar(dir string) (*Result, time.Duration, error) {
 	}
 	h.next()
 	res := f.result(s.spec)
-	res.Findings, res.Unexamined = append(res.Findings, h.findings...), h.over
+	h.into(res)
 	return res, took, nil
 }

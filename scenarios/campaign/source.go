@@ -62,6 +62,13 @@ func (s *source) each(take func(entry) error) error {
 	})
 }
 
+// sameFolder says whether both names are of one folder that is there.
+func sameFolder(a, b string) bool {
+	there, errA := os.Stat(a)
+	other, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(there, other)
+}
+
 // differs says in what the whole campaign of spec is another, or "".
 func (s *source) differs(from *source) string {
 	a, b := s.spec.Whole(), from.spec.Whole()

@@ -174,6 +174,15 @@ func (s Spec) Whole() Spec {
 	return s
 }
 
+// Shares says whether some runs are those of both, as of a campaign and its shard, or of two budgets of one search.
+func (s Spec) Shares(other Spec) bool {
+	ours, theirs := s.span(), other.span()
+	for _, spec := range []*Spec{&s, &other} {
+		spec.Shard, spec.Runs, spec.Budget = nil, 0, 0
+	}
+	return s.hash() == other.hash() && (ours.has(theirs.first) || theirs.has(ours.first))
+}
+
 // Validate says what is wrong with the spec.
 func (s *Spec) Validate() error {
 	switch {

@@ -77,3 +77,28 @@ func TestSpecsOverARedisServer(t *testing.T) {
 		assert.Equal(t, c.is, c.spec.RedisServer(), name)
 	}
 }
+
+// Plans have the numbers of their campaign: who has some of them shares them, whatever part of it or budget he was given.
+func TestWhichSpecsShareRuns(t *testing.T) {
+	of := func(runs, k, n int) Spec {
+		spec := small(runs)
+		if n > 0 {
+			spec.Shard = &Shard{k, n}
+		}
+		return spec
+	}
+	timed := small(0)
+	timed.Budget = 1
+	other := small(10)
+	other.Seed = 99
+	for _, c := range []struct {
+		a, b   Spec
+		shares bool
+	}{
+		{of(10, 0, 0), of(10, 0, 0), true}, {of(10, 0, 0), of(10, 3, 4), true}, {of(10, 0, 0), of(20, 0, 0), true}, {of(10, 0, 0), timed, true},
+		{of(10, 1, 2), of(10, 2, 2), false}, {of(10, 1, 2), of(10, 2, 3), true}, {of(10, 2, 2), of(5, 0, 0), false}, {of(10, 0, 0), other, false},
+	} {
+		assert.Equal(t, c.shares, c.a.Shares(c.b), "%v %v", c.a.Shard, c.b.Shard)
+		assert.Equal(t, c.shares, c.b.Shares(c.a), "%v %v", c.b.Shard, c.a.Shard)
+	}
+}

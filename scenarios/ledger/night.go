@@ -74,6 +74,18 @@ func (n *Night) plans() map[string]int {
 	return plans
 }
 
+// examined is how many plans of each kind were run by campaigns that looked into every run that broke the invariant. What
+// another campaign has left unexamined may be any finding of that invariant.
+func (n *Night) examined(invariant string) map[string]int {
+	plans := map[string]int{}
+	for _, c := range n.Campaigns {
+		if c.Result.UnexaminedBy[invariant] == 0 {
+			plans[c.kind()] += c.Result.Runs
+		}
+	}
+	return plans
+}
+
 // Sighting is a finding in a night: of equal fingerprints the one with the smallest plan, and how often any was hit.
 type Sighting struct {
 	*campaign.Finding

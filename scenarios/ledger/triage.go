@@ -71,7 +71,7 @@ func (l *Ledger) Triage(n *Night) (*Report, error) {
 	slices.SortFunc(l.Entries, func(a, b *Entry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range l.Entries {
 		if e.Counted != key && e.State != Resolved {
-			e.clean(ran, past.When)
+			e.clean(fresh.examined(e.Fingerprint.Invariant), past.When)
 			e.Counted = key
 		}
 		if e.State != Resolved || e.Counted == key {
@@ -151,7 +151,7 @@ func (e *Entry) found(s, hits *Sighting, ran map[string]int, when When) error {
 	return nil
 }
 
-// clean enters a night that did not find it.
+// clean enters a night that did not find it. ran is how many plans of each kind say so.
 func (e *Entry) clean(ran map[string]int, when When) {
 	any := false
 	for i := range e.Seen {

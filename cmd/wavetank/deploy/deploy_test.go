@@ -117,6 +117,32 @@ func TestTheManifestsAgreeOnTheShards(t *testing.T) {
 	assert.Equal(t, n+3, len(merge.Spec.Template.Spec.Containers[0].Args), "and no other")
 }
 
+// A pod is started anew, and goes on where it was, unless what it ended with says what came of the campaign: a promise that was
+// broken, runs that are missing to merge, a plan that is not deterministic. A server that is away and a full volume end it with 2.
+func TestAJobEndsOnlyWithWhatCameOfIt(t *testing.T) {
+	ends := map[string][]int32{}
+	for name, objects := range manifests(t) {
+		for _, object := range objects {
+			job, is := object.(*batchv1.Job)
+			if !is {
+				continue
+			}
+			tries := job.Spec.BackoffLimit
+			if job.Spec.CompletionMode != nil {
+				tries = job.Spec.BackoffLimitPerIndex
+			}
+			require.NotNil(t, tries, name)
+			assert.Equal(t, int32(10), *tries, "%s: the waits between them add up to half an hour", name)
+			rules := job.Spec.PodFailurePolicy.Rules
+			require.Len(t, rules, 2, name)
+			assert.Equal(t, batchv1.PodFailurePolicyActionIgnore, rules[0].Action, "%s: a node that is drained", name)
+			require.Equal(t, batchv1.PodFailurePolicyOnExitCodesOpIn, rules[1].OnExitCodes.Operator, name)
+			ends[name] = rules[1].OnExitCodes.Values
+		}
+	}
+	assert.Equal(t, map[string][]int32{"shards.yaml": {1, 4}, "queue.yaml": {1, 4}, "merge.yaml": {1, 3, 4}}, ends)
+}
+
 // The image is built by the version of Go that the module asks for.
 func TestTheImageIsBuiltByTheModulesGo(t *testing.T) {
 	module, err := os.ReadFile("../../../go.mod")
