@@ -3,9 +3,12 @@ package scenarios
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,6 +39,7 @@ func TestReadme(t *testing.T) {
 	generated(t, "README.md", "catalogue", catalogue.String())
 	generated(t, "README.md", "hardenings", hardenings.String())
 	generated(t, "README.md", "losses", losses(t))
+	generated(t, "README.md", "certified", certified(t))
 
 	p, err := plans.Load("publish-failure")
 	require.NoError(t, err)
@@ -84,6 +88,48 @@ func losses(t *testing.T) string {
 		fmt.Fprintf(&table, "| `%s` | %s | %d | %s | %s |\n", r.Invariant, by, r.Tries, c.Tries[r.First].Fault, closed)
 	}
 	return table.String()
+}
+
+// certified adds up the tables that exhaust of several scenarios has left.
+func certified(t *testing.T) string {
+	var sums strings.Builder
+	sums.WriteString("| preset | scenarios | single faults | broke a promise | outside of one | inconclusive | had no effect | by cells that are | build |\n|---|---|---|---|---|---|---|---|---|\n")
+	files, err := filepath.Glob("testdata/certificates/*.tsv")
+	require.NoError(t, err)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+		var n [5]int // columns
+		builds, cells := map[string]bool{}, map[string]int{}
+		preset := ""
+		for _, line := range lines[1:] {
+			row := strings.Split(line, "\t")
+			require.Len(t, row, 9, "%s: %s", file, line)
+			assert.Contains(t, plans.Names(), row[0], "a scenario of %s", file)
+			preset = row[1]
+			builds[row[2]] = true
+			for i := range n {
+				tries, err := strconv.Atoi(row[3+i])
+				require.NoError(t, err)
+				n[i] += tries
+			}
+			for cell := range strings.SplitSeq(row[8], ", ") {
+				if i := strings.LastIndexByte(cell, ' '); i > 0 {
+					tries, err := strconv.Atoi(cell[i+1:])
+					require.NoError(t, err)
+					cells[cell[:i]] += tries
+				}
+			}
+		}
+		var by []string
+		for _, status := range slices.Sorted(maps.Keys(cells)) {
+			by = append(by, fmt.Sprintf("%s (%d)", status, cells[status]))
+		}
+		fmt.Fprintf(&sums, "| [%s](%s) | %d of %d | %d | %d | %d | %d | %d | %s | %s |\n", preset, file, len(lines)-1, len(plans.Names()),
+			n[0], n[1], n[2], n[3], n[4], strings.Join(by, ", "), strings.Join(slices.Sorted(maps.Keys(builds)), ", "))
+	}
+	return sums.String()
 }
 
 // The matrix in the README of the invariants is the one that they are judged by.
