@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	"github.com/wavetank-sim/wavetank/scenarios/campaign/internal/namespace"
 )
 

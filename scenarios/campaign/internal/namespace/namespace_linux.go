@@ -6,20 +6,24 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 )
 
 // inside is set in the process that is in the namespaces.
 const inside = "WAVETANK_TEST_NAMESPACE"
 
+// require is set where no test may leave itself out.
+const require = "WAVETANK_REQUIRE_NAMESPACES"
+
 const cannot = "cannot be set up here: "
 
-// run runs the rest of the test t in a process of its own, as root of a user namespace and of those that flags name. It skips
-// a test that can have none.
-func run(t *testing.T, flags uintptr, rest func()) {
+// run runs the rest of the test t in a process of its own, as root of a user namespace and of those that flags name, once
+// setUp has made them ready. It skips a test that can have none.
+func run(t *testing.T, flags uintptr, setUp func() error, rest func()) {
 	t.Helper()
 	if os.Getenv(inside) != "" {
+		if err := setUp(); err != nil {
+			t.Fatal(cannot, err)
+		}
 		rest()
 		return
 	}
@@ -32,8 +36,12 @@ func run(t *testing.T, flags uintptr, rest func()) {
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
 	}
 	out, err := self.CombinedOutput()
-	if self.ProcessState == nil || strings.Contains(string(out), cannot) {
-		t.Skipf("NOT TESTED: the namespaces that it needs %s%v\n%s", cannot, err, out)
+	switch leftOut := self.ProcessState == nil || strings.Contains(string(out), cannot); {
+	case leftOut && os.Getenv(require) != "":
+		t.Fatalf("the namespaces that it needs %s%v, and $%s allows no omission\n%s", cannot, err, require, out)
+	case leftOut:
+		t.Skipf("LEFT OUT: the namespaces that it needs %s%v\n%s", cannot, err, out)
+	case err != nil:
+		t.Fatalf("%v\n%s", err, out)
 	}
-	require.NoError(t, err, string(out))
 }

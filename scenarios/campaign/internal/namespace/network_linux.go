@@ -4,29 +4,32 @@ import (
 	"fmt"
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // Network is the network of this test, to which those of machines are plugged. Each has an address of its own here.
-type Network struct {
-	t        *testing.T
-	machines int
-}
+type Network struct{ machines int }
 
-// WithNetwork runs the rest of the test t in a network of its own. It skips a test that can have none, as where there is no ip of
-// iproute2.
+// WithNetwork runs the rest of the test t in a network of its own. It skips a test that can have none, as where the kernel has no
+// veth, or there are no ip of iproute2 and nsenter of util-linux.
 func WithNetwork(t *testing.T, rest func(n *Network)) {
 	t.Helper()
-	run(t, syscall.CLONE_NEWNET, func() {
-		if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
-			t.Fatal(cannot, err, string(out))
+	var n Network
+	try := func() error {
+		if err := output("ip", "link", "set", "lo", "up"); err != nil {
+			return err
 		}
-		rest(&Network{t: t})
-	})
+		machine := exec.Command("sleep", "60")
+		_, err := n.Plug(machine)
+		if machine.Process != nil {
+			_ = machine.Process.Kill()
+			_ = machine.Wait()
+		}
+		return err
+	}
+	run(t, syscall.CLONE_NEWNET, try, func() { rest(&n) })
 }
 
 // Next is the address of this side under which the machine that is plugged next can reach it.
@@ -34,36 +37,42 @@ func (n *Network) Next() string { return fmt.Sprintf("10.0.%d.1", n.machines+1) 
 
 // Plug starts a command in a network namespace of its own, from which it can reach nothing but this side, under the address of
 // [Network.Next], once it is plugged. Its cable goes with it.
-func (n *Network) Plug(cmd *exec.Cmd) *Cable {
-	n.t.Helper()
+func (n *Network) Plug(cmd *exec.Cmd) (Cable, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	here := n.Next()
 	n.machines++
-	require.NoError(n.t, cmd.Start())
-	c := &Cable{n.t, "machine-" + strconv.Itoa(n.machines)}
-	pid := strconv.Itoa(cmd.Process.Pid)
-	run := func(name string, args ...string) {
-		out, err := exec.Command(name, args...).CombinedOutput()
-		require.NoError(n.t, err, string(out))
+	c := Cable("machine-" + strconv.Itoa(n.machines))
+	if err := cmd.Start(); err != nil {
+		return c, err
 	}
-	inside := func(args ...string) { run("nsenter", append([]string{"-t", pid, "-n", "ip"}, args...)...) }
-	run("ip", "link", "add", c.name, "type", "veth", "peer", "name", "eth0", "netns", pid)
-	run("ip", "addr", "add", here+"/24", "dev", c.name)
-	inside("addr", "add", fmt.Sprintf("10.0.%d.2/24", n.machines), "dev", "eth0")
-	inside("link", "set", "eth0", "up")
-	c.Set("up")
-	return c
+	pid := strconv.Itoa(cmd.Process.Pid)
+	for _, command := range [][]string{
+		{"ip", "link", "add", string(c), "type", "veth", "peer", "name", "eth0", "netns", pid},
+		{"ip", "addr", "add", here + "/24", "dev", string(c)},
+		{"nsenter", "-t", pid, "-n", "ip", "addr", "add", fmt.Sprintf("10.0.%d.2/24", n.machines), "dev", "eth0"},
+		{"nsenter", "-t", pid, "-n", "ip", "link", "set", "eth0", "up"},
+	} {
+		if err := output(command...); err != nil {
+			return c, err
+		}
+	}
+	return c, c.Mend()
 }
 
-// Cable is what a machine hangs on.
-type Cable struct {
-	t    *testing.T
-	name string
-}
+// Cable is what a machine hangs on, by the name of its end here.
+type Cable string
 
-// Set cuts the cable (down), which neither side is told of, or mends it (up).
-func (c *Cable) Set(to string) {
-	c.t.Helper()
-	out, err := exec.Command("ip", "link", "set", c.name, to).CombinedOutput()
-	assert.NoError(c.t, err, string(out))
+// Cut cuts the cable, of which neither side's connections are told.
+func (c Cable) Cut() error { return output("ip", "link", "set", string(c), "down") }
+
+// Mend mends it.
+func (c Cable) Mend() error { return output("ip", "link", "set", string(c), "up") }
+
+// output runs a command; its error has what the command says.
+func output(command ...string) error {
+	out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w %s", strings.Join(command, " "), err, out)
+	}
+	return nil
 }
