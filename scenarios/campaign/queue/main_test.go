@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
@@ -26,9 +27,11 @@ const (
 	asMachine     = "a-machine"     // that works at the server which the next argument names
 	asCoordinator = "a-coordinator" // of the campaign in the folder that the argument after it names
 	asLingerer    = "a-lingerer"    // a coordinator that writes its result, and then has to be killed
+	asSlowWorker  = "a-slow-worker" // that begins with no run before the file is there which the next argument names
+	asSlowMachine = "a-slow-machine"
 )
 
-var roles = []string{asWorker, asMachine, asCoordinator, asLingerer}
+var roles = []string{asWorker, asMachine, asCoordinator, asLingerer, asSlowWorker, asSlowMachine}
 
 func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || !slices.Contains(roles, os.Args[1]) {
@@ -45,13 +48,24 @@ func role(role string, args []string) error {
 	if role == asWorker {
 		return campaign.Serve(ctx, os.Stdin, os.Stdout, campaign.ServeOptions{})
 	}
+	if role == asSlowWorker {
+		return campaign.Serve(ctx, os.Stdin, os.Stdout, campaign.ServeOptions{Run: func(ctx context.Context, p *plans.Plan, opt scenarios.RunOptions) (*scenarios.Result, error) {
+			for !there(args[0]) {
+				time.Sleep(10 * time.Millisecond)
+			}
+			return scenarios.Run(ctx, p, opt)
+		}})
+	}
 	at := Server{URL: args[0]}
 	conn, err := at.Dial(ctx, "test")
 	for ; err != nil; conn, err = at.Dial(ctx, "test") { // the server may be starting again
 		time.Sleep(10 * time.Millisecond)
 	}
 	defer conn.Close()
-	if role == asMachine {
+	switch role {
+	case asSlowMachine:
+		return Work(ctx, conn, WorkOptions{Workers: 1, Command: []string{os.Args[0], asSlowWorker, args[1]}, Say: say})
+	case asMachine:
 		return Work(ctx, conn, WorkOptions{Workers: 1, Command: worker(), Say: say})
 	}
 	chunk, err := strconv.Atoi(args[2])
@@ -80,6 +94,11 @@ func (p *patient) End(over bool) {
 		time.Sleep(time.Hour)
 	}
 	p.Coordinator.End(over)
+}
+
+func there(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }
 
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -131,8 +131,3 @@ func count(t *testing.T, name, word string) int {
 	require.NoError(t, err)
 	return strings.Count(string(data), word)
 }
-
-func there(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
-}

@@ -3,6 +3,8 @@ package queue
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -76,7 +78,7 @@ func coordinating(t *testing.T, dir string, conn *Conn, c *watching) (digest str
 	t.Cleanup(cancel)
 	ended = make(chan *campaign.Result, 1)
 	go func() {
-		res, err := campaign.Run(ctx, dir, campaign.Options{Workers: 1, Command: worker(), Elsewhere: c})
+		res, err := campaign.Run(ctx, dir, campaign.Options{Workers: 1, Command: worker(), Elsewhere: c, RunTimeout: time.Hour})
 		assert.NoError(t, err)
 		ended <- res
 	}()
@@ -145,6 +147,33 @@ func TestAChunkOfAnOlderCampaignComesFirst(t *testing.T) {
 	require.Greater(t, len(lines), 2)
 	assert.Regexp(t, "^campaign "+later+": left for campaign "+older+"; ", lines[1])
 	assert.Equal(t, "campaign "+older+" at "+s.url()+": joined", lines[2])
+}
+
+// A machine that does not come to an end keeps nobody from all but the chunk that it has in hand.
+func TestASlowMachine(t *testing.T) {
+	const runs, chunk = 40, 4
+	s := startServer(t, nil)
+	conn := dialled(t, s)
+	dir, mayRun := begun(t, clean(runs)), filepath.Join(t.TempDir(), "may-run")
+	c := watch(s, chunk)
+	close(c.mayGo)
+	digest, _, ended := coordinating(t, dir, conn, c)
+	inHand := func() (*jetstream.ConsumerInfo, int) {
+		chunks, err := conn.js.Consumer(t.Context(), chunksStream(digest), consumerName)
+		require.NoError(t, err)
+		return chunks.CachedInfo(), chunks.CachedInfo().NumAckPending
+	}
+	slow := process(t, asSlowMachine, s.url(), mayRun)
+	slow.until(t, func() bool { _, n := inHand(); return n > 0 })
+	other := process(t, asMachine, s.url())
+	other.until(t, func() bool { return done(t, dir) == runs-chunk })
+	other.until(t, func() bool { return chunksLeft(t, conn, digest) == 1 })
+	info, n := inHand()
+	assert.Equal(t, 1, n, "the slow one has one chunk")
+	assert.Zero(t, info.NumRedelivered, "which nobody else is given as long as it speaks of it")
+	require.NoError(t, os.WriteFile(mayRun, nil, 0o644))
+	assert.True(t, (<-ended).Complete)
+	assert.Equal(t, alone(t, clean(runs)), resultOf(t, dir))
 }
 
 // fetched is a chunk that the test takes.
