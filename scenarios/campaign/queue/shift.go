@@ -73,47 +73,48 @@ func (s *shift) finish(c campaign.Chunk, runs []campaign.Record) { s.out <- fini
 // fetch takes a chunk each time that one is wanted, until the campaign is over or is left for another.
 func (s *shift) fetch(ctx context.Context) {
 	looked := time.Now()
-	for s.next == nil {
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.want:
-		}
-		for c := s.first; s.next == nil; {
-			s.first = nil
-			var err error
-			if c == nil {
-				c, err = s.fetched(ctx)
-			}
-			if s.over = isGone(err); s.over || ctx.Err() != nil {
+	for wanted := false; s.next == nil; {
+		if !wanted {
+			select {
+			case <-ctx.Done():
 				return
+			case <-s.want:
+				wanted = true
 			}
-			if c != nil {
-				s.in <- *c // there is room: nobody else sends, and what was wanted before was taken
-			}
-			if err != nil {
-				wait(ctx, againAfter)
-			} else if idle := c == nil && s.hand.empty(); idle || time.Since(looked) > s.opt.lookAgain {
-				s.next, _ = s.instead(ctx, s.digest, !idle) // the next look may succeed
-				looked = time.Now()
-			}
-			if c != nil {
-				break
-			}
+		}
+		c, err := s.chunk(ctx)
+		switch {
+		case isGone(err):
+			s.over = true
+			return
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			wait(ctx, againAfter)
+			continue
+		case c != nil:
+			s.in <- *c // there is room: nobody else sends, and what was wanted before was taken
+			wanted = false
+		}
+		if idle := c == nil && s.hand.empty(); idle || time.Since(looked) > s.opt.lookAgain {
+			s.next, _ = s.instead(ctx, s.digest, !idle) // the next look may succeed
+			looked = time.Now()
 		}
 	}
 	s.finishUp(ctx)
 }
 
-// fetched is a chunk that was not in hand, or nil if none is there for now.
-func (s *shift) fetched(ctx context.Context) (*campaign.Chunk, error) {
+// chunk is one that was not in hand, or with which the machine came; nil if none is there for now.
+func (s *shift) chunk(ctx context.Context) (c *campaign.Chunk, err error) {
+	if c, s.first = s.first, nil; c != nil {
+		return c, nil
+	}
 	within, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
 	got, err := s.chunks.Fetch(1, jetstream.FetchContext(within))
-	if err != nil {
-		return nil, err
+	if err == nil {
+		c, err = s.taken(s.offer, got)
 	}
-	c, err := s.taken(s.offer, got)
 	if c == nil && err == nil {
 		_, err = s.chunks.Info(ctx) // nothing is there: is the campaign?
 	}
