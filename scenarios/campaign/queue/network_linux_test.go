@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -18,58 +19,67 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign/internal/namespace"
 )
 
-// Each machine has a network of its own. The cables of half of them are cut for longer than a chunk waits for them: somebody else
-// does what they have in hand, and who is back stores what it has done meanwhile, and goes on.
+// Each machine has a network of its own. Half of them have their cables cut with chunks in hand, for longer than a chunk waits:
+// somebody else does those, and who is back stores what it has done meanwhile, and goes on.
 func TestMachinesWithNetworksOfTheirOwn(t *testing.T) {
 	namespace.WithNetwork(t, func(n *namespace.Network) {
 		const runs = 24
 		want := alone(t, clean(runs))
 		for _, machines := range []int{1, 3, 8} {
 			s := startServer(t, func(o *server.Options) { o.Host = "0.0.0.0" })
-			var list []*program
-			var cables []namespace.Cable
-			for range machines {
-				cmd := exec.Command(os.Args[0], asMachine, fmt.Sprintf("nats://%s:%d", n.Next(), s.opts.Port))
-				cmd.Stderr = t.Output()
-				cable, err := n.Plug(cmd)
-				list, cables = append(list, watched(t, cmd)), append(cables, cable)
-				require.NoError(t, err)
+			conn := dialled(t, s)
+			plugged := func(count int, role, arg string) (list []*program, cables []namespace.Cable) {
+				for range count {
+					cmd := exec.Command(os.Args[0], role, fmt.Sprintf("nats://%s:%d", n.Next(), s.opts.Port), arg)
+					cmd.Stderr = t.Output()
+					cable, err := n.Plug(cmd)
+					list, cables = append(list, watched(t, cmd)), append(cables, cable)
+					require.NoError(t, err)
+				}
+				return list, cables
 			}
-			dir := begun(t, clean(runs))
+			dir, mayRun := begun(t, clean(runs)), filepath.Join(t.TempDir(), "may-run")
+			isOver := func() bool { return there(filepath.Join(dir, campaign.ResultFile)) }
 			coordinator := process(t, asLingerer, s.url(), dir, "2") // so that the streams can be looked at
-			coordinator.until(t, func() bool { return done(t, dir) >= runs/6 })
-			cut := (machines + 1) / 2
-			for _, cable := range cables[:cut] {
+			cut, cables := plugged((machines+1)/2, asSlowMachine, mayRun)
+			coordinator.until(t, func() bool { return inHand(t, conn) >= len(cut) })
+			for _, cable := range cables {
 				require.NoError(t, cable.Cut())
 			}
-			isOver := func() bool { return there(filepath.Join(dir, campaign.ResultFile)) }
-			if machines == 1 {
-				time.Sleep(soon + soon/2)
+			others, _ := plugged(machines-len(cut), asMachine, "")
+			if len(others) > 0 {
+				coordinator.until(t, isOver)
 			} else {
-				coordinator.until(t, isOver) // without those that are cut off
+				time.Sleep(soon + soon/2)
 			}
-			for _, cable := range cables[:cut] {
+			require.NoError(t, os.WriteFile(mayRun, nil, 0o644))
+			for _, cable := range cables {
 				require.NoError(t, cable.Mend())
 			}
-			coordinator.until(t, isOver)
-			if machines > 1 {
-				coordinator.until(t, func() bool { return isDoneAgain(t, s, list[:cut], list[cut:]) })
-			}
+			coordinator.until(t, func() bool { return isOver() && (len(others) == 0 || isDoneAgain(t, conn, cut, others)) })
 			coordinator.kill()
 			process(t, asCoordinator, s.url(), dir, "2").ends(t)
 			assert.Equal(t, want, resultOf(t, dir), "of %d machines", machines)
 			nothingLeft(t, s)
-			for _, machine := range list {
+			for _, machine := range slices.Concat(cut, others) {
 				machine.kill()
 			}
 		}
 	})
 }
 
+// inHand is how many chunks machines have in hand.
+func inHand(t *testing.T, conn *Conn) (n int) {
+	for name := range conn.js.StreamNames(t.Context(), jetstream.WithStreamListSubject(anyChunk)).Name() {
+		if chunks, err := conn.js.Consumer(t.Context(), name, consumerName); err == nil { // it may not be there yet
+			n += chunks.CachedInfo().NumAckPending
+		}
+	}
+	return n
+}
+
 // isDoneAgain says whether one machine has stored a run after another had.
-func isDoneAgain(t *testing.T, s *natsServer, machines, others []*program) bool {
-	conn := dialled(t, s)
-	defer conn.Close()
+func isDoneAgain(t *testing.T, conn *Conn, machines, others []*program) bool {
 	by := map[int]string{}
 	isOf := func(list []*program, worker string) bool {
 		return slices.ContainsFunc(list, func(p *program) bool { return filepath.Base(worker) == fmt.Sprint(p.Process.Pid) })
