@@ -105,6 +105,9 @@ command -v chromium >/dev/null || command -v chromium-browser >/dev/null || comm
   'LEFT OUT: the tests of the pages in a browser.' \
   'They want chromium, which is not installed (Debian, Ubuntu: apt-get install chromium;' \
   'macOS: brew install --cask chromium). Install it and run make test again.'; } >&2
+unshare --user --map-root-user --net ip link add name here type veth peer name there 2>/dev/null && command -v nsenter >/dev/null || { printf '%s\n' '' \
+  'LEFT OUT: the tests of a full disk, and of machines that each have a network of their own.' \
+  'They want Linux namespaces for users and networks, with ip (iproute2) and nsenter (util-linux), which cannot be had here.'; } >&2
 endef
 
 .PHONY: fuzzers

@@ -26,12 +26,14 @@ func newWork() *cobra.Command {
 		Long: `Work joins the campaigns that ` + "`wavetank fuzz --queue`" + ` has put on a nats-server, with
 a process for each processor, and waits for the next when one is over. It may join
 and leave at any time, and as many may work as there are machines. What one has
-begun and not finished when it leaves goes to another.
+begun and not finished when it leaves goes to another. Of several campaigns it does
+runs of the oldest that has some for it.
 
 It refuses campaigns of another build: runs are the same only if the program is.
 
-Exit codes: 0 it left, or with --once the campaign is over; 2 usage, a server that
-cannot be used, or another build.`,
+Exit codes: 0 it left, or with --once a campaign is over; 2 usage, another build, or a
+server that cannot be used, that permits too little or that has closed the connection
+for good.`,
 		Example: `  wavetank work --queue nats://nats:4222
   wavetank work --queue tls://nats:4222 --queue-creds work.creds --workers 4`,
 		Args: cli.NoArgs,

@@ -13,6 +13,9 @@ func Run(ctx context.Context, dir string, opt Options) (*Result, error) {
 	}
 	defer s.close()
 	if s.finished != nil {
+		if opt.Elsewhere != nil {
+			opt.Elsewhere.Over(ctx, jobOf(&s.spec, &s.opt, s.program))
+		}
 		return s.finished, nil
 	}
 	if err := s.sendAway(); err != nil && ctx.Err() == nil {

@@ -18,6 +18,8 @@ type Elsewhere interface {
 	Begin(ctx context.Context, job Job, done func(n int) bool) (<-chan Arrival, error)
 	// End says that no more is asked for: over says whether all is done, or whether somebody will go on.
 	End(over bool)
+	// Over is told instead of both that the campaign is over already. Whoever ran it may have died before End.
+	Over(ctx context.Context, job Job)
 }
 
 // Job is all that a machine has to know to do runs of a campaign, as data.

@@ -9,11 +9,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"github.com/wavetank-sim/wavetank/scenarios/campaign/internal/smalldisk"
+
+	"github.com/wavetank-sim/wavetank/scenarios/campaign/internal/namespace"
 )
 
 func TestAFullDisk(t *testing.T) {
-	smalldisk.Test(t, func(disk string, resize func(string)) {
+	namespace.WithDisk(t, func(disk string, resize func(string)) {
 		spec := small(20)
 		want := undisturbed(t, spec)
 		dir := filepath.Join(disk, "campaign")

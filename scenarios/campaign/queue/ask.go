@@ -2,32 +2,30 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // begin sets the campaign up, and tries on as long as nobody answers. What the server itself refuses is an error.
 func (c *Coordinator) begin(ctx context.Context) error {
-	for {
-		err := c.setUp(ctx)
-		if err == nil || ctx.Err() != nil {
+	within, cancel := c.conn.while(ctx)
+	defer cancel()
+	for told := ""; ; {
+		err := c.setUp(within)
+		switch {
+		case err == nil || ctx.Err() != nil:
 			return nil // who ends it has what is there
-		}
-		if api := new(jetstream.APIError); errors.As(err, &api) && api.Code < http.StatusInternalServerError {
+		case c.conn.gone() != nil:
+			return c.conn.gone()
+		case refused(err):
 			return fmt.Errorf("%s: %s", c.conn.at, reason(err))
 		}
-		c.Say("%s: %s; trying on", c.conn.at, reason(err))
-		select {
-		case err := <-c.conn.gone:
-			return err
-		default:
-			wait(ctx, againAfter)
+		if why := reason(err); why != told {
+			told = why
+			c.Say("%s: %s; trying on", c.conn.at, why)
 		}
+		wait(within, againAfter)
 	}
 }
 

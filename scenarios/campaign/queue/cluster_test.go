@@ -53,10 +53,7 @@ func TestAnyServerOfAClusterMayGo(t *testing.T) {
 	dir := begun(t, finding(runs))
 	coordinator := process(t, asCoordinator, urls, dir, "2")
 	for i, s := range cluster {
-		for done(t, dir) < (i+1)*runs/5 {
-			require.Nil(t, coordinator.ProcessState)
-			time.Sleep(5 * time.Millisecond)
-		}
+		coordinator.until(t, func() bool { return done(t, dir) >= (i+1)*runs/5 })
 		if i == 0 {
 			js := dialled(t, s).js
 			for info := range js.ListStreams(t.Context()).Info() {
@@ -67,8 +64,8 @@ func TestAnyServerOfAClusterMayGo(t *testing.T) {
 		s.start(t)
 		require.Eventually(t, s.JetStreamIsCurrent, 30*time.Second, 20*time.Millisecond)
 	}
-	require.NoError(t, coordinator.Wait())
+	coordinator.ends(t)
 	assert.Equal(t, want, resultOf(t, dir))
-	kill(machine)
+	machine.kill()
 	nothingLeft(t, cluster[2])
 }

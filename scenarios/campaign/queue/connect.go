@@ -1,11 +1,13 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -33,8 +35,9 @@ func (s Server) Public() string {
 type Conn struct {
 	nc   *nats.Conn
 	js   jetstream.JetStream
-	at   string     // without a password
-	gone chan error // the server has closed it for good
+	at   string // without a password
+	life context.Context
+	end  context.CancelCauseFunc
 }
 
 // How long a connection and an answer are waited for, and how long it takes until a lost one is tried again.
@@ -42,6 +45,7 @@ const (
 	dialWithin   = 5 * time.Second
 	answerWithin = 10 * time.Second
 	againAfter   = 250 * time.Millisecond
+	pingEvery    = 20 * time.Second // a connection that is cut silently is lost after three
 )
 
 // Dial connects to the server. Its error is one line, with a remedy.
@@ -50,18 +54,21 @@ func (s Server) Dial(ctx context.Context, name string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{at: at, gone: make(chan error, 1)}
 	opts, err := s.options()
 	if err != nil {
 		return nil, err
 	}
-	opts = append(opts, nats.Name(name), nats.Timeout(dialWithin), nats.MaxReconnects(-1), nats.ReconnectWait(againAfter),
+	c := &Conn{at: at}
+	c.life, c.end = context.WithCancelCause(context.Background())
+	opts = append(opts, nats.Name(name), nats.Timeout(dialWithin), nats.MaxReconnects(-1), nats.ReconnectWait(againAfter), nats.PingInterval(pingEvery),
 		nats.ReconnectBufSize(-1), // what cannot be sent fails, and is sent again by whoever sent it
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
-		nats.ClosedHandler(func(nc *nats.Conn) {
-			if err := nc.LastError(); err != nil {
-				c.gone <- fmt.Errorf("%s has closed the connection for good: %s", at, reason(err))
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if errors.Is(err, nats.ErrPermissionViolation) { // else whoever waits for an answer would learn that there is none
+				c.end(fmt.Errorf("%s %s", at, trouble(err)))
 			}
+		}),
+		nats.ClosedHandler(func(nc *nats.Conn) {
+			c.end(fmt.Errorf("%s has closed the connection for good: %s", at, reason(cmp.Or(nc.LastError(), nats.ErrConnectionClosed))))
 		}))
 	if c.nc, err = nats.Connect(s.URL, opts...); err != nil {
 		return nil, fmt.Errorf("%s %s", at, trouble(err))
@@ -69,15 +76,27 @@ func (s Server) Dial(ctx context.Context, name string) (*Conn, error) {
 	if c.js, err = jetstream.New(c.nc, jetstream.WithDefaultTimeout(answerWithin), jetstream.WithPublishAsyncMaxPending(256)); err != nil {
 		return nil, err
 	}
-	if _, err := c.js.AccountInfo(ctx); err != nil {
-		c.nc.Close()
-		return nil, fmt.Errorf("%s %s", at, trouble(err))
+	within, cancel := c.while(ctx)
+	defer cancel()
+	if _, err := c.js.AccountInfo(within); err != nil {
+		defer c.nc.Close()
+		return nil, cmp.Or(c.gone(), fmt.Errorf("%s %s", at, trouble(err)))
 	}
 	return c, nil
 }
 
 // Close ends the connection. No goroutine of it is left.
 func (c *Conn) Close() { c.nc.Close() }
+
+// gone is why nothing will come of the connection any more: the server has closed it for good, or does not permit what it takes.
+func (c *Conn) gone() error { return context.Cause(c.life) }
+
+// while is ctx for as long as something may come of the connection.
+func (c *Conn) while(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(c.life, cancel)
+	return ctx, func() { stop(); cancel() }
+}
 
 func (s Server) options() (opts []nats.Option, err error) {
 	if s.CA != "" {
@@ -115,6 +134,12 @@ func wait(ctx context.Context, d time.Duration) bool {
 	case <-time.After(d):
 		return true
 	}
+}
+
+// refused says whether the server itself does not want to, which trying on does not help against.
+func refused(err error) bool {
+	api := new(jetstream.APIError)
+	return errors.As(err, &api) && api.Code < http.StatusInternalServerError
 }
 
 // isGone says whether an error means that a stream or a consumer is not there any more.

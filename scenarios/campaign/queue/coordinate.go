@@ -31,8 +31,7 @@ type Coordinator struct {
 	over   sync.WaitGroup
 }
 
-// Begin puts the campaign on the server, or finds it there, and asks for what is not done.
-func (c *Coordinator) Begin(ctx context.Context, job campaign.Job, done func(n int) bool) (<-chan campaign.Arrival, error) {
+func (c *Coordinator) setDefaults() {
 	if c.Chunk <= 0 {
 		c.Chunk = ChunkRuns
 	}
@@ -42,6 +41,11 @@ func (c *Coordinator) Begin(ctx context.Context, job campaign.Job, done func(n i
 	if c.Say == nil {
 		c.Say = func(string, ...any) {}
 	}
+}
+
+// Begin puts the campaign on the server, or finds it there, and asks for what is not done.
+func (c *Coordinator) Begin(ctx context.Context, job campaign.Job, done func(n int) bool) (<-chan campaign.Arrival, error) {
+	c.setDefaults()
 	text, err := json.Marshal(job)
 	if err != nil {
 		return nil, err
@@ -76,12 +80,48 @@ func (c *Coordinator) Begin(ctx context.Context, job campaign.Job, done func(n i
 func (c *Coordinator) End(over bool) {
 	c.stop()
 	c.over.Wait()
+	defer c.conn.Close()
 	if over {
-		ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
-		defer cancel()
-		if err := c.conn.remove(ctx, c.digest); err != nil {
-			c.Say("the campaign is over, and its streams at %s could not be deleted: %s", c.conn.at, reason(err))
+		c.remove(context.Background())
+	}
+}
+
+// Over removes what a coordinator has left on the server that died between the campaign's result and [Coordinator.End].
+func (c *Coordinator) Over(ctx context.Context, job campaign.Job) {
+	c.setDefaults()
+	c.digest = job.Digest()
+	conn, err := c.Dial(ctx, "wavetank coordinator")
+	if err != nil {
+		c.Say("campaign %s is over; whether streams of it are left cannot be seen: %s", c.digest, err)
+		return
+	}
+	c.conn = conn
+	defer c.conn.Close()
+	c.remove(ctx)
+}
+
+// How long it is tried to remove what is over, and each time.
+const (
+	removeWithin = 20 * time.Second
+	onceWithin   = 5 * time.Second
+)
+
+// remove removes what the campaign has on the server, which may be starting again just then.
+func (c *Coordinator) remove(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, removeWithin)
+	defer cancel()
+	ctx, stop := c.conn.while(ctx)
+	defer stop()
+	for {
+		once, cancel := context.WithTimeout(ctx, onceWithin)
+		err := c.conn.remove(once, c.digest)
+		cancel()
+		if err == nil {
+			return
+		}
+		if refused(err) || !wait(ctx, againAfter) {
+			c.Say("campaign %s is over, and could not be deleted at %s: %s; %s", c.digest, c.conn.at, reason(err), removal(c.digest))
+			return
 		}
 	}
-	c.conn.Close()
 }

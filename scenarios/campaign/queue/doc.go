@@ -6,6 +6,9 @@
 // records are stored. A chunk that nobody speaks of any more is delivered again. So each chunk is done at least once, and
 // a run that is done twice must be the same, or it is not deterministic.
 //
+// A machine works at the oldest campaign that has chunks. One that was given up, or whose last runs are under way, keeps it
+// from no other.
+//
 // All names have the digest of the job in them: of its spec, its build and the hash of its program. So do all messages. What is
 // of another campaign or another build is never mixed up with it.
 //
@@ -23,6 +26,8 @@
 //	listen.go              what comes back to it
 //	ask.go                 what it asks for
 //	work.go                a machine that joins
+//	shift.go               its time at one campaign
+//	find.go                which campaign it works at
 //	hand.go                the chunks that it has in hand
 //	streams.go             streams, subjects and messages
 //	connect.go, reason.go  a connection to the server, and what is wrong with it

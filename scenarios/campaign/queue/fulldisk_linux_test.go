@@ -8,16 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
-	"github.com/wavetank-sim/wavetank/scenarios/campaign/internal/smalldisk"
-	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign/internal/namespace"
 )
 
 // A coordinator whose disk is full says so, and goes on where it was once there is room; the machines wait for it.
 func TestAFullDiskAtTheCoordinator(t *testing.T) {
-	smalldisk.Test(t, func(disk string, resize func(string)) {
+	namespace.WithDisk(t, func(disk string, resize func(string)) {
 		const runs = 31
-		spec := finding(runs)
-		spec.Drawn.Presets, spec.Drawn.Sets = []string{plans.PresetHardened}, spec.Drawn.Sets[:3] // it finds nothing
+		spec := clean(runs)
 		want := alone(t, spec)
 		dir := filepath.Join(disk, "campaign")
 		require.NoError(t, campaign.Create(dir, spec))

@@ -6,66 +6,81 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
-// hand is the chunks that a machine has in hand, by their first runs.
+// hand is the chunks that a machine has in hand, by their subjects.
 type hand struct {
-	mu    sync.Mutex
-	held  map[int]jetstream.Msg
-	every time.Duration // how often the server is told that they are under way
-	last  time.Time     // when it was
+	mu   sync.Mutex
+	held map[string]*held
+}
+
+// held is a chunk in hand.
+type held struct {
+	jetstream.Msg
+	every time.Duration // how often the server is told that it is under way
+	told  time.Time     // when it was
 }
 
 // take takes a chunk. One that is here already was delivered again, for want of a word: it is not begun twice.
-func (h *hand) take(first int, msg jetstream.Msg) (fresh bool) {
+func (h *hand) take(msg jetstream.Msg, every time.Duration, now time.Time) (fresh bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_, there := h.held[first]
-	h.held[first] = msg
+	_, there := h.held[msg.Subject()]
+	if h.held == nil {
+		h.held = map[string]*held{}
+	}
+	h.held[msg.Subject()] = &held{msg, every, now}
 	return !there
 }
+
+// hasOnly says whether no chunk is in hand but that of a subject.
+func (h *hand) hasOnly(subject string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for other := range h.held {
+		if other != subject {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *hand) empty() bool { return h.hasOnly("") }
 
 // keep tells the server now and then that the chunks are under way.
 func (h *hand) keep(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if now.Sub(h.last) < h.every {
-		return
-	}
-	h.last = now
-	for _, msg := range h.held {
-		_ = msg.InProgress() // without a connection the next one may do
+	for _, c := range h.held {
+		if now.Sub(c.told) >= c.every {
+			c.told = now
+			_ = c.InProgress() // without a connection the next one may do
+		}
 	}
 }
 
 // done says that a chunk's records are stored. If the server does not learn of it, the chunk is done again.
-func (h *hand) done(ctx context.Context, first int) error {
+func (h *hand) done(ctx context.Context, subject string) error {
 	h.mu.Lock()
-	msg := h.held[first]
+	c := h.held[subject]
 	h.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	err := msg.DoubleAck(ctx)
+	err := c.DoubleAck(ctx)
 	h.mu.Lock()
-	delete(h.held, first)
+	delete(h.held, subject)
 	h.mu.Unlock()
 	return err
 }
 
-// back gives back what is not done, so that another machine has it at once.
-func (h *hand) back() {
+// back gives back what is not done, so that another machine has it at once; but not the chunk of one subject.
+func (h *hand) back(but string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, msg := range h.held {
-		_ = msg.Nak() // else it is delivered again once its time is over
+	for subject, c := range h.held {
+		if subject != but {
+			_ = c.Nak() // else it is delivered again once its time is over
+			delete(h.held, subject)
+		}
 	}
-	clear(h.held)
-}
-
-// finished is a chunk whose runs are done.
-type finished struct {
-	campaign.Chunk
-	runs []campaign.Record
 }

@@ -37,28 +37,28 @@ type tail struct {
 // of the connection, and of the streams.
 func (c *Coordinator) listen(ctx context.Context) {
 	r := reading{next: 1}
+	within, cancel := c.conn.while(ctx)
+	defer cancel()
 	for told := ""; ctx.Err() == nil; {
-		err := c.read(ctx, &r)
+		err := c.read(within, &r)
 		if ctx.Err() != nil {
 			return
 		}
 		if isGone(err) {
-			if err = c.setUp(ctx); err == nil {
-				r = c.from(ctx, r)
+			if err = c.setUp(within); err == nil {
+				r = c.from(within, r)
 				continue
 			}
 		}
-		select {
-		case err := <-c.conn.gone:
+		if err := c.conn.gone(); err != nil {
 			c.hand(ctx, campaign.Arrival{Err: err})
 			return
-		default:
 		}
 		if why := reason(err); why != told {
 			told = why
 			c.Say("%s: %s; trying on", c.conn.at, why)
 		}
-		wait(ctx, againAfter)
+		wait(within, againAfter)
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"math/big"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -27,23 +26,6 @@ import (
 
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
-
-// process starts this binary in a role of its own.
-func process(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.Command(os.Args[0], args...)
-	cmd.Stderr = t.Output()
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { kill(cmd) })
-	return cmd
-}
-
-func kill(cmd *exec.Cmd) {
-	if cmd.ProcessState == nil {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	}
-}
 
 // coordinated runs a campaign at the server in this process.
 func coordinated(t *testing.T, dir string, c *Coordinator) (*campaign.Result, error) {
@@ -133,6 +115,7 @@ func TestAServerThatHasLostEverything(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, res.Complete)
 	assert.Equal(t, want, resultOf(t, dir))
+	nothingLeft(t, s)
 }
 
 // Many small chunks pass: whoever does them does nothing here.

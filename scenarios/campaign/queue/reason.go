@@ -39,6 +39,8 @@ func trouble(err error) string {
 		return "has a certificate of an authority that is not trusted here; name its authority's certificate with --queue-ca"
 	case errors.As(err, &name), errors.As(err, &old):
 		return "has a certificate that does not fit: " + reason(err)
+	case errors.Is(err, nats.ErrPermissionViolation):
+		return "does not permit this user what it takes (" + denied(err) + "); " + permissions
 	case errors.Is(err, nats.ErrSecureConnWanted):
 		return "has no TLS, and tls:// asks for it; write nats://"
 	case errors.Is(err, nats.ErrSecureConnRequired):
@@ -47,6 +49,16 @@ func trouble(err error) string {
 		return "does not greet as a nats-server does; look whether that is the port of one"
 	}
 	return fmt.Sprintf("cannot be reached: %s; start nats-server -js there, or give another with --queue", reason(err))
+}
+
+// permissions are what a user must be permitted, whoever it is of the two.
+const permissions = "permit a coordinator to publish to $JS.API.>, $JS.FC.>, $O.> and wavetank.>, who works to $JS.API.>, $JS.ACK.>, $JS.FC.> and wavetank.>, and both to subscribe to _INBOX.>"
+
+// denied is what a server says that it does not permit.
+func denied(err error) string {
+	_, what, _ := strings.Cut(err.Error(), "Permissions Violation for ")
+	what, _, _ = strings.Cut(what, " (sid ") // a number of the client's
+	return what
 }
 
 // reason is that of an error, without the names of calls and addresses.

@@ -1,7 +1,9 @@
 package queue
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,28 +79,32 @@ func factsOf(meta map[string]string) facts {
 const replicasMax = 3
 
 // make makes what a campaign has on the server, or finds it: the job, the stream of records, and then that of chunks, by
-// which workers see that it is there. It returns the facts that are there.
-func (c *Conn) make(ctx context.Context, digest string, job []byte, f facts, ackWait time.Duration) (facts, error) {
-	objects, err := c.js.ObjectStore(ctx, jobBucket(digest))
-	if isGone(err) {
-		err = replicated(func(replicas int) (err error) {
-			objects, err = c.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: jobBucket(digest), Replicas: replicas})
-			return err
-		})
+// which workers see that it is there. It returns the facts that are there. What the server refuses a part of is not left there.
+func (c *Conn) make(ctx context.Context, digest string, job []byte, f facts, ackWait time.Duration) (_ facts, err error) {
+	var made []string
+	defer func() {
+		for _, name := range made {
+			if refused(err) {
+				_ = c.js.DeleteStream(ctx, name) // what it was refused for is told
+			}
+		}
+	}()
+	fresh, err := c.keepJob(ctx, digest, job)
+	if fresh {
+		made = append(made, "OBJ_"+jobBucket(digest))
 	}
 	if err != nil {
 		return f, err
-	}
-	if _, err := objects.GetInfo(ctx, jobObject); err != nil {
-		if _, err := objects.PutBytes(ctx, jobObject, job); err != nil {
-			return f, err
-		}
 	}
 	runs := jetstream.StreamConfig{
 		Name: runsStream(digest), Subjects: []string{"wavetank." + digest + ".run.*"}, Description: "what came of the runs of a Wavetank campaign",
 		Retention: jetstream.LimitsPolicy, Storage: jetstream.FileStorage, Compression: jetstream.S2Compression,
 	}
-	if _, err := c.stream(ctx, runs); err != nil {
+	_, fresh, err = c.stream(ctx, runs)
+	if fresh {
+		made = append(made, runs.Name)
+	}
+	if err != nil {
 		return f, err
 	}
 	chunks := jetstream.StreamConfig{
@@ -106,7 +112,10 @@ func (c *Conn) make(ctx context.Context, digest string, job []byte, f facts, ack
 		Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage, Metadata: f.metadata(),
 		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, // a chunk that waits is not asked for again
 	}
-	there, err := c.stream(ctx, chunks)
+	there, fresh, err := c.stream(ctx, chunks)
+	if fresh {
+		made = append(made, chunks.Name)
+	}
 	if err != nil {
 		return f, err
 	}
@@ -116,18 +125,60 @@ func (c *Conn) make(ctx context.Context, digest string, job []byte, f facts, ack
 	return factsOf(there.CachedInfo().Config.Metadata), err
 }
 
+// keepJob puts the job where machines find it, if it is not there or is not what it should be.
+func (c *Conn) keepJob(ctx context.Context, digest string, job []byte) (fresh bool, err error) {
+	objects, err := c.js.ObjectStore(ctx, jobBucket(digest))
+	if isGone(err) {
+		err = replicated(func(replicas int) (err error) {
+			objects, err = c.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: jobBucket(digest), Replicas: replicas})
+			return err
+		})
+		fresh = err == nil
+	}
+	if err != nil {
+		return fresh, err
+	}
+	hash := sha256.New()
+	_, _ = hash.Write(job)
+	if info, err := objects.GetInfo(ctx, jobObject); err == nil && info.Digest == jetstream.GetObjectDigestValue(hash) {
+		return fresh, nil
+	}
+	_, err = objects.PutBytes(ctx, jobObject, job)
+	return fresh, err
+}
+
 // stream makes a stream, or finds it.
-func (c *Conn) stream(ctx context.Context, cfg jetstream.StreamConfig) (s jetstream.Stream, err error) {
+func (c *Conn) stream(ctx context.Context, cfg jetstream.StreamConfig) (s jetstream.Stream, fresh bool, err error) {
 	if s, err = c.js.Stream(ctx, cfg.Name); !isGone(err) {
-		return s, err
+		return s, false, err
 	}
 	err = replicated(func(replicas int) (err error) {
 		cfg.Replicas = replicas
 		s, err = c.js.CreateStream(ctx, cfg)
 		return err
 	})
-	return s, err
+	var api *jetstream.APIError
+	if errors.As(err, &api) && api.ErrorCode == overlaps {
+		other, _ := c.js.StreamNameBySubject(ctx, cfg.Subjects[0])
+		err = overlapError{cfg.Subjects[0], cmp.Or(other, "NAME"), err}
+	}
+	return s, err == nil, err
 }
+
+// overlaps is the server's code for a stream whose subjects are another's.
+const overlaps = 10065
+
+// overlapError is about a stream that has subjects of a campaign.
+type overlapError struct {
+	subject, stream string
+	error
+}
+
+func (e overlapError) Error() string {
+	return fmt.Sprintf("the subjects %s are those of the stream %s, which is none of Wavetank's; take wavetank.> from its subjects (nats stream edit %s), or give another server or account", e.subject, e.stream, e.stream)
+}
+
+func (e overlapError) Unwrap() error { return e.error }
 
 // replicated makes something with as many replicas as the server has machines for: one, if it is no cluster.
 func replicated(create func(replicas int) error) error {
@@ -159,17 +210,34 @@ func (c *Conn) job(ctx context.Context, digest string) (*campaign.Job, error) {
 		return nil, err
 	}
 	text, err := objects.GetBytes(ctx, jobObject)
-	if err != nil {
+	switch {
+	case errors.Is(err, jetstream.ErrObjectNotFound):
+		return nil, wrongJobError{digest, "is not there"}
+	case errors.Is(err, jetstream.ErrDigestMismatch):
+		return nil, wrongJobError{digest, "cannot be read"}
+	case err != nil:
 		return nil, err
 	}
 	job := &campaign.Job{}
 	if err := json.Unmarshal(text, job); err != nil {
-		return nil, fmt.Errorf("the job of campaign %s cannot be read: %w", digest, err)
+		return nil, wrongJobError{digest, "cannot be read"}
 	}
 	if is := job.Digest(); is != digest {
-		return nil, fmt.Errorf("the job of campaign %s has the digest %s, and is another's", digest, is)
+		return nil, wrongJobError{digest, "has the digest " + is + ", and is another's"}
 	}
 	return job, nil
+}
+
+// wrongJobError is about a job that cannot be done.
+type wrongJobError struct{ digest, how string }
+
+func (e wrongJobError) Error() string {
+	return fmt.Sprintf("the job of campaign %s %s, so that nobody works at it; start its coordinator again, which puts it right, or %s", e.digest, e.how, removal(e.digest))
+}
+
+// removal is how somebody removes what a campaign has on the server.
+func removal(digest string) string {
+	return fmt.Sprintf("remove what is left of it with nats stream rm: %s, %s and OBJ_%s", chunksStream(digest), runsStream(digest), jobBucket(digest))
 }
 
 // each gives publish's message for each of a list to the server, and waits until all are stored. One that waits there

@@ -1,0 +1,78 @@
+package namespace
+
+import (
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Network is the network of this test, to which those of machines are plugged. Each has an address of its own here.
+type Network struct{ machines int }
+
+// WithNetwork runs the rest of the test t in a network of its own. It skips a test that can have none, as where the kernel has no
+// veth, or there are no ip of iproute2 and nsenter of util-linux.
+func WithNetwork(t *testing.T, rest func(n *Network)) {
+	t.Helper()
+	var n Network
+	try := func() error {
+		if err := output("ip", "link", "set", "lo", "up"); err != nil {
+			return err
+		}
+		machine := exec.Command("sleep", "60")
+		_, err := n.Plug(machine)
+		if machine.Process != nil {
+			_ = machine.Process.Kill()
+			_ = machine.Wait()
+		}
+		return err
+	}
+	run(t, syscall.CLONE_NEWNET, try, func() { rest(&n) })
+}
+
+// Next is the address of this side under which the machine that is plugged next can reach it.
+func (n *Network) Next() string { return fmt.Sprintf("10.0.%d.1", n.machines+1) }
+
+// Plug starts a command in a network namespace of its own, from which it can reach nothing but this side, under the address of
+// [Network.Next], once it is plugged. Its cable goes with it.
+func (n *Network) Plug(cmd *exec.Cmd) (Cable, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	here := n.Next()
+	n.machines++
+	c := Cable("machine-" + strconv.Itoa(n.machines))
+	if err := cmd.Start(); err != nil {
+		return c, err
+	}
+	pid := strconv.Itoa(cmd.Process.Pid)
+	for _, command := range [][]string{
+		{"ip", "link", "add", string(c), "type", "veth", "peer", "name", "eth0", "netns", pid},
+		{"ip", "addr", "add", here + "/24", "dev", string(c)},
+		{"nsenter", "-t", pid, "-n", "ip", "addr", "add", fmt.Sprintf("10.0.%d.2/24", n.machines), "dev", "eth0"},
+		{"nsenter", "-t", pid, "-n", "ip", "link", "set", "eth0", "up"},
+	} {
+		if err := output(command...); err != nil {
+			return c, err
+		}
+	}
+	return c, c.Mend()
+}
+
+// Cable is what a machine hangs on, by the name of its end here.
+type Cable string
+
+// Cut cuts the cable, of which neither side's connections are told.
+func (c Cable) Cut() error { return output("ip", "link", "set", string(c), "down") }
+
+// Mend mends it.
+func (c Cable) Mend() error { return output("ip", "link", "set", string(c), "up") }
+
+// output runs a command; its error has what the command says.
+func output(command ...string) error {
+	out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w %s", strings.Join(command, " "), err, out)
+	}
+	return nil
+}
