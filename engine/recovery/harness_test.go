@@ -116,8 +116,15 @@ func (h *harness) move(id string, from, to job.State) {
 	require.NoError(h.t, err)
 }
 
-// ticks lets run see n beats, and ends it when it waits for another.
+// ticks lets run see n beats, and ends it when it waits for another. Time goes by where it waits for something else.
 func (h *harness) ticks(n int, run func(context.Context, clockwork.Ticker)) {
 	ctx, cancel := context.WithCancel(h.t.Context())
-	run(ctx, &beat{left: n, end: cancel})
+	over, end := context.WithCancel(h.t.Context())
+	go func() {
+		defer end()
+		run(ctx, &beat{left: n, end: cancel})
+	}()
+	for h.clock.BlockUntilContext(over, 1) == nil {
+		h.clock.Advance(time.Second)
+	}
 }

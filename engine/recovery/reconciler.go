@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/jonboulle/clockwork"
 
@@ -30,7 +31,7 @@ type Reconciler struct {
 	MaxRetries    int // tries of one job's timeout in one tick
 
 	// TimeOut ends a job, for a reason in words, or leaves it alone if it finds it on time after all.
-	// It takes the job's lock: lock.ErrBusy is not tried again in the same tick.
+	// It takes the job's lock: after lock.ErrBusy it is tried once more, at the end of the tick.
 	TimeOut func(ctx context.Context, listed *store.Record, reason string) error
 	// Stale hears of each state how many jobs this replica's last tick found in it past their timeout
 	// or deadline: none, if another replica had the lock, or it was left to the others. A tick that ended
@@ -44,9 +45,13 @@ type Reconciler struct {
 	list walker
 }
 
+// busyFor is how long a handling has to give a job's lock back before the tick looks at the job again. The replayer, which
+// ticks at the same beat, takes up the same jobs.
+const busyFor = time.Second
+
 // Run ticks at each beat until ctx ends.
 func (r *Reconciler) Run(ctx context.Context, beat clockwork.Ticker) {
-	r.list = walker{named: r.rollBacks(), store: r.Store, lock: r.Lock, log: r.Logger, size: r.BatchSize, iterations: r.MaxIterations}
+	r.list = walker{named: r.rollBacks(), store: r.Store, lock: r.Lock, log: r.Logger, size: r.BatchSize, iterations: r.MaxIterations, again: busyFor, clock: r.Clock}
 	Loop(ctx, beat, r.Lock, r.Logger, r.tick, func() { r.tell(nil) })
 }
 
@@ -67,7 +72,7 @@ func (r *Reconciler) rollBacks() func(ctx context.Context, saga string) error {
 
 func (r *Reconciler) tick(ctx context.Context) error {
 	now := r.Clock.Now()
-	found := map[job.State]int{}
+	found := map[string]job.State{} // by job: one that was busy is visited twice
 	queries := []store.Query{
 		{Key: store.IndexKey(job.Dispatched), Until: now.Add(-r.Timeouts.shortest())},
 		{Key: store.IndexKey(job.Running), Until: now.Add(-r.Timeouts.running())},
@@ -81,7 +86,7 @@ func (r *Reconciler) tick(ctx context.Context) error {
 		if reason == "" {
 			return true, nil
 		}
-		found[rec.State]++
+		found[rec.JobID] = rec.State
 		return false, r.end(ctx, rec, reason)
 	})
 	if err == nil {
@@ -107,10 +112,14 @@ func (r *Reconciler) end(ctx context.Context, rec *store.Record, reason string) 
 	return err
 }
 
-func (r *Reconciler) tell(found map[job.State]int) {
+func (r *Reconciler) tell(found map[string]job.State) {
+	n := map[job.State]int{}
+	for _, s := range found {
+		n[s]++
+	}
 	for _, s := range job.States {
 		if !s.Terminal() {
-			r.Stale(s, found[s])
+			r.Stale(s, n[s])
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/jonboulle/clockwork"
 
@@ -89,9 +90,11 @@ type walker struct {
 	store      *store.Store
 	lock       *lock.Tick
 	log        *slog.Logger
-	size       int   // jobs of one query in a batch
-	iterations int   // batches in a tick
-	passed     []int // for each query, how many jobs that stay the last tick has got past, if it did not get to the end
+	size       int             // jobs of one query in a batch
+	iterations int             // batches in a tick
+	again      time.Duration   // how long after all others what somebody else was at is visited once more; 0 is not at all
+	clock      clockwork.Clock // for again
+	passed     []int           // for each query, how many jobs that stay the last tick has got past, if it did not get to the end
 
 	// What the last query lists are names, and not jobs, if there is a visitor of names. It sees ctx end; a name
 	// that it fails at stays.
@@ -117,7 +120,7 @@ func (w *walker) saw(key string, err error) error {
 // walk lists jobs by the queries, batch by batch, and gives each of them to visit once, until all have
 // been, or the iterations are used up, or ctx ends. What visit says waits rightly, or fails at, is
 // passed over in the next batch, and in the next tick if the iterations were used up: otherwise jobs that
-// wait rightly could keep the younger ones out for ever. It fails when it cannot list, when the lock is
+// wait rightly could keep the younger ones out for ever. What somebody else was at it may visit again. It fails when it cannot list, when the lock is
 // not its own any more, and with ErrUnable as soon as visit's errors say so: others wait for the lock.
 func (w *walker) walk(ctx context.Context, queries []store.Query, visit visitor) error {
 	calls := context.WithoutCancel(ctx)
@@ -154,6 +157,9 @@ func (w *walker) walk(ctx context.Context, queries []store.Query, visit visitor)
 			return err
 		}
 	}
+	if goes, err := k.lookAgain(ctx, calls); err != nil || !goes {
+		return err
+	}
 	w.failed = nil
 	w.passed = make([]int, len(queries))
 	for i, list := range lists {
@@ -173,6 +179,7 @@ type walk struct {
 	visit      visitor
 	stays      map[string]bool // what was listed, and whether it stays
 	late       []listed        // what was failed at before
+	busy       []listed        // what somebody else was at
 	unreadable []error
 }
 
@@ -241,6 +248,7 @@ func (k *walk) batch(ctx, calls context.Context, list []listed) (goes bool, err 
 		if waits {
 			continue // nobody was at it
 		}
+		k.met(listed{id: records[i].JobID}, err)
 		if err := k.saw(records[i].JobID, err); err != nil {
 			return false, err
 		}
@@ -257,8 +265,36 @@ func (k *walk) batch(ctx, calls context.Context, list []listed) (goes bool, err 
 		}
 		err := k.named(ctx, l.id)
 		k.stays[l.key()] = err != nil
+		k.met(l, err)
 		if err := k.saw(l.key(), err); err != nil {
 			return false, err
+		}
+	}
+	return true, nil
+}
+
+// met notes what is to be visited again.
+func (k *walk) met(l listed, err error) {
+	if k.again > 0 && errors.Is(err, lock.ErrBusy) {
+		k.busy = append(k.busy, l)
+	}
+}
+
+// lookAgain visits what somebody else was at once more, and says whether the walk goes on: ctx may have ended.
+func (k *walk) lookAgain(ctx, calls context.Context) (goes bool, err error) {
+	if len(k.busy) == 0 {
+		return true, nil
+	}
+	select {
+	case <-ctx.Done():
+		return false, nil
+	case <-k.clock.After(k.again):
+	}
+	busy := k.busy
+	k.busy = nil
+	for list := range slices.Chunk(busy, k.size) {
+		if goes, err := k.batch(ctx, calls, list); err != nil || !goes {
+			return goes, err
 		}
 	}
 	return true, nil

@@ -173,7 +173,6 @@ var Matrix = withDeaths(map[string]row{
 	"every-output-is-scanned": {Takes: []mechanism{scansKept}, Except: []exception{lost}},
 	"overdue-job-found-within-a-poll": {Takes: []mechanism{having(withReconciler, withRenewedTicks, withWholeTicks), having(withReconciler, withReleasedTicks, withWholeTicks)}, Except: []exception{
 		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, does nothing in time"},
-		{By: StrikesOf(PublishRefused, SubmissionFails), Why: open, Says: "the replayer and the reconciler tick together, and the one that finds the job's lock taken leaves the job to the next poll; one that asks again within its tick would close it"},
 		rewound,
 		wrongClock,
 	}},
