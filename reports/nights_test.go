@@ -31,7 +31,7 @@ func triagedNight(t *testing.T, l *ledger.Ledger, day int, found ...campaign.Fin
 	r, err := l.Triage(&ledger.Night{Day: fmt.Sprintf("2026-11-%02d", day), Commit: fmt.Sprintf("c0ffee%d", day), Campaigns: []ledger.Campaign{{
 		Dir: "runs/nightly", Took: 50 * time.Second,
 		Result: &campaign.Result{
-			Spec: campaign.Spec{Name: "fuzz", Drawn: &campaign.Drawn{}}, Runs: 1000, Digest: fmt.Sprint(day), Findings: found,
+			Spec: campaign.Spec{Name: "fuzz", Seed: uint64(day), Drawn: &campaign.Drawn{}}, Runs: 1000, Digest: fmt.Sprint(day), Findings: found,
 			Faults: []campaign.Coverage{{Name: "fail-after publish", Exercised: 1}, {Name: "late ack", Exercised: 1 - day%2}},
 		},
 	}}})

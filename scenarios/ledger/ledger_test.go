@@ -242,3 +242,42 @@ func TestCampaignsOfEarlierNightsCountOnce(t *testing.T) {
 	assert.Equal(t, 10, r.Outcomes[0].Entry.Seen[0].Hits)
 	assert.Equal(t, 2000, r.Outcomes[0].Entry.Seen[0].Plans)
 }
+
+// Runs count once, whether a campaign comes cut short, in shards or whole, and on whatever day.
+func TestRunsCountOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ledger")
+	ack := func(runs int) campaign.Finding { return found(t, lostAck(1, 1), "one-dispatch-per-job", runs) }
+	part := func(seed, runs int, found ...campaign.Finding) Campaign {
+		c := nightOf(seed, runs, found...).Campaigns[0]
+		c.Result.Digest = fmt.Sprint(seed, runs)
+		return c
+	}
+	triage := func(day int, campaigns ...Campaign) *Entry {
+		l, err := Read(dir)
+		require.NoError(t, err)
+		_, err = l.Triage(&Night{Day: fmt.Sprintf("2026-11-%02d", day), Campaigns: campaigns})
+		require.NoError(t, err)
+		require.NoError(t, l.Write())
+		require.Len(t, l.Entries, 1)
+		return l.Entries[0]
+	}
+	counts := func(e *Entry) Count { c := e.Seen[0]; c.Campaign = ""; return c }
+	assert.Equal(t, Count{Hits: 2, Plans: 30}, counts(triage(1, part(1, 10, ack(2)), part(1, 11), part(1, 9))), "three shards")
+	assert.Equal(t, Count{Hits: 2, Plans: 30}, counts(triage(2, part(1, 30, ack(2)))), "the whole")
+	assert.Equal(t, Count{Hits: 2, Plans: 30}, counts(triage(2, part(1, 9))), "a shard again")
+	assert.Equal(t, Count{Hits: 2, Plans: 30, Clean: 5}, counts(triage(3, part(2, 5))), "cut short")
+	assert.Equal(t, Count{Hits: 2, Plans: 30, Clean: 8}, counts(triage(3, part(2, 8))), "gone on with")
+	assert.Equal(t, Count{Hits: 3, Plans: 58}, counts(triage(4, part(3, 20, ack(1)))), "another campaign")
+}
+
+// Nights are entered in their order, and each is one of some runs.
+func TestNightsThatAreNotEntered(t *testing.T) {
+	l := &Ledger{Dir: "ledger"}
+	_, err := l.Triage(nightOf(9, 0))
+	assert.EqualError(t, err, "no run of these campaigns is over, so that nobody knows what they would have found; run them, or go on with them")
+	_, err = l.Triage(nightOf(9, 10))
+	require.NoError(t, err)
+	_, err = l.Triage(nightOf(8, 10))
+	assert.EqualError(t, err, "the last night in ledger is that of 2026-11-09, and nights are entered in their order; this one is of 2026-11-08")
+	assert.Len(t, l.Nights, 1)
+}

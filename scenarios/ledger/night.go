@@ -49,6 +49,21 @@ func (c *Campaign) key() string {
 	return fmt.Sprintf("%016x", xxhash.Sum64String(text))
 }
 
+// search tells the runs that it is of: those of its shards, of what was cut short and of the whole are the same ones.
+func (c *Campaign) search() string {
+	text := fmt.Sprintf("%s %d %s", c.kind(), c.Result.Spec.Seed, c.Result.Build)
+	return fmt.Sprintf("%016x", xxhash.Sum64String(text))
+}
+
+// ran is how many runs of each search the night has.
+func (n *Night) ran() map[string]int {
+	ran := map[string]int{}
+	for i := range n.Campaigns {
+		ran[n.Campaigns[i].search()] += n.Campaigns[i].Result.Runs
+	}
+	return ran
+}
+
 // keys are those of the night's campaigns, in order.
 func (n *Night) keys() (keys []string) {
 	for i := range n.Campaigns {
@@ -58,30 +73,32 @@ func (n *Night) keys() (keys []string) {
 	return keys
 }
 
-// without is the night without campaigns that have been counted, such as those of a search that takes several nights.
-func (n *Night) without(counted map[string]bool) *Night {
+// counted is what earlier nights have entered in the ledger.
+type counted struct {
+	keys map[string]bool // of campaigns, such as those of a search that takes several nights
+	ran  map[string]int  // runs of each search
+}
+
+// fresh is the night without the campaigns that earlier nights have counted, or some of whose runs they have: how often those
+// runs hit a finding is not kept.
+func (n *Night) fresh(before counted) *Night {
 	fresh := *n
-	fresh.Campaigns = slices.DeleteFunc(slices.Clone(n.Campaigns), func(c Campaign) bool { return counted[c.key()] })
+	fresh.Campaigns = slices.DeleteFunc(slices.Clone(n.Campaigns), func(c Campaign) bool { return before.keys[c.key()] || before.ran[c.search()] > 0 })
 	return &fresh
 }
 
-// plans is how many plans of each kind were run.
-func (n *Night) plans() map[string]int {
-	plans := map[string]int{}
+// plans is how many plans of each kind were run, without those that were counted before. Where invariant is not "", only
+// campaigns count that looked into every run that broke it: what another has left unexamined may be any finding of it.
+func (n *Night) plans(before counted, invariant string) map[string]int {
+	plans, ran := map[string]int{}, map[string]int{}
 	for _, c := range n.Campaigns {
-		plans[c.kind()] += c.Result.Runs
-	}
-	return plans
-}
-
-// examined is how many plans of each kind were run by campaigns that looked into every run that broke the invariant. What
-// another campaign has left unexamined may be any finding of that invariant.
-func (n *Night) examined(invariant string) map[string]int {
-	plans := map[string]int{}
-	for _, c := range n.Campaigns {
-		if c.Result.UnexaminedBy[invariant] == 0 {
-			plans[c.kind()] += c.Result.Runs
+		if before.keys[c.key()] || invariant != "" && c.Result.UnexaminedBy[invariant] > 0 {
+			continue
 		}
+		search := c.search()
+		was := max(0, ran[search]-before.ran[search])
+		ran[search] += c.Result.Runs
+		plans[c.kind()] += max(0, ran[search]-before.ran[search]) - was
 	}
 	return plans
 }
@@ -95,7 +112,7 @@ type Sighting struct {
 
 // sightings are the night's findings, by their names.
 func (n *Night) sightings() map[string]*Sighting {
-	seen, ran := map[string]*Sighting{}, n.plans()
+	seen, ran := map[string]*Sighting{}, n.plans(counted{}, "")
 	for _, c := range n.Campaigns {
 		for i := range c.Result.Findings {
 			f := &c.Result.Findings[i]

@@ -18,19 +18,20 @@ import (
 // Past is what is kept of a night: a line of the ledger's file of nights.
 type Past struct {
 	When
-	Keys     []string      `json:"keys"` // of its campaigns, which tell them from all others
-	Plans    int           `json:"plans"`
-	Steps    int           `json:"steps"`
-	Virtual  time.Duration `json:"virtual_ns"`
-	Took     time.Duration `json:"took_ns,omitempty"`  // real time of the campaigns of which it is known
-	Timed    int           `json:"timed,omitempty"`    // their plans
-	Met      int           `json:"met"`                // of what a campaign can meet: faults that fired, settings that were changed, invariants that were judged, situations that were reached
-	Of       int           `json:"of"`                 //
-	Never    []string      `json:"never,omitempty"`    // what was not met
-	New      int           `json:"new,omitempty"`      // findings
-	Back     int           `json:"back,omitempty"`     //
-	Ongoing  int           `json:"ongoing,omitempty"`  //
-	Resolved int           `json:"resolved,omitempty"` // in this night
+	Keys     []string       `json:"keys"`          // of its campaigns, which tell them from all others
+	Ran      map[string]int `json:"ran,omitempty"` // runs of each search that were counted, in this night or before
+	Plans    int            `json:"plans"`
+	Steps    int            `json:"steps"`
+	Virtual  time.Duration  `json:"virtual_ns"`
+	Took     time.Duration  `json:"took_ns,omitempty"`  // real time of the campaigns of which it is known
+	Timed    int            `json:"timed,omitempty"`    // their plans
+	Met      int            `json:"met"`                // of what a campaign can meet: faults that fired, settings that were changed, invariants that were judged, situations that were reached
+	Of       int            `json:"of"`                 //
+	Never    []string       `json:"never,omitempty"`    // what was not met
+	New      int            `json:"new,omitempty"`      // findings
+	Back     int            `json:"back,omitempty"`     //
+	Ongoing  int            `json:"ongoing,omitempty"`  //
+	Resolved int            `json:"resolved,omitempty"` // in this night
 }
 
 // key tells the night from all others.

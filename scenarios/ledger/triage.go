@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,9 +38,13 @@ func (r *Report) Alarms() (n int) {
 	return n
 }
 
-// Triage holds a night against the ledger, and enters what came of it. A night that was entered already, or in part, counts once.
+// Triage holds a night against the ledger, and enters what came of it. A night that was entered already, or in part, counts
+// once, and so does each run. It fails for a night in which nothing was run, and for one before the last.
 func (l *Ledger) Triage(n *Night) (*Report, error) {
 	past := pastOf(n)
+	if past.Plans == 0 {
+		return nil, errors.New("no run of these campaigns is over, so that nobody knows what they would have found; run them, or go on with them")
+	}
 	key := past.key()
 	if i := slices.IndexFunc(l.Nights, func(p Past) bool { return p.key() == key }); i >= 0 && i < len(l.Nights)-1 {
 		return nil, fmt.Errorf("these campaigns are in %s already, as those of %s, and so is a later night; give those of a night that is not", l.Dir, l.Nights[i].Day)
@@ -47,12 +52,19 @@ func (l *Ledger) Triage(n *Night) (*Report, error) {
 		past.When = l.Nights[i].When
 		l.Nights = l.Nights[:i]
 	}
+	before := l.counted()
+	past.Ran = n.ran()
+	for search, runs := range past.Ran {
+		past.Ran[search] = max(runs, before.ran[search])
+	}
 	r := &Report{Past: past, Unexamined: n.unexamined()}
 	if last := len(l.Nights) - 1; last >= 0 {
+		if l.Nights[last].Day > past.Day {
+			return nil, fmt.Errorf("the last night in %s is that of %s, and nights are entered in their order; this one is of %s", l.Dir, l.Nights[last].Day, past.Day)
+		}
 		r.Before = l.Nights[last].Commit
 	}
-	fresh := n.without(l.counted())
-	seen, again, ran := n.sightings(), fresh.sightings(), fresh.plans()
+	seen, again, ran := n.sightings(), n.fresh(before).sightings(), n.plans(before, "")
 	for name, s := range seen {
 		e := l.entry(name)
 		hits := again[name]
@@ -71,7 +83,7 @@ func (l *Ledger) Triage(n *Night) (*Report, error) {
 	slices.SortFunc(l.Entries, func(a, b *Entry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range l.Entries {
 		if e.Counted != key && e.State != Resolved {
-			e.clean(fresh.examined(e.Fingerprint.Invariant), past.When)
+			e.clean(n.plans(before, e.Fingerprint.Invariant), past.When)
 			e.Counted = key
 		}
 		if e.State != Resolved || e.Counted == key {
@@ -83,15 +95,18 @@ func (l *Ledger) Triage(n *Night) (*Report, error) {
 	return r, nil
 }
 
-// counted are the campaigns of the nights that are kept.
-func (l *Ledger) counted() map[string]bool {
-	keys := map[string]bool{}
+// counted is what the nights that are kept have counted.
+func (l *Ledger) counted() counted {
+	before := counted{map[string]bool{}, map[string]int{}}
 	for _, p := range l.Nights {
 		for _, key := range p.Keys {
-			keys[key] = true
+			before.keys[key] = true
+		}
+		for search, runs := range p.Ran {
+			before.ran[search] = max(before.ran[search], runs)
 		}
 	}
-	return keys
+	return before
 }
 
 // sum counts the outcomes, and puts them in order.

@@ -395,6 +395,8 @@ func TestAnIllegalResultIsJudgedByItsHandlings(t *testing.T) {
 	s = again(comes(files(begin()), "result_term", sim.KindTerm, 1))
 	require.Len(t, says(s), 1)
 	assert.Contains(t, says(s)[0], "was refused again at step")
+	s = comes(files(begin()), "result_term", sim.KindTerm, 1).add("", sim.KindControl, "kill", sim.NATS, "", "")
+	assert.Empty(t, says(again(s)), "nats-server has forgotten that it was terminated")
 }
 
 // Without a fence a writer of the snapshot that outlived its lock may still write; one that never had it may not.

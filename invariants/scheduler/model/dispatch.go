@@ -117,7 +117,7 @@ func (f *Facts) HandOut(j *Job, seq uint64) (again bool) {
 		if d.Seq != seq {
 			continue
 		}
-		if forgets := f.Strikes.ever & history.StrikesOf(history.NATSPowerLoss, history.AckLost); d.acked && forgets != 0 {
+		if forgets := f.forgets(); d.acked && forgets != 0 {
 			d.acked = false
 			f.reachJob(j, forgets) // else the consumer would know that it was acknowledged
 		}

@@ -121,6 +121,10 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 			j.Struck |= f.StruckNow() & ofReplicas
 		}
 	}
+	if forgets := f.forgets(); e.Kind == sim.KindDeliver && m.Done && e.Delivered > m.Delivered && forgets != 0 {
+		m.Done = false
+		f.reachJob(j, forgets)
+	}
 	if m.Garbled {
 		if m.Refusal == nil {
 			m.Refusal = &refusal{}
@@ -149,6 +153,11 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 	}
 	m.astray = m.astray || !history.Applied(e)
 	return m
+}
+
+// forgets is by which strikes nats-server may have forgotten what it was told of a message.
+func (f *Facts) forgets() invariants.Kinds {
+	return f.Strikes.ever & history.StrikesOf(history.NATSPowerLoss, history.AckLost)
 }
 
 // follow takes in a delivery of the message, or its answer; late is whether the delivery comes after all those that were
