@@ -123,7 +123,7 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 	}
 	if forgets := f.forgets(); e.Kind == sim.KindDeliver && m.Done && e.Delivered > m.Delivered && forgets != 0 {
 		m.Done = false
-		f.reachJob(j, forgets)
+		j.Struck |= forgets
 	}
 	if m.Garbled {
 		if m.Refusal == nil {
