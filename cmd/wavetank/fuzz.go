@@ -215,6 +215,9 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 	if err := f.queue.inRuns(spec.Budget, "--budget "+f.budget, spec.Shard); err != nil {
 		return "", campaign.Spec{}, err
 	}
+	if cmd.Flags().Changed("queue") && f.seed == "" {
+		return "", campaign.Spec{}, cli.Fail(cli.ExitUsage, "--queue takes a --seed: without one the same command begins another campaign, rather than go on")
+	}
 	dir := f.out
 	if dir == "" {
 		plain := len(args)+len(f.presets)+len(f.settings())+len(f.judge) == 0
