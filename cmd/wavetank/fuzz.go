@@ -122,7 +122,9 @@ func (f *fuzzFlags) tell(ctx context.Context, dir string, spec campaign.Spec, re
 	} else {
 		printFound(cli.NewPrinter(stdout), dir, res)
 	}
-	if err := f.publish(ctx, dir, res, stderr, interrupted); err != nil {
+	err = f.publish(ctx, dir, res, stderr, interrupted)
+	interrupted = interrupted || errors.Is(err, cli.ErrInterrupted)
+	if err != nil && !interrupted {
 		return err
 	}
 	if !interrupted || res.Runs > 0 {
@@ -157,11 +159,6 @@ func (f *fuzzFlags) publish(ctx context.Context, dir string, res *campaign.Resul
 	var junit, pages error
 	if f.junit != "" {
 		junit = cli.WriteFile(f.junit, func(w io.Writer) error { return reports.JUnit(w, res) })
-	}
-	if interrupted {
-		again, stop := cli.Interruptible(ctx, func() {}) // a second Ctrl-C is about the pages
-		defer stop()
-		ctx = again
 	}
 	if !interrupted || res.Runs > 0 {
 		pages = finishFuzz(ctx, dir, res)
@@ -217,6 +214,9 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 	}
 	if err := f.queue.inRuns(spec.Budget, "--budget "+f.budget, spec.Shard); err != nil {
 		return "", campaign.Spec{}, err
+	}
+	if cmd.Flags().Changed("queue") && f.seed == "" {
+		return "", campaign.Spec{}, cli.Fail(cli.ExitUsage, "--queue takes a --seed: without one the same command begins another campaign, rather than go on")
 	}
 	dir := f.out
 	if dir == "" {
@@ -328,13 +328,14 @@ func findingPlan(dir string, f *campaign.Finding) error {
 	return cli.WriteFile(in(dir, f.File), func(w io.Writer) error { _, err := io.WriteString(w, f.Plan); return err })
 }
 
-// finishFuzz writes the pages: the campaign's, and one for each finding.
+// finishFuzz writes the pages: the campaign's, and one for each finding. A Ctrl-C leaves out those of findings
+// that are not made yet, and its error is [cli.ErrInterrupted].
 func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
-	removeTemp, err := ownTemp(tempdir.Memory())
+	ctx, done, err := inOwnTemp(ctx, tempdir.Memory())
 	if err != nil {
 		return err
 	}
-	defer removeTemp()
+	defer done()
 	var bad error
 	for i := range res.Findings {
 		if err := findingPlan(dir, &res.Findings[i]); err != nil && bad == nil {
@@ -346,6 +347,9 @@ func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
 	}
 	if err := reports.WriteCampaign(dir, res); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; the result is kept: make room for the page, and make it with `wavetank report %s`", in(dir, reports.PageFile), strictyaml.FileReason(err), dir)
+	}
+	if errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
+		return cli.ErrInterrupted
 	}
 	return bad
 }

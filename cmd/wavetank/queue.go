@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -58,10 +59,19 @@ func (f *queueFlags) coordinator(ctx context.Context, stderr io.Writer) (campaig
 	}
 	conn, err := f.server.Dial(ctx, "wavetank")
 	if err != nil {
-		return nil, cli.Fail(cli.ExitUsage, "--queue: %v", err)
+		return nil, f.unusable(err)
 	}
 	conn.Close()
 	return &queue.Coordinator{Server: f.server, Chunk: f.chunk, Say: sayer(stderr)}, nil
+}
+
+// unusable is the error of a server that cannot be used, with the flag that it is about.
+func (f *queueFlags) unusable(err error) error {
+	flag := "--queue"
+	if file := new(queue.FileError); errors.As(err, &file) {
+		flag += "-" + file.Of
+	}
+	return cli.Fail(cli.ExitUsage, "%s: %v", flag, err)
 }
 
 // use has the campaigns of a command run at the queue, if one is given.

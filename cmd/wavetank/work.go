@@ -73,7 +73,7 @@ func (f *workFlags) work(ctx context.Context, stderr io.Writer) error {
 	defer done()
 	conn, err := f.server.Dial(ctx, "wavetank work")
 	if err != nil {
-		return cli.Fail(cli.ExitUsage, "--queue: %v", err)
+		return f.unusable(err)
 	}
 	defer conn.Close()
 	err = queue.Work(ctx, conn, queue.WorkOptions{Workers: f.workers, Command: []string{self, campaignWorker}, Once: f.once, Say: sayer(stderr)})

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -9,17 +10,27 @@ import (
 type GapsError struct {
 	Runs int      // how many there are not
 	Gaps []string // in words
+
+	remedies []string // what makes them, each once
 }
 
-// gapsShown is how many gaps an error names.
+// gapsShown is how many gaps, and how many remedies, an error names.
 const gapsShown = 12
 
 func (e *GapsError) Error() string {
+	are := "runs of it are"
+	if e.Runs == 1 {
+		are = "run of it is"
+	}
+	return fmt.Sprintf("the campaign is not whole, %d %s missing: %s; %s", e.Runs, are, shown(e.Gaps), shown(e.remedies))
+}
+
+func shown(list []string) string {
 	more := ""
-	if left := len(e.Gaps) - gapsShown; left > 0 {
+	if left := len(list) - gapsShown; left > 0 {
 		more = fmt.Sprintf("; and %d more", left)
 	}
-	return fmt.Sprintf("the campaign is not whole, %d of its runs are missing: %s%s", e.Runs, strings.Join(e.Gaps[:min(len(e.Gaps), gapsShown)], "; "), more)
+	return strings.Join(list[:min(len(list), gapsShown)], "; ") + more
 }
 
 // gaps fails if a run is missing. It names the folder that ought to have it, or the shard.
@@ -31,17 +42,22 @@ func (m *merger) gaps() error {
 			continue
 		}
 		gap := span{n, n}
-		owner := m.owner(n)
-		for gap.end < len(m.runs) && m.runs[gap.end] == 0 && m.owner(gap.end) == owner {
+		owner, remedy := m.owner(n)
+		for gap.end < len(m.runs) && m.runs[gap.end] == 0 {
+			if other, _ := m.owner(gap.end); other != owner {
+				break
+			}
 			gap.end++
 		}
 		n = gap.end
 		e.Runs += gap.size()
-		says := fmt.Sprintf("%s (%s)", owner, gap)
+		e.Gaps = append(e.Gaps, fmt.Sprintf("%s (%s)", owner, gap))
 		if owner == "" {
-			says = fmt.Sprintf("no folder has %s", gap)
+			e.Gaps[len(e.Gaps)-1] = fmt.Sprintf("no folder has %s", gap)
 		}
-		e.Gaps = append(e.Gaps, says)
+		if !slices.Contains(e.remedies, remedy) {
+			e.remedies = append(e.remedies, remedy)
+		}
 	}
 	if e.Runs > 0 {
 		return e
@@ -49,29 +65,37 @@ func (m *merger) gaps() error {
 	return nil
 }
 
-// owner says who ought to have the n-th run, or "" if there is no telling.
-func (m *merger) owner(n int) string {
+// owner says who ought to have the n-th run, or "" if there is no telling, and what makes it.
+func (m *merger) owner(n int) (owner, remedy string) {
 	for i := range m.sources {
 		s := &m.sources[i]
 		if s.spec.span().has(n) && !sameFolder(s.dir, m.out) {
 			if Running(s.dir) {
-				return s.where() + " is not done yet, and is being run"
+				return s.where() + " is not done yet, and is being run", "wait for " + s.dir
 			}
-			return s.where() + " was cut short"
+			return s.where() + " was cut short", fmt.Sprintf("go on with %s (%s)", s.dir, s.goOn())
 		}
 	}
 	of := m.sources[0].spec.Shard
 	for i := range m.sources {
 		if s := m.sources[i].spec.Shard; s != nil && (of == nil || s.N != of.N) {
-			return ""
+			return "", "give the folders of the other shards, too"
 		}
 	}
 	if of == nil {
-		return ""
+		return "", "give the folders of the other shards, too"
 	}
 	k := 1
 	for size := m.spec.size(); !(Shard{k, of.N}).of(size).has(n); {
 		k++
 	}
-	return fmt.Sprintf("shard %d/%d is not there", k, of.N)
+	return fmt.Sprintf("shard %d/%d is not there", k, of.N), fmt.Sprintf("run shard %d/%d (--shard %d/%d), or give its folder", k, of.N, k, of.N)
+}
+
+// goOn is the command that goes on with the folder's campaign.
+func (s *source) goOn() string {
+	if s.spec.Drawn == nil {
+		return "the command that began it"
+	}
+	return "wavetank fuzz --resume " + s.dir
 }

@@ -100,6 +100,24 @@ func TestMergeOfAShardThatWasCutShort(t *testing.T) {
 	assert.Equal(t, undisturbed(t, found()), mergedResult(t, dir, whole, other), "what is there twice agrees")
 }
 
+// A journal that lost its end in a copy is mended by going on with it, whatever result is beside it.
+func TestMergeOfACopyThatWasCutOff(t *testing.T) {
+	t.Parallel()
+	dirs := sharded(t, small(4), 2)
+	path := filepath.Join(dirs[1], JournalFile)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, data[:len(data)-10], 0o644))
+	was, err := os.ReadFile(filepath.Join(dirs[1], ResultFile))
+	require.NoError(t, err)
+	assert.ErrorContains(t, refused(t, dirs...), "the campaign is not whole, 1 run of it is missing: "+dirs[1]+" (shard 2/2) was cut short (run ")
+	ran(t, dirs[1], quick(1, ""))
+	is, err := os.ReadFile(filepath.Join(dirs[1], ResultFile))
+	require.NoError(t, err)
+	assert.Equal(t, string(was), string(is))
+	assert.Equal(t, undisturbed(t, small(4)), mergedResult(t, dirs...))
+}
+
 // A merge that was ended before its page was made examines nothing again.
 func TestMergeGoesOnWithoutItsPage(t *testing.T) {
 	t.Parallel()
@@ -151,11 +169,11 @@ func TestMergeOfQuarters(t *testing.T) {
 }
 
 func namesGaps(t *testing.T, dirs []string) {
-	assert.EqualError(t, refused(t, dirs[0], dirs[2]), "the campaign is not whole, 10 of its runs are missing: shard 2/4 is not there (runs 5 to 9); shard 4/4 is not there (runs 15 to 19)")
+	assert.EqualError(t, refused(t, dirs[0], dirs[2]), "the campaign is not whole, 10 runs of it are missing: shard 2/4 is not there (runs 5 to 9); shard 4/4 is not there (runs 15 to 19); run shard 2/4 (--shard 2/4), or give its folder; run shard 4/4 (--shard 4/4), or give its folder")
 	spec := found()
 	spec.Shard = &Shard{2, 3}
 	third := begun(t, spec)
-	assert.ErrorContains(t, refused(t, dirs[0], third), "15 of its runs are missing: no folder has run 5; "+third+" (shard 2/3) was cut short (runs 6 to 12); no folder has runs 13 to 19")
+	assert.ErrorContains(t, refused(t, dirs[0], third), "15 runs of it are missing: no folder has run 5; "+third+" (shard 2/3) was cut short (runs 6 to 12); no folder has runs 13 to 19; give the folders of the other shards, too; go on with "+third+" (wavetank fuzz --resume "+third+")")
 }
 
 func namesDifference(t *testing.T, dirs []string) {

@@ -42,12 +42,22 @@ func newSupervisor(ctx context.Context, dir string, opt Options) (*supervisor, e
 	return s, nil
 }
 
-// prepare makes the folders, or finds that there is nothing to do.
-func (s *supervisor) prepare() (err error) {
+// prepare makes the folders, or finds that there is nothing to do. A result of more runs than the journal holds is made again
+// with those that are missing: a copy of the folder was cut off.
+func (s *supervisor) prepare() error {
 	if state, _ := Look(s.dir); state == Finished {
-		s.deliverAll(false)
-		s.finished, err = LoadResult(s.dir)
-		return err
+		res, err := LoadResult(s.dir)
+		if err != nil {
+			return err
+		}
+		if s.fold.runs >= res.Runs {
+			s.deliverAll(false)
+			s.finished = res
+			return nil
+		}
+		if err := os.Remove(filepath.Join(s.dir, ResultFile)); err != nil {
+			return unwritable(filepath.Join(s.dir, ResultFile), err)
+		}
 	}
 	if err := os.RemoveAll(filepath.Join(s.dir, PageFile)); err != nil { // one that Ctrl-C has left is of less
 		return unwritable(filepath.Join(s.dir, PageFile), err)

@@ -98,15 +98,25 @@ func (c *Conn) while(ctx context.Context) (context.Context, context.CancelFunc) 
 	return ctx, func() { stop(); cancel() }
 }
 
+// FileError is of a file that a [Server] names.
+type FileError struct {
+	Of  string // "creds" or "ca"
+	Err error
+}
+
+func (e *FileError) Error() string { return e.Err.Error() }
+
+func (e *FileError) Unwrap() error { return e.Err }
+
 func (s Server) options() (opts []nats.Option, err error) {
 	if s.CA != "" {
 		pem, err := os.ReadFile(s.CA)
 		if err != nil {
-			return nil, fmt.Errorf("%s cannot be read: %w", s.CA, strictyaml.FileReason(err))
+			return nil, &FileError{"ca", fmt.Errorf("%s cannot be read: %w", s.CA, strictyaml.FileReason(err))}
 		}
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s holds no certificate in PEM; give that of the authority which has signed the server's", s.CA)
+			return nil, &FileError{"ca", fmt.Errorf("%s holds no certificate in PEM; give that of the authority which has signed the server's", s.CA)}
 		}
 		opts = append(opts, func(o *nats.Options) error { // nats.RootCAs would insist on TLS, whatever the URL says
 			o.TLSConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
@@ -116,10 +126,10 @@ func (s Server) options() (opts []nats.Option, err error) {
 	if s.Creds != "" {
 		data, err := os.ReadFile(s.Creds)
 		if err != nil {
-			return nil, fmt.Errorf("%s cannot be read: %w", s.Creds, strictyaml.FileReason(err))
+			return nil, &FileError{"creds", fmt.Errorf("%s cannot be read: %w", s.Creds, strictyaml.FileReason(err))}
 		}
 		if !strings.Contains(string(data), "USER JWT") || !strings.Contains(string(data), "SEED") {
-			return nil, fmt.Errorf("%s holds no JWT and seed of a user; give a file as nsc generate creds writes it", s.Creds)
+			return nil, &FileError{"creds", fmt.Errorf("%s holds no JWT and seed of a user; give a file as nsc generate creds writes it", s.Creds)}
 		}
 		opts = append(opts, nats.UserCredentials(s.Creds))
 	}
