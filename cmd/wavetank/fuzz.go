@@ -127,7 +127,7 @@ func (f *fuzzFlags) tell(ctx context.Context, dir string, spec campaign.Spec, re
 	if err != nil && !interrupted {
 		return err
 	}
-	if !interrupted || res.Runs > 0 {
+	if !interrupted || res.Runs > 0 && !res.Complete {
 		say.Line("Report: %s", in(dir, reports.PageFile))
 	}
 	if !interrupted && spec.Shard != nil {
@@ -328,8 +328,9 @@ func findingPlan(dir string, f *campaign.Finding) error {
 	return cli.WriteFile(in(dir, f.File), func(w io.Writer) error { _, err := io.WriteString(w, f.Plan); return err })
 }
 
-// finishFuzz writes the pages: the campaign's, and one for each finding. A Ctrl-C leaves out those of findings
-// that are not made yet, and its error is [cli.ErrInterrupted].
+// finishFuzz writes the pages: one for each finding, and last the campaign's. A Ctrl-C leaves out those of findings that are
+// not made yet, and its error is [cli.ErrInterrupted]. A campaign that is over is without its page then, by which the command
+// that began it knows what is left to do.
 func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
 	ctx, done, err := inOwnTemp(ctx, tempdir.Memory())
 	if err != nil {
@@ -345,10 +346,14 @@ func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
 			bad = err
 		}
 	}
+	interrupted := errors.Is(context.Cause(ctx), cli.ErrInterrupted)
+	if interrupted && res.Complete {
+		return cli.ErrInterrupted
+	}
 	if err := reports.WriteCampaign(dir, res); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; the result is kept: make room for the page, and make it with `wavetank report %s`", in(dir, reports.PageFile), strictyaml.FileReason(err), dir)
 	}
-	if errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
+	if interrupted {
 		return cli.ErrInterrupted
 	}
 	return bad
