@@ -92,7 +92,7 @@ type walker struct {
 	log        *slog.Logger
 	size       int             // jobs of one query in a batch
 	iterations int             // batches in a tick
-	again      time.Duration   // how long after all others what somebody else was at is visited once more; 0 is not at all
+	again      time.Duration   // how long after the others those with a busy lock are visited once more; 0 is not at all
 	clock      clockwork.Clock // for again
 	passed     []int           // for each query, how many jobs that stay the last tick has got past, if it did not get to the end
 
@@ -120,8 +120,9 @@ func (w *walker) saw(key string, err error) error {
 // walk lists jobs by the queries, batch by batch, and gives each of them to visit once, until all have
 // been, or the iterations are used up, or ctx ends. What visit says waits rightly, or fails at, is
 // passed over in the next batch, and in the next tick if the iterations were used up: otherwise jobs that
-// wait rightly could keep the younger ones out for ever. What somebody else was at it may visit again. It fails when it cannot list, when the lock is
-// not its own any more, and with ErrUnable as soon as visit's errors say so: others wait for the lock.
+// wait rightly could keep the younger ones out for ever. Those whose lock another owner holds are visited
+// once more at the end, if again is set. It fails when it cannot list, when the lock is not its own any
+// more, and with ErrUnable as soon as visit's errors say so: others wait for the lock.
 func (w *walker) walk(ctx context.Context, queries []store.Query, visit visitor) error {
 	calls := context.WithoutCancel(ctx)
 	for i, n := range w.passed {
@@ -179,7 +180,7 @@ type walk struct {
 	visit      visitor
 	stays      map[string]bool // what was listed, and whether it stays
 	late       []listed        // what was failed at before
-	busy       []listed        // what somebody else was at
+	busy       []listed        // whose lock another owner holds
 	unreadable []error
 }
 
@@ -280,7 +281,7 @@ func (k *walk) met(l listed, err error) {
 	}
 }
 
-// lookAgain visits what somebody else was at once more, and says whether the walk goes on: ctx may have ended.
+// lookAgain visits those that were busy once more, and says whether the walk goes on: ctx may have ended.
 func (k *walk) lookAgain(ctx, calls context.Context) (goes bool, err error) {
 	if len(k.busy) == 0 {
 		return true, nil

@@ -267,7 +267,14 @@ func TestRunsCountOnce(t *testing.T) {
 	assert.Equal(t, Count{Hits: 2, Plans: 30}, counts(triage(2, part(1, 9))), "a shard again")
 	assert.Equal(t, Count{Hits: 2, Plans: 30, Clean: 5}, counts(triage(3, part(2, 5))), "cut short")
 	assert.Equal(t, Count{Hits: 2, Plans: 30, Clean: 8}, counts(triage(3, part(2, 8))), "gone on with")
-	assert.Equal(t, Count{Hits: 3, Plans: 58}, counts(triage(4, part(3, 20, ack(1)))), "another campaign")
+	assert.Equal(t, Count{Hits: 2, Plans: 30, Clean: 12}, counts(triage(3, part(2, 8), part(2, 4))), "with one more shard")
+	other := part(2, 12)
+	other.Result.Build = "other"
+	assert.Equal(t, Count{Hits: 2, Plans: 30, Clean: 24}, counts(triage(4, other)), "other runs of another build")
+	equal := part(2, 12)
+	equal.Result.Build = "third"
+	assert.Equal(t, Count{Hits: 2, Plans: 30, Clean: 24}, counts(triage(4, part(5, 0), equal)), "equal runs of another build")
+	assert.Equal(t, Count{Hits: 3, Plans: 74}, counts(triage(5, part(3, 20, ack(1)))), "another campaign")
 }
 
 // Nights are entered in their order, and each is one of some runs.

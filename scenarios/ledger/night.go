@@ -90,15 +90,18 @@ func (n *Night) fresh(before counted) *Night {
 // plans is how many plans of each kind were run, without those that were counted before. Where invariant is not "", only
 // campaigns count that looked into every run that broke it: what another has left unexamined may be any finding of it.
 func (n *Night) plans(before counted, invariant string) map[string]int {
-	plans, ran := map[string]int{}, map[string]int{}
+	plans, ran, kinds := map[string]int{}, map[string]int{}, map[string]string{}
 	for _, c := range n.Campaigns {
-		if before.keys[c.key()] || invariant != "" && c.Result.UnexaminedBy[invariant] > 0 {
+		search := c.search()
+		same := before.keys[c.key()] && before.ran[search] == 0 // another build has made the same runs
+		if same || invariant != "" && c.Result.UnexaminedBy[invariant] > 0 {
 			continue
 		}
-		search := c.search()
-		was := max(0, ran[search]-before.ran[search])
 		ran[search] += c.Result.Runs
-		plans[c.kind()] += max(0, ran[search]-before.ran[search]) - was
+		kinds[search] = c.kind()
+	}
+	for search, runs := range ran {
+		plans[kinds[search]] += max(0, runs-before.ran[search])
 	}
 	return plans
 }

@@ -122,7 +122,7 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 		}
 	}
 	if forgets := f.forgets(); e.Kind == sim.KindDeliver && m.Done && e.Delivered > m.Delivered && forgets != 0 {
-		m.Done = false
+		m.Done = false // nobody but a server that forgot it delivers it again
 		j.Struck |= forgets
 	}
 	if m.Garbled {
