@@ -92,7 +92,7 @@ build: bin/wavetank bin/scheduler ## build bin/wavetank, the testbed, and bin/sc
 test: ## vet the code and run all tests
 	@$(if $(wildcard bin/wavetank),,$(call FIRST,Vetting the code before its tests run))
 	@$(call COUNTED,$(GO) vet -v ./...)
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 	@$(LEFT_OUT)
 
 # go test does not show what a test says that leaves itself out.
@@ -118,8 +118,8 @@ fuzzers: ## let each of Go's fuzz targets look for inputs that break it: [FUZZTI
 	done; exit $$status
 
 .PHONY: race
-race: ## run all tests with the race detector
-	GORACE=atexit_sleep_ms=0 $(GO) test -race ./...
+race: ## run all tests with the race detector, but for the longest of campaigns
+	GORACE=atexit_sleep_ms=0 $(GO) test -race -timeout 90m ./...
 	@$(LEFT_OUT)
 
 .PHONY: real

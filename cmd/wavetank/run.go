@@ -178,6 +178,14 @@ func (f *runFlags) print(res *scenarios.Result, page, debug string, stdout, stde
 	return nil
 }
 
+// onOneThread is for a process that runs one world after the other. A world moves one step at a time, and a second thread only
+// has it handed to and fro.
+func onOneThread() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1)
+	}
+}
+
 // simulate runs the plan and fills the folder. A result with an error is of a run that could not be stored.
 func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *cli.Progress, stalled func(string)) (*scenarios.Result, error) {
 	trace, err := dir.create(reports.TraceFile)
@@ -188,9 +196,7 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 	if strictyaml.FromStandardInput(source) {
 		source = filepath.Join(dir.path, reports.PlanFile) // what was read is gone; this can be read again
 	}
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(1) // a world moves one step at a time: a second thread only has it handed to and fro
-	}
+	onOneThread()
 	res, err := scenarios.Run(ctx, s.Plan, scenarios.RunOptions{
 		Trace: trace, Progress: ofRun(show), OnStall: stalled, Source: source, Overrides: s.overrides, Sample: true,
 	})

@@ -44,12 +44,12 @@ func TestPlanOfARunReplays(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range []string{
 		"publish-failure", "topic-timeout --preset hardened",
-		"state-write-failure --set engine.dispatch_order=publish-first",
+		"state-write-failure --set engine.dispatch_order=publish-first --no-why",
 		"rollback-failure --preset hardened", "dlq-write-failure --preset hardened", // a fault has nothing to strike
 		"paused-holder --preset hardened", "stale-result --preset hardened --seed 5", // what they expect does not come about
 		"calm --set workload.jobs=60 --set workload.slow.50=1m", "stale-worker --set workload.jobs=40 --no-why",
 		"publish-ack-lost --judge result-of-current-epoch",
-		"stale-result --preset hardened --set engine.refuse_stale_results=false --judge result-of-current-epoch",
+		"stale-result --preset hardened --set engine.refuse_stale_results=false --judge result-of-current-epoch --no-why",
 	} {
 		code, said := runIn(t, "first", strings.Fields(args)...)
 		replay := []string{filepath.Join("first", reports.PlanFile)}

@@ -89,6 +89,7 @@ func (f *whyFlags) why(ctx context.Context, arg string, stdout, stderr io.Writer
 	}
 	defer done()
 	show := cli.NewProgress(stderr, f.quiet)
+	onOneThread()
 	cause, err := whatif.Explain(ctx, s.Plan, whatif.Options{Invariant: f.invariant, Progress: func(what string) { show.Show("%s", what) }})
 	show.Done()
 	switch {

@@ -7,9 +7,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 )
 
 func TestTheNumberOfWorkersDoesNotMatter(t *testing.T) {
+	race.SkipLong(t)
 	t.Parallel()
 	spec := breaking(20)
 	spec.Seed = 2
@@ -26,6 +29,7 @@ func TestTheNumberOfWorkersDoesNotMatter(t *testing.T) {
 }
 
 func TestRecordsComeInOrderAndAgainAfterAResumption(t *testing.T) {
+	race.SkipLong(t)
 	t.Parallel()
 	spec := small(20)
 	want := undisturbed(t, spec)

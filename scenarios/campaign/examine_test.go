@@ -15,6 +15,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/whatif"
 )
@@ -76,6 +77,7 @@ func drawn(d Drawn) *Spec {
 // What is found is a plan file that shows it: of one job, named by its content, with the digest of the
 // run that the printed command gives.
 func TestExamine(t *testing.T) {
+	race.SkipLong(t)
 	ackLost, _ := plans.Source("publish-ack-lost")
 	writeFailure, _ := plans.Source("state-write-failure")
 	for name, c := range map[string]struct {
@@ -134,6 +136,7 @@ func TestExamine(t *testing.T) {
 
 // A run that does not repeat is no evidence: it is reported as what it is, with its whole plan.
 func TestExamineTellsThatARunDoesNotRepeat(t *testing.T) {
+	race.SkipLong(t)
 	spec, r := losesByOrder(t)
 	plan, err := spec.Plan(r.N)
 	require.NoError(t, err)
@@ -167,6 +170,7 @@ func meets(what Containment, like func(*plans.Plan) bool) trials {
 }
 
 func TestExamineWhatGoesOutOfBounds(t *testing.T) {
+	race.SkipLong(t)
 	spec := drawn(Drawn{})
 	like := func(p *plans.Plan) bool {
 		return p.Workload.Jobs >= 2 && slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.On != nil && f.On.Phase == "publish" && f.On.Job <= 2 })
@@ -204,6 +208,7 @@ func TestExamineWhatGoesOutOfBounds(t *testing.T) {
 // What shrinking made is run once more before it is believed; if it shows nothing then, the plan as it was
 // drawn is the finding, and a lack of determinism only if that shows nothing either.
 func TestExamineFallsBackToTheWholePlan(t *testing.T) {
+	race.SkipLong(t)
 	spec := drawn(Drawn{})
 	plan, err := spec.Plan(3)
 	require.NoError(t, err)
@@ -241,6 +246,7 @@ func TestExamineFallsBackToTheWholePlan(t *testing.T) {
 
 // An examination that fails does so each time: what the run broke is reported without it.
 func TestAnExaminationThatFailsLeavesTheWholePlan(t *testing.T) {
+	race.SkipLong(t)
 	spec, r := losesByOrder(t)
 	plan, err := spec.Plan(r.N)
 	require.NoError(t, err)
@@ -267,6 +273,7 @@ func TestAnExaminationThatFailsLeavesTheWholePlan(t *testing.T) {
 
 // A hang takes its time whenever it is met again: it is not shrunk for ever.
 func TestExamineBoundsItsTries(t *testing.T) {
+	race.SkipLong(t)
 	spec := drawn(Drawn{})
 	plan, err := spec.Plan(3)
 	require.NoError(t, err)
@@ -277,6 +284,7 @@ func TestExamineBoundsItsTries(t *testing.T) {
 }
 
 func TestExamineFailsWithItsTrials(t *testing.T) {
+	race.SkipLong(t)
 	spec, r := losesByOrder(t)
 	for after := range 3 {
 		trials := 0

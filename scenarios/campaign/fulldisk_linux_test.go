@@ -11,9 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/scenarios/campaign/internal/namespace"
+	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 )
 
 func TestAFullDisk(t *testing.T) {
+	race.SkipLong(t)
 	namespace.WithDisk(t, func(disk string, resize func(string)) {
 		spec := small(20)
 		want := undisturbed(t, spec)

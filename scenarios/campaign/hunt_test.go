@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 )
 
 func brokenRun(n int, fired string, invariants ...string) *Record {
@@ -99,6 +101,7 @@ func TestBeyondTheMostFindingsRunsAreCounted(t *testing.T) {
 var elapsed = regexp.MustCompile(`"elapsed_ns":\d+`)
 
 func TestWhatWasFoundIsExaminedOnceTheTimeIsOver(t *testing.T) {
+	race.SkipLong(t)
 	t.Parallel()
 	spec := breaking(0)
 	spec.Seed = 8 // whose third run breaks something

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 )
 
 func bytesLines(data []byte) iter.Seq[[]byte] { return bytes.Lines(data) }
@@ -69,6 +71,7 @@ func TestAJournalThatCannotBeGoneOnWithIsRefused(t *testing.T) {
 }
 
 func TestALineThatWasNotWrittenToItsEndIsDropped(t *testing.T) {
+	race.SkipLong(t)
 	t.Parallel()
 	want := undisturbed(t, small(20))
 	dir, journal := interrupted(t, small(20), 4)

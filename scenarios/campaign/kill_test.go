@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 )
 
 // kills is how many processes the test of them kills, at moments that it draws: so many runs and
@@ -24,6 +26,7 @@ const (
 )
 
 func TestKilledAtAnyMomentACampaignLosesNothing(t *testing.T) {
+	race.SkipLong(t)
 	t.Parallel()
 	spec := breaking(150)
 	want := undisturbed(t, spec)

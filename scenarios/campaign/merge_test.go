@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 )
 
 // sharded runs the shards of a campaign, each by itself, and returns their folders.
@@ -56,11 +58,12 @@ func refused(t *testing.T, dirs ...string) error {
 // found is a campaign that finds something early.
 func found() Spec {
 	spec := breaking(20)
-	spec.Seed = 2
+	spec.Seed = 8
 	return spec
 }
 
 func TestAnyNumberOfShardsGivesTheResultOfOneMachine(t *testing.T) {
+	race.SkipLong(t)
 	t.Parallel()
 	want := undisturbed(t, found())
 	require.Contains(t, want, `"file": "findings/`)
@@ -70,6 +73,7 @@ func TestAnyNumberOfShardsGivesTheResultOfOneMachine(t *testing.T) {
 }
 
 func TestMergeOfAShardThatWasCutShort(t *testing.T) {
+	race.SkipLong(t)
 	t.Parallel()
 	spec := found()
 	spec.Shard = &Shard{2, 2}
@@ -102,6 +106,7 @@ func TestMergeOfAShardThatWasCutShort(t *testing.T) {
 
 // A journal that lost its end in a copy is mended by going on with it, whatever result is beside it.
 func TestMergeOfACopyThatWasCutOff(t *testing.T) {
+	race.SkipLong(t)
 	t.Parallel()
 	dirs := sharded(t, small(4), 2)
 	path := filepath.Join(dirs[1], JournalFile)
@@ -159,6 +164,7 @@ func TestMergeKeepsTheTimeOfAll(t *testing.T) {
 }
 
 func TestMergeOfQuarters(t *testing.T) {
+	race.SkipLong(t)
 	t.Parallel()
 	dirs := sharded(t, found(), 4)
 	want := undisturbed(t, found())

@@ -7,10 +7,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 )
 
 // A run that moves at each step may still never end.
 func TestARunThatIsSlowAtEachStep(t *testing.T) {
+	race.SkipLong(t)
 	t.Parallel()
 	spec := meeting()
 	spec.Grid.Points, spec.Grid.Seeds = [][]string{{"workload.jobs=1"}, {"workload.jobs=20"}}, 1

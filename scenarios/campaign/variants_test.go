@@ -15,6 +15,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
 
@@ -119,6 +120,7 @@ func meeting() Spec {
 }
 
 func TestMisbehavingCodeIsContained(t *testing.T) {
+	race.SkipLong(t)
 	for variant, want := range map[string]struct {
 		what Containment
 		says string // in the finding's detail

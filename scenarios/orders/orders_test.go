@@ -102,6 +102,9 @@ func TestAnOrderIsAPlan(t *testing.T) {
 
 // What is taken for one has come to the same: a search that takes nothing for one comes to no other class of runs.
 func TestRunsAreRightlyTakenForOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("LEFT OUT: two pre-emptions, which it takes, are many runs")
+	}
 	classes := func(apart bool) (map[uint64]bool, int) {
 		d := world{preemptions: 2, sets: tiny.sets}.define(t)
 		require.True(t, d.Apart)

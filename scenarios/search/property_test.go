@@ -100,7 +100,11 @@ func TestPerturbationsKeepThePromises(t *testing.T) {
 			if loses(base) {
 				t.Skip("it is there to break promises")
 			}
-			for _, p := range examples(Space{Base: base}, 2) {
+			n := 2
+			if testing.Short() {
+				n = 1
+			}
+			for _, p := range examples(Space{Base: base}, n) {
 				require.Empty(t, breaks(t, p, ""), "%s", PlanText(t, p))
 			}
 		})

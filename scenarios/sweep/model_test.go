@@ -105,7 +105,11 @@ func TestADistributionOfLagsAgreesWithItsModel(t *testing.T) {
 	}
 	var measured []float64
 	seen := map[time.Duration]int{}
-	for seed := range uint64(30) {
+	seeds := uint64(30)
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
 		p.Seed = d.FirstSeed + seed
 		res, err := scenarios.Run(t.Context(), p, scenarios.RunOptions{Modified: true})
 		require.NoError(t, err)

@@ -10,6 +10,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 )
 
 // startCluster starts three servers that keep streams together.
@@ -45,6 +47,7 @@ func startCluster(t *testing.T) []*natsServer {
 
 // In a cluster each stream is on three servers, and each of them may go for a while.
 func TestAnyServerOfAClusterMayGo(t *testing.T) {
+	race.SkipLong(t)
 	const runs = 40
 	want := alone(t, finding(runs))
 	cluster := startCluster(t)

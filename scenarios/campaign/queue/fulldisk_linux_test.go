@@ -9,10 +9,12 @@ import (
 
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign/internal/namespace"
+	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 )
 
 // A coordinator whose disk is full says so, and goes on where it was once there is room; the machines wait for it.
 func TestAFullDiskAtTheCoordinator(t *testing.T) {
+	race.SkipLong(t)
 	namespace.WithDisk(t, func(disk string, resize func(string)) {
 		const runs = 31
 		spec := clean(runs)

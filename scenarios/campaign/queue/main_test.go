@@ -112,7 +112,7 @@ func worker() []string { return []string{os.Args[0], asWorker} }
 // finding is a campaign that finds something: publish-first dispatches twice.
 func finding(runs int) campaign.Spec {
 	sets := []string{"workload.jobs=1", "topology.schedulers=1", "topology.workers=1", "engine.dispatch_order=publish-first"}
-	return campaign.Spec{Version: campaign.SpecVersion, Name: "test", Seed: 2, Runs: runs, Drawn: &campaign.Drawn{Presets: []string{plans.PresetDocumented}, Sets: sets}}
+	return campaign.Spec{Version: campaign.SpecVersion, Name: "test", Seed: 8, Runs: runs, Drawn: &campaign.Drawn{Presets: []string{plans.PresetDocumented}, Sets: sets}}
 }
 
 // clean is one that finds nothing.

@@ -17,11 +17,13 @@ import (
 
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign/internal/namespace"
+	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 )
 
 // Each machine has a network of its own. Half of them have their cables cut with chunks in hand, for longer than a chunk waits:
 // somebody else does those, and who is back stores what it has done meanwhile, and goes on.
 func TestMachinesWithNetworksOfTheirOwn(t *testing.T) {
+	race.SkipLong(t)
 	namespace.WithNetwork(t, func(n *namespace.Network) {
 		const runs = 24
 		want := alone(t, clean(runs))

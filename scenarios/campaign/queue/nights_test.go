@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 )
 
 var nights = flag.Int("nights", 3, "campaigns in which machines, the coordinator and the server are killed")
@@ -30,8 +31,13 @@ const (
 )
 
 func TestWhoeverIsKilledNothingIsLost(t *testing.T) {
+	race.SkipLong(t)
 	want := alone(t, finding(nightRuns))
-	for i := range *nights {
+	n := *nights
+	if testing.Short() {
+		n = 1
+	}
+	for i := range n {
 		t.Run(strconv.Itoa(i+1), func(t *testing.T) { night(t, rand.New(rand.NewPCG(uint64(i), 1)), want) })
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 )
 
 // coordinated runs a campaign at the server in this process.
@@ -45,6 +46,7 @@ func nothingLeft(t *testing.T, s *natsServer) {
 }
 
 func TestAnyNumberOfMachinesGivesTheResultOfOne(t *testing.T) {
+	race.SkipLong(t)
 	want := alone(t, finding(20))
 	require.Contains(t, want, `"file": "findings/`)
 	for _, machines := range []int{1, 3, 8} {
@@ -63,6 +65,7 @@ func TestAnyNumberOfMachinesGivesTheResultOfOne(t *testing.T) {
 
 // What is delivered again and again, and never done, is done by the coordinator.
 func TestAChunkThatIsNeverDone(t *testing.T) {
+	race.SkipLong(t)
 	want := alone(t, finding(20))
 	s := startServer(t, nil)
 	dir := begun(t, finding(20))
@@ -93,6 +96,7 @@ func TestAChunkThatIsNeverDone(t *testing.T) {
 
 // What a server has lost is asked for again, and what was done is not.
 func TestAServerThatHasLostEverything(t *testing.T) {
+	race.SkipLong(t)
 	want := alone(t, finding(20))
 	s := startServer(t, nil)
 	process(t, asMachine, s.url())
@@ -185,6 +189,7 @@ func (f forged) Begin(ctx context.Context, job campaign.Job, done func(int) bool
 }
 
 func TestARunThatIsDoneTwiceMustBeTheSame(t *testing.T) {
+	race.SkipLong(t)
 	s := startServer(t, nil)
 	process(t, asMachine, s.url())
 	dir := begun(t, finding(8))
@@ -205,6 +210,7 @@ func TestARunThatIsDoneTwiceMustBeTheSame(t *testing.T) {
 }
 
 func TestAnotherBuildIsRefused(t *testing.T) {
+	race.SkipLong(t)
 	s := startServer(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

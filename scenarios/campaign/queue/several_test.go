@@ -14,6 +14,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/scenarios/buildname"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 )
 
 // working is a machine in this process.
@@ -89,6 +90,7 @@ func coordinating(t *testing.T, dir string, conn *Conn, c *watching) (digest str
 
 // A campaign that was given up keeps no machine from a later one.
 func TestACampaignThatWasGivenUp(t *testing.T) {
+	race.SkipLong(t)
 	s := startServer(t, nil)
 	conn := dialled(t, s)
 	c := watch(s, 2)
@@ -109,6 +111,7 @@ func TestACampaignThatWasGivenUp(t *testing.T) {
 
 // The runs of one campaign are done while the findings of an older one are examined.
 func TestTwoCampaignsAtOnce(t *testing.T) {
+	race.SkipLong(t)
 	s := startServer(t, nil)
 	conn := dialled(t, s)
 	first, second := begun(t, finding(6)), begun(t, finding(8))
@@ -126,6 +129,7 @@ func TestTwoCampaignsAtOnce(t *testing.T) {
 
 // What somebody gives back of an older campaign is done although a later one has more to do than is ever done.
 func TestAChunkOfAnOlderCampaignComesFirst(t *testing.T) {
+	race.SkipLong(t)
 	s := startServer(t, nil)
 	conn := dialled(t, s)
 	first := watch(s, 6)
@@ -151,6 +155,7 @@ func TestAChunkOfAnOlderCampaignComesFirst(t *testing.T) {
 
 // A machine that does not come to an end keeps nobody from all but the chunk that it has in hand.
 func TestASlowMachine(t *testing.T) {
+	race.SkipLong(t)
 	const runs, chunk = 40, 4
 	s := startServer(t, nil)
 	conn := dialled(t, s)

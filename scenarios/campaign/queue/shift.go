@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -18,7 +17,7 @@ type shift struct {
 	in   chan campaign.Chunk
 	want chan struct{}
 	out  chan finished
-	done atomic.Int64 // runs
+	done int // runs
 
 	over bool   // the campaign is
 	next *offer // to work at instead; nil is none
@@ -57,7 +56,7 @@ func (w *machine) join(ctx context.Context, at *offer) (next *offer, over bool, 
 	case s.next != nil:
 		how = "left for campaign " + s.next.digest
 	}
-	w.opt.Say("campaign %s: %s; %d runs were done here", at.digest, how, s.done.Load())
+	w.opt.Say("campaign %s: %s; %d runs were done here", at.digest, how, s.done)
 	return s.next, s.over, nil
 }
 
@@ -68,7 +67,10 @@ func (s *shift) wanted() {
 	}
 }
 
-func (s *shift) finish(c campaign.Chunk, runs []campaign.Record) { s.out <- finished{c, runs} }
+func (s *shift) finish(c campaign.Chunk, runs []campaign.Record) {
+	s.done += c.Count
+	s.out <- finished{c, runs}
+}
 
 // fetch takes a chunk each time that one is wanted, until the campaign is over or is left for another.
 func (s *shift) fetch(ctx context.Context) {
@@ -148,7 +150,6 @@ func (s *shift) store(ctx context.Context, f finished) {
 			return runSubject(s.digest, f.runs[i].N), runMessage{s.digest, s.name, &f.runs[i]}
 		})
 		if err == nil {
-			s.done.Add(int64(f.Count))
 			_ = s.hand.done(ctx, chunkSubject(s.digest, f.First)) // the coordinator, which has the runs, may have ended the campaign
 			return
 		}

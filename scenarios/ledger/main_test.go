@@ -1,0 +1,9 @@
+package ledger
+
+import (
+	"testing"
+
+	"github.com/wavetank-sim/wavetank/scenarios/internal/testmain"
+)
+
+func TestMain(m *testing.M) { testmain.Run(m) }
