@@ -21,8 +21,9 @@ const (
 
 // reading is how far the stream of records was read.
 type reading struct {
-	next  uint64 // of the stream, from 1
-	upTo  uint64 // what was there when the campaign was set up: after it, what is still missing is asked for
+	of    time.Time // when the stream was created that is read; one that is set up again begins anew
+	next  uint64    // of the stream, from 1
+	upTo  uint64    // what was there when the campaign was set up: after it, what is still missing is asked for
 	asked bool
 	idle  tail
 }
@@ -36,7 +37,7 @@ type tail struct {
 // listen reads the records of the campaign, from the first that was ever stored, until ctx ends. It comes through losses
 // of the connection, and of the streams.
 func (c *Coordinator) listen(ctx context.Context) {
-	r := reading{next: 1}
+	var r reading
 	within, cancel := c.conn.while(ctx)
 	defer cancel()
 	for told := ""; ctx.Err() == nil; {
@@ -46,7 +47,7 @@ func (c *Coordinator) listen(ctx context.Context) {
 		}
 		if isGone(err) {
 			if err = c.setUp(within); err == nil {
-				r = c.from(within, r)
+				r.asked, r.idle = false, tail{}
 				continue
 			}
 		}
@@ -62,22 +63,17 @@ func (c *Coordinator) listen(ctx context.Context) {
 	}
 }
 
-// from says where to read on after the streams were there again: from the beginning if they are others.
-func (c *Coordinator) from(ctx context.Context, r reading) reading {
-	s, err := c.conn.js.Stream(ctx, runsStream(c.digest))
-	if err == nil && s.CachedInfo().State.LastSeq+1 >= r.next {
-		return reading{next: r.next}
-	}
-	return reading{next: 1}
-}
-
 // read reads on until something is wrong.
 func (c *Coordinator) read(ctx context.Context, r *reading) error {
 	runs, err := c.conn.js.Stream(ctx, runsStream(c.digest))
 	if err != nil {
 		return err
 	}
-	r.upTo = runs.CachedInfo().State.LastSeq
+	info := runs.CachedInfo()
+	if !info.Created.Equal(r.of) {
+		r.of, r.next = info.Created, 1
+	}
+	r.upTo = info.State.LastSeq
 	consumer, err := runs.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.next, InactiveThreshold: time.Minute, MemoryStorage: true, Replicas: 1,
 	})

@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/scenarios/buildname"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 )
@@ -301,4 +302,29 @@ func certified(t *testing.T) (authority string, c tls.Certificate) {
 	authority = filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644))
 	return authority, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// Records in a stream that took the place of a lost one are read from the first, however many there are by then.
+func TestAnotherStreamIsReadFromItsFirst(t *testing.T) {
+	s := startServer(t, nil)
+	job := campaign.Job{Version: campaign.SpecVersion, Build: buildname.Of(), Program: "program", Spec: finding(4)}
+	c := &Coordinator{Server: Server{URL: s.url()}}
+	conn := dialled(t, s)
+	store := func(runs ...int) {
+		require.NoError(t, conn.each(t.Context(), len(runs), func(i int) (string, any) {
+			return runSubject(c.digest, runs[i]), runMessage{c.digest, "machine", &campaign.Record{N: runs[i]}}
+		}))
+	}
+	done, err := c.Begin(t.Context(), job, func(int) bool { return false })
+	require.NoError(t, err)
+	store(0, 1)
+	for range 2 {
+		<-done
+	}
+	require.NoError(t, conn.remove(t.Context(), c.digest))
+	require.NoError(t, c.setUp(t.Context())) // and before the coordinator looks:
+	store(2, 3)
+	assert.Equal(t, 2, (<-done).Record.N)
+	assert.Equal(t, 3, (<-done).Record.N)
+	c.End(true)
 }
