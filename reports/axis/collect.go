@@ -27,9 +27,6 @@ const (
 // leaseLeast is how long a lease lasts at least that is drawn. Those of a tick that is over at once are many.
 const leaseLeast = 100 * time.Millisecond
 
-// heartbeat is the phase of a worker's heartbeat, whose tag is the worker and no job.
-const heartbeat = "heartbeat"
-
 // Collector takes the events of a run, in their order, in bounded space.
 type Collector struct {
 	res      *scenarios.Result
@@ -86,9 +83,8 @@ func (c *Collector) Add(e *sim.Event) {
 	c.last(e)
 	fault := cmp.Or(e.Fault, c.fired[e.Step])
 	concerns := c.concerns(e)
-	waits := e.Kind == sim.KindTimer || e.Kind == sim.KindFetch || e.Kind == sim.KindFetchEnd
 	striking := c.broken[e.Step] != nil || fault != "" || kindOf(e) == Control
-	if waits && !striking && !concerns || !c.marks.room(e.Step, e.At, striking, concerns, kindOf(e)) {
+	if history.Idles(e) && !striking && !concerns || !c.marks.room(e.Step, e.At, striking, concerns, kindOf(e)) {
 		return
 	}
 	node := e.Node
@@ -96,7 +92,7 @@ func (c *Collector) Add(e *sim.Event) {
 		node = e.Target
 	}
 	job := -1
-	if e.Phase != heartbeat {
+	if !history.Beats(e) {
 		job = c.job(e.Job)
 	}
 	m := Mark{Step: e.Step, At: e.At.Microseconds(), Lane: c.lane(cmp.Or(node, "harness")), Kind: kindOf(e), Job: job, Phase: e.Phase,
@@ -161,7 +157,7 @@ func kindOf(e *sim.Event) Kind {
 		return Control
 	case e.Kind == history.KindEffect:
 		return Work
-	case e.Job == "" || e.Phase == heartbeat:
+	case e.Job == "" || history.Beats(e):
 		return Keeping
 	case e.Kind == sim.KindRedis:
 		return Redis

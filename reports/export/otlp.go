@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/reports/lasting"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -33,7 +34,7 @@ func OTLP(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2
 				o.under[l] = o.begin(l)
 			}
 		}
-		if !waits(&e) && e.Job != "" && e.Phase != "heartbeat" {
+		if !history.Idles(&e) && e.Job != "" && !history.Beats(&e) {
 			o.step(&e, follow.During(&e))
 		}
 		for _, l := range ended {
