@@ -169,9 +169,9 @@ func TestAPerfettoTraceIsWellFormed(t *testing.T) {
 	}
 }
 
-// The Collector's own reader takes each line. Each span has its parent, and each link leads to a span.
+// The Collector's own reader takes each line. Each span is within its parent, and each link leads to a span.
 func TestOTLPIsReadByTheCollector(t *testing.T) {
-	for _, scenario := range []string{"publish-ack-lost", "saga-crash", "nats-restart"} {
+	for _, scenario := range []string{"publish-ack-lost", "saga-crash", "nats-restart", "paused-holder"} {
 		plan, res, events := ran(t, scenario)
 		var out bytes.Buffer
 		require.NoError(t, OTLP(&out, plan, res, events()))
@@ -200,7 +200,10 @@ func TestOTLPIsReadByTheCollector(t *testing.T) {
 		for _, s := range spans {
 			if !s.ParentSpanID().IsEmpty() {
 				require.Contains(t, spans, s.ParentSpanID())
-				assert.Equal(t, spans[s.ParentSpanID()].TraceID(), s.TraceID())
+				parent := spans[s.ParentSpanID()]
+				assert.Equal(t, parent.TraceID(), s.TraceID())
+				assert.LessOrEqual(t, parent.StartTimestamp(), s.StartTimestamp(), "%s: %s begins before its parent", scenario, s.Name())
+				assert.GreaterOrEqual(t, parent.EndTimestamp(), s.EndTimestamp(), "%s: %s outlasts its parent", scenario, s.Name())
 			}
 			for i := range s.Links().Len() {
 				links++
