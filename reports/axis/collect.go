@@ -204,7 +204,7 @@ func (c *Collector) arrow(e *sim.Event) {
 			c.arrows = append(c.arrows, Arrow{From: from, To: at, Again: e.Delivered > 1})
 		}
 	}
-	if e.Kind == sim.KindDeliver || e.Kind == sim.KindNak {
+	if e.Kind == sim.KindDeliver || e.Kind == sim.KindNak && history.Applied(e) {
 		c.messages[m] = at
 	}
 }

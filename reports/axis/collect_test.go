@@ -49,6 +49,14 @@ func TestArrowsLeadToEachDelivery(t *testing.T) {
 	assert.Equal(t, 1, a.Marks[2].Lane)
 }
 
+// A nak that its server never got makes no message come again: that comes of the time that the delivery was out for.
+func TestAnArrowLeadsFromWhatArrived(t *testing.T) {
+	lost := told("scheduler-1", sim.KindNak, 3, 1)
+	lost.Fault, lost.Outcome = "fail-before", "nats: connection closed"
+	a := of(&scenarios.Result{}, published("scheduler-1", "jobs", 3), told("worker-1", sim.KindDeliver, 3, 1), lost, told("worker-2", sim.KindDeliver, 3, 2))
+	assert.Equal(t, []Arrow{{From: 0, To: 1}, {From: 1, To: 3, Again: true}}, a.Arrows)
+}
+
 // What was lost on its way changes nothing of a message, and what its stream loses is gone.
 func TestMessagesHaveTheirTurns(t *testing.T) {
 	lost := told("worker-1", sim.KindAck, 3, 1)
