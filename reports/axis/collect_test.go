@@ -120,6 +120,28 @@ func TestWhatStrikesAndWhatBreaksIsOnTheAxis(t *testing.T) {
 	assert.Equal(t, []Change{{Key: "S", Field: "jobs"}}, a.Marks[0].Changes)
 }
 
+// However many locks there are, what befell a node is there, and what the page follows. What is left out is counted.
+func TestLocksLeaveRoomForWhatBefellANode(t *testing.T) {
+	lock := func(key, value string) sim.Event {
+		return sim.Event{Node: "scheduler-1", Kind: sim.KindRedis, Changes: []sim.Change{{Key: key, Value: value, Expires: time.Hour, Gone: value == ""}}}
+	}
+	var events []sim.Event
+	for i := range spansMax + 7 {
+		key := fmt.Sprint("cordum:wf:run:lock:run-", i)
+		events = append(events, lock(key, "scheduler-1:a"), lock(key, ""))
+	}
+	events = append(events, lock("cordum:scheduler:job:job-1", "scheduler-1:a"), lock("cordum:scheduler:job:job-2", "scheduler-1:a"))
+	a := of(&scenarios.Result{Fired: []scenarios.FiredFault{{Fault: "crash of worker-1", Do: "crash", Node: "worker-1"}}}, events...)
+	kinds := map[What]int{}
+	for _, s := range a.Spans {
+		kinds[s.What]++
+		assert.NotEqual(t, "locks job-2", s.Says)
+	}
+	assert.Equal(t, map[What]int{Lock: spansMax + 1, Fault: 1}, kinds)
+	assert.Equal(t, "locks job-1", a.Spans[len(a.Spans)-1].Says)
+	assert.Equal(t, map[What]int{Lock: 8}, a.SpansLeft)
+}
+
 // What breaks while everybody waits is seen all the same.
 func TestABreachOfATimerIsOnTheAxis(t *testing.T) {
 	res := &scenarios.Result{Violations: []scenarios.Violation{{Invariant: "every-job-settles", Message: "job-1", Step: 2}}}
