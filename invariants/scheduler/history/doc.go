@@ -9,11 +9,11 @@
 //
 //	facts.go                  an event as facts
 //	answers.go                what became of an operation
-//	steps.go                  steps that say little
 //	keys.go                   what a key or a subject means
 //	request.go, heartbeat.go  jobs and workers
 //	runrecord.go, kernel.go   runs, and what the safety kernel says
 //	packets.go                what messages and records hold
 //	wire.go                   the names of keys and subjects
 //	strikes.go                the kinds of strike
+//	steps.go                  steps that say little
 package history
