@@ -208,8 +208,7 @@ func TestThePageInABrowser(t *testing.T) {
 	b.do(chromedp.KeyEvent("n"), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent("-"))
 	assert.NotEqual(t, first, b.chosen())
 	b.do(chromedp.KeyEvent("w"))
-	where := says[[]float64](b, `(() => { const m = document.querySelector(".axis .step.violation"); m.scrollIntoView({ block: "center" }); const r = m.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
-	b.do(chromedp.MouseClickXY(where[0], where[1]))
+	b.clickOn(".axis .step.violation")
 	assert.Contains(t, b.chosen(), "one-dispatch-per-job: job-3: second dispatch stored")
 	says[string](b, `location.hash = "#axis-125"`)
 	b.do(chromedp.WaitVisible(`//h3[starts-with(., "Step 125,")]`))
@@ -223,9 +222,65 @@ func TestThePageInABrowser(t *testing.T) {
 	assert.Equal(t, "#step-125", says[string](b, "location.hash"))
 	b.do(chromedp.Click(`//div[@class="replay"]/button`), chromedp.WaitVisible(`//div[@class="replay"]/button[text()="Copied" or text()="Selected"]`))
 
+	// The verdict leads to the first violation.
+	b.do(chromedp.Click(chromedp.CSS("a.jump")))
+	assert.Regexp(t, `^#step-\d+$`, says[string](b, "location.hash"))
+	assert.True(t, says[bool](b, `(() => { const r = document.querySelector(location.hash + ".violation").getBoundingClientRect(); return r.top >= 0 && r.top < innerHeight; })()`), "it is in sight")
+
 	// The plots say their values under the pointer.
 	says[bool](b, `(() => { const s = document.querySelector("figure svg.wide"), r = s.getBoundingClientRect(); return s.dispatchEvent(new PointerEvent("pointermove", { clientX: r.x + r.width / 2, clientY: r.y + 60 })); })()`)
 	assert.Regexp(t, `^\d[\dms.]+s\njob-3: 3$`, says[string](b, `document.querySelector(".reading").textContent`))
+	b.quiet()
+}
+
+// In the dark, on a telephone, the picture does the same.
+func TestThePictureOnATelephoneInTheDark(t *testing.T) {
+	b := opened(t, explained(t, "publish-ack-lost"), picture)
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
+	b.do(chromedp.EmulateViewport(400, 800))
+	light := says[bool](b, `getComputedStyle(document.body).backgroundColor === "rgb(246, 247, 248)"`)
+	assert.False(t, light)
+	assert.LessOrEqual(t, says[int64](b, `Math.round(document.querySelector(".axis svg").getBoundingClientRect().right)`), int64(400))
+	b.press("All")
+	all := b.steps()
+	b.press("+")
+	b.press("+")
+	assert.Less(t, b.steps(), all, "nearer, there are fewer in sight")
+	b.press("Why")
+	b.clickOn(".axis .step.violation")
+	assert.Contains(t, b.chosen(), "one-dispatch-per-job: job-3: second dispatch stored")
+	assert.Equal(t, int64(1), says[int64](b, `document.querySelectorAll(".axis svg .chosen").length`))
+	b.do(chromedp.Focus(chromedp.CSS(".axis svg")), chromedp.KeyEvent("n"))
+	assert.NotContains(t, b.chosen(), "second dispatch stored")
+	b.do(chromedp.Click(chromedp.CSS("a.jump")))
+	assert.Regexp(t, `^#step-\d+$`, says[string](b, "location.hash"))
+	b.quiet()
+}
+
+// However long a word is, no page is wider than the screen for it.
+func TestHostileTextFitsTheScreen(t *testing.T) {
+	b := opened(t, poison(long).page(), "h1")
+	for _, width := range []int64{400, 1280} {
+		b.do(chromedp.EmulateViewport(width, 900))
+		assert.LessOrEqual(t, says[int64](b, "document.scrollingElement.scrollWidth"), width)
+	}
+	b.quiet()
+}
+
+// A link stays after the words of the other direction that it stands after.
+func TestTextOfTheOtherDirectionMovesNothing(t *testing.T) {
+	b := opened(t, pageOfScenario(t, "publish-ack-lost", func(_ *plans.Plan, res *scenarios.Result) {
+		for i := range res.Telling {
+			res.Telling[i] = "שלום"
+		}
+	}), picture)
+	moved := says[int64](b, `[...document.querySelectorAll(".telling a")].filter((a) => {
+		const words = document.createRange();
+		words.selectNodeContents(a.previousSibling);
+		return a.getBoundingClientRect().left < words.getBoundingClientRect().right - 1;
+	}).length`)
+	assert.NotZero(t, says[int64](b, `document.querySelectorAll(".telling a").length`))
+	assert.Zero(t, moved)
 	b.quiet()
 }
 
@@ -320,6 +375,13 @@ func byKeysAlone(b *browser) {
 	assert.NotEqual(b.t, near, b.inSight())
 	b.do(chromedp.KeyEvent("0"))
 	assert.Equal(b.t, all, b.steps())
+}
+
+// clickOn clicks into the middle of an element of the picture, which is brought into sight.
+func (b *browser) clickOn(element string) {
+	b.t.Helper()
+	at := says[[]float64](b, `(() => { const m = document.querySelector("`+element+`"); m.scrollIntoView({ block: "center" }); const r = m.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
+	b.do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
 // middle is where the picture's is on the screen, which is brought there.

@@ -1,14 +1,16 @@
 package reports
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"encoding/json"
 	"html/template"
 	"io"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
+	"github.com/wavetank-sim/wavetank/scenarios/visible"
 )
 
 var (
@@ -67,14 +69,22 @@ func pageTemplateOf(name string) *template.Template {
 		"count":   words.Count[int],
 		"counted": words.Counted,
 		"pieces":  words.Pieces,
+		"data":    data,
 	}).ParseFS(templates, "template/"+name, "template/parts.html", "template/machine.html"))
 }
 
-// execute writes a page whole or, if its template fails, not at all beyond what the buffer held.
+// data is what a script of the page reads.
+func data(v any) (json.RawMessage, error) {
+	document, err := json.Marshal(v)
+	return visible.JSON(document), err
+}
+
+// execute writes a page whole or, if its template fails, not at all. Whatever its texts hold, nothing turns their direction.
 func execute(w io.Writer, t *template.Template, view any) error {
-	buffered := bufio.NewWriterSize(w, 1<<16)
-	if err := t.Execute(buffered, view); err != nil {
+	var page strings.Builder
+	if err := t.Execute(&page, view); err != nil {
 		return err
 	}
-	return buffered.Flush()
+	_, err := io.WriteString(w, visible.Text(page.String()))
+	return err
 }

@@ -153,7 +153,7 @@ func poisonedTables(s string) []*sweep.Comparison {
 
 var hostile = []string{
 	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `</style></title></script><b>`, `' onmouseover='x`,
-	`{{.Seed}}`, `javascript:alert(1)`, "\x00\x1b[31m\xff", `]]>--><!--`, "a\nb|c`d", "::error::x", "x,y:z%0A",
+	`{{.Seed}}`, `javascript:alert(1)`, "\x00\x1b[31m\xff", `]]>--><!--`, "a\nb|c`d", "::error::x", "x,y:z%0A", turning, "שלום 12", long,
 }
 
 func TestOverviewsKeepHostileStringsText(t *testing.T) {
@@ -161,15 +161,20 @@ func TestOverviewsKeepHostileStringsText(t *testing.T) {
 		return []Entry{{Href: "./x/report.html", Kind: s, Name: s, Preset: s, Seed: s, Outcome: s, Tone: "bad", Reason: s, Replay: s}, {Href: s, Problem: s}}
 	}
 	pages := func(t require.TestingT, s string) map[string][]string {
-		return map[string][]string{
-			"campaign": structure(t, campaignHTML(t, poisoned(s))), "sweep": structure(t, stable(sweepHTML(t, poisonedSweep(s)))),
-			"comparison": structure(t, comparisonHTML(t, poisonedTables(s))), "index": structure(t, indexHTML(t, index(s))),
+		tags := map[string][]string{}
+		for name, page := range map[string]string{
+			"campaign": campaignHTML(t, poisoned(s)), "sweep": stable(sweepHTML(t, poisonedSweep(s))),
+			"comparison": comparisonHTML(t, poisonedTables(s)), "index": indexHTML(t, index(s)),
+		} {
+			assert.NotRegexp(t, turns, page, name)
+			tags[name] = structure(t, page)
 		}
+		return tags
 	}
 	plain := pages(t, "x")
 	for _, s := range hostile {
 		for name, tags := range pages(t, s) {
-			assert.Equal(t, plain[name], tags, "%q changed the structure of the %s", s, name)
+			assert.Equal(t, plain[name], tags, "%.50q changed the structure of the %s", s, name)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {

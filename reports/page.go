@@ -51,6 +51,7 @@ type view struct {
 	Budgets        []budgetRow
 	Axis           *axis.Axis // nil: there is nothing to draw
 	LeftOut        string     // which steps it has not
+	BarsLeftOut    string     // and what that lasts
 	Lanes          laneView
 	Machine        plots.Machine
 	Figures        []plots.Figure
@@ -88,7 +89,7 @@ func Page(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2
 	v := viewOf(plan, res, f, c)
 	v.run(pageJS + plotsJS)
 	if a := x.Axis(); len(a.Marks) > 0 {
-		v.Axis, v.LeftOut = a, leftOut(a)
+		v.Axis, v.LeftOut, v.BarsLeftOut = a, leftOut(a), barsLeftOut(a)
 		v.run(pageJS + plotsJS + axisJS)
 	}
 	return execute(w, pageTemplate, v)
@@ -105,6 +106,23 @@ func leftOut(a *axis.Axis) string {
 	}
 	if a.Every > 0 {
 		says = append(says, "of the steps of no job all but one in "+strconv.Itoa(a.Every))
+	}
+	return words.List(says)
+}
+
+// barsLeftOut says for what that lasts the picture has no room.
+func barsLeftOut(a *axis.Axis) string {
+	var says []string
+	for _, of := range []struct {
+		what      axis.What
+		one, many string
+	}{
+		{axis.Fault, "fault", "faults"}, {axis.Execution, "execution", "executions"}, {axis.Lock, "lock", "locks"}, {axis.Lease, "lease", "leases"},
+		{axis.Life, "time that a worker counts as alive", "times that a worker counts as alive"},
+	} {
+		if n := a.SpansLeft[of.what]; n > 0 {
+			says = append(says, words.Counted(n, of.one, of.many))
+		}
 	}
 	return words.List(says)
 }

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
@@ -188,37 +189,58 @@ func TestJobsComeInOrderOfInterest(t *testing.T) {
 	assert.Contains(t, said, "4.3 s", "the blind window")
 }
 
-func TestHostileStringsStayText(t *testing.T) {
-	poison := func(s string) *tape {
-		tp := ackLost(true)
-		tp.plan.Name, tp.plan.Story = s, s
-		r := tp.res
-		r.Scenario, r.Story, r.Reason, r.Replay, r.Build, r.Digest, r.Preset = s, s, s, s, s, s, s
-		r.Overrides, r.Telling, r.Unfired = []string{s}, []string{s}, []string{s}
-		r.Violations[0].Message, r.Violations[0].Invariant = s, s
-		r.Invariants[0].Name, r.Invariants[0].Says, r.Invariants[0].Promise = s, s, s
-		r.Fired[0].Fault, r.Fired[0].Node, r.Fired[0].Phase = s, s, s
-		r.Unsettled = []scenarios.Unsettled{{Job: "job-3", State: s, Reason: s}}
-		r.Counters = map[string]float64{s: 1}
-		for i := range r.Jobs {
-			r.Jobs[i].Reason, r.Jobs[i].Path[0].State, r.Jobs[i].Path[0].Phase = s, s, s
-		}
-		for i := range tp.events {
-			e := &tp.events[i]
-			if e.Job == "job-3" {
-				e.Outcome, e.Fault, e.Target, e.Phase, e.Node = s, s, s, s, s
-			}
-		}
-		return tp
+// turning turns the direction of the text after it, and long is 10 KB of a word.
+var (
+	turning = "evil \u202edlrow\u2066"
+	long    = strings.Repeat("W", 10_000)
+	turns   = regexp.MustCompile(`[\x{61C}\x{200E}\x{200F}\x{202A}-\x{202E}\x{2066}-\x{2069}]`)
+)
+
+// poison has s wherever a run has words of others.
+func poison(s string) *tape {
+	tp := ackLost(true)
+	tp.plan.Name, tp.plan.Story = s, s
+	r := tp.res
+	r.Scenario, r.Story, r.Reason, r.Replay, r.Build, r.Digest, r.Preset = s, s, s, s, s, s, s
+	r.Overrides, r.Telling, r.Unfired = []string{s}, []string{s}, []string{s}
+	r.Violations[0].Message, r.Violations[0].Invariant = s, s
+	r.Invariants[0].Name, r.Invariants[0].Says, r.Invariants[0].Promise = s, s, s
+	r.Fired[0].Fault, r.Fired[0].Node, r.Fired[0].Phase = s, s, s
+	r.Cause = &why.Cause{
+		Invariant: s, Job: s, Message: s, Also: []string{s}, Hardened: why.Holds, Beside: why.Outcome{Breaks: []string{s}, Jobs: []string{s}},
+		Tried:   []why.Tried{{What: why.Strike, Says: s, Did: s, Means: s, Needed: true}, {What: why.Setting, Says: s, Instead: s, Needed: true, Outcome: why.Outcome{Still: []string{s}}}},
+		Nearest: &why.Nearest{Tried: why.Tried{What: why.Strike, Says: s}, Parting: why.Parting{Job: s, Own: &why.Point{Step: 36, Says: s}, Other: &why.Point{Step: 36, Says: s}}},
+		Path:    []why.Point{{Step: 36, Says: s}, {Says: s}},
 	}
+	r.Unsettled = []scenarios.Unsettled{{Job: "job-3", State: s, Reason: s}}
+	r.Counters = map[string]float64{s: 1}
+	for i := range r.Jobs {
+		r.Jobs[i].Reason, r.Jobs[i].Path[0].State, r.Jobs[i].Path[0].Phase = s, s, s
+	}
+	for i := range tp.events {
+		e := &tp.events[i]
+		if e.Job == "job-3" {
+			e.Outcome, e.Fault, e.Target, e.Phase, e.Node = s, s, s, s, s
+		}
+	}
+	return tp
+}
+
+func TestHostileStringsStayText(t *testing.T) {
 	plain := structure(t, poison("x").page())
 	for _, s := range []string{
 		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `</style></title></script><b>`, `' onmouseover='x`,
-		`{{.Seed}}`, `javascript:alert(1)`, "\x00\x1b[31m\xff", `]]>--><!--`,
+		`{{.Seed}}`, `javascript:alert(1)`, "\x00\x1b[31m\xff", `]]>--><!--`, turning, "שלום 12", long,
 	} {
 		page := poison(s).page()
-		assert.Equal(t, plain, structure(t, page), "%q changed the page's structure", s)
+		assert.Equal(t, plain, structure(t, page), "%.50q changed the page's structure", s)
+		assert.NotRegexp(t, turns, page)
+		assert.Less(t, len(page), 2_000_000, "bytes of the page")
+		var onAxis any
+		require.NoError(t, json.Unmarshal([]byte(axisData.FindStringSubmatch(page)[1]), &onAxis))
+		assert.NotRegexp(t, turns, fmt.Sprint(onAxis), "what the script reads")
 	}
+	assert.Contains(t, text(sectionOf(t, poison(turning).page(), "story")), `evil \u202edlrow\u2066`)
 	rapid.Check(t, func(t *rapid.T) {
 		s := "x" + rapid.String().Draw(t, "s")
 		require.Equal(t, plain, structure(t, poison(s).page()))
@@ -282,6 +304,7 @@ func TestCapsOfATenThousandJobRun(t *testing.T) {
 	for _, want := range []string{
 		"100 of 10,000 jobs shown", "2,900 more violations left out", "1,400 later faults left out", "4,900 more left out",
 		"4,800 more sentences left out", "Of 9,994 other jobs, the 200 with the most attempts are drawn.", "400 of ",
+		"the last of each.",
 	} {
 		assert.True(t, strings.Contains(said, want), want)
 	}

@@ -15,6 +15,8 @@ type Axis struct {
 	Left     int      `json:"-"`              // steps that were left out
 	LeftFrom int64    `json:"-"`              // from when on some of other jobs were; 0: none was
 	Every    int      `json:"-"`              // of the steps of no job one in so many is there; 0: all are
+
+	SpansLeft map[What]int `json:"-"` // how many spans were left out, the last to end
 }
 
 // Mark is one step of a node.

@@ -15,20 +15,16 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// How much a picture holds at most, besides its marks.
+// How much a picture holds at most, besides its marks and spans.
 const (
-	spansMax   = 1500 // that are about no job, or one that the page follows; and as many others
-	saidMax    = 100  // violations whose messages are kept
-	changesMax = 16   // of a step
-	recordsMax = 500  // fields of the records of followed jobs that a step changes; a failover may change all
-	saysMax    = 160  // runes of one text
+	saidMax    = 100 // violations whose messages are kept
+	changesMax = 16  // of a step
+	recordsMax = 500 // fields of the records of followed jobs that a step changes; a failover may change all
+	saysMax    = 160 // runes of one text
 )
 
 // leaseLeast is how long a lease lasts at least that is drawn. Those of a tick that is over at once are many.
 const leaseLeast = 100 * time.Millisecond
-
-// heartbeat is the phase of a worker's heartbeat, whose tag is the worker and no job.
-const heartbeat = "heartbeat"
 
 // Collector takes the events of a run, in their order, in bounded space.
 type Collector struct {
@@ -48,7 +44,7 @@ type Collector struct {
 	named    []string                // the messages of followed jobs
 	nameOf   map[string]int
 	lasting  *lasting.Follower
-	spans    map[bool][]Span // that the page follows, and others
+	spans    spans
 	end      time.Duration
 }
 
@@ -57,7 +53,7 @@ func New(plan *plans.Plan, res *scenarios.Result, followed []string) *Collector 
 	c := &Collector{
 		res: res, followed: map[string]int{}, broken: map[int][]string{}, fired: map[int]string{}, records: scheduler.Records{}, reads: reads{},
 		laneOf: map[string]int{}, jobOf: map[string]int{}, messages: map[lasting.Message]int{}, nameOf: map[string]int{},
-		lasting: lasting.NewFollower(plan.Engine.WorkerTTL), spans: map[bool][]Span{},
+		lasting: lasting.NewFollower(plan.Engine.WorkerTTL), spans: newSpans(),
 	}
 	for i, id := range followed {
 		c.followed[id] = i
@@ -86,9 +82,8 @@ func (c *Collector) Add(e *sim.Event) {
 	c.last(e)
 	fault := cmp.Or(e.Fault, c.fired[e.Step])
 	concerns := c.concerns(e)
-	waits := e.Kind == sim.KindTimer || e.Kind == sim.KindFetch || e.Kind == sim.KindFetchEnd
 	striking := c.broken[e.Step] != nil || fault != "" || kindOf(e) == Control
-	if waits && !striking && !concerns || !c.marks.room(e.Step, e.At, striking, concerns, kindOf(e)) {
+	if history.Idles(e) && !striking && !concerns || !c.marks.room(e.Step, e.At, striking, concerns, kindOf(e)) {
 		return
 	}
 	node := e.Node
@@ -96,7 +91,7 @@ func (c *Collector) Add(e *sim.Event) {
 		node = e.Target
 	}
 	job := -1
-	if e.Phase != heartbeat {
+	if !history.Beats(e) {
 		job = c.job(e.Job)
 	}
 	m := Mark{Step: e.Step, At: e.At.Microseconds(), Lane: c.lane(cmp.Or(node, "harness")), Kind: kindOf(e), Job: job, Phase: e.Phase,
@@ -161,7 +156,7 @@ func kindOf(e *sim.Event) Kind {
 		return Control
 	case e.Kind == history.KindEffect:
 		return Work
-	case e.Job == "" || e.Phase == heartbeat:
+	case e.Job == "" || history.Beats(e):
 		return Keeping
 	case e.Kind == sim.KindRedis:
 		return Redis
@@ -208,7 +203,7 @@ func (c *Collector) arrow(e *sim.Event) {
 			c.arrows = append(c.arrows, Arrow{From: from, To: at, Again: e.Delivered > 1})
 		}
 	}
-	if e.Kind == sim.KindDeliver || e.Kind == sim.KindNak {
+	if e.Kind == sim.KindDeliver || e.Kind == sim.KindNak && history.Applied(e) {
 		c.messages[m] = at
 	}
 }
@@ -251,11 +246,19 @@ var drawn = map[lasting.What]What{lasting.Locks: Lock, lasting.Leads: Lease, las
 
 func (c *Collector) span(s *lasting.Span) {
 	what, is := drawn[s.What]
-	own := s.Job == "" || c.follows(s.Job)
-	if !is || len(c.spans[own]) == spansMax || what == Lease && s.To-s.From < leaseLeast {
+	if !is || what == Lease && s.To-s.From < leaseLeast || !c.spans.room(what, c.follows(s.Job)) {
 		return
 	}
-	c.spans[own] = append(c.spans[own], Span{Lane: c.lane(s.Node), From: s.From.Microseconds(), To: s.To.Microseconds(), What: what, Job: c.job(s.Job), Slot: s.Slot, Says: words.Cut(s.Title(), saysMax)})
+	c.spans.add(Span{Lane: c.lane(s.Node), From: s.From.Microseconds(), To: s.To.Microseconds(), What: what, Job: c.job(s.Job), Slot: s.Slot, Says: words.Cut(s.Title(), saysMax)}, c.follows(s.Job))
+}
+
+// fault draws a fault over its node for as long as it lasts.
+func (c *Collector) fault(f *scenarios.FiredFault) {
+	until := lasting.UntilOf(f, c.end)
+	if until == f.At || f.Node == "" || !c.spans.room(Fault, false) {
+		return
+	}
+	c.spans.add(Span{Lane: c.lane(f.Node), From: f.At.Microseconds(), To: until.Microseconds(), What: Fault, Job: -1, Says: words.Cut(f.Fault, saysMax)}, false)
 }
 
 // changes are what the step changed: all, if it is about a followed job, and else the records of such jobs. more is how many
@@ -289,14 +292,10 @@ func (c *Collector) Axis() *Axis {
 	for _, s := range c.lasting.Rest(c.end) {
 		c.span(s)
 	}
-	for _, f := range c.res.Fired {
-		if until := lasting.UntilOf(&f, c.end); until > f.At && f.Node != "" && len(c.spans[true]) < spansMax {
-			c.spans[true] = append(c.spans[true], Span{Lane: c.lane(f.Node), From: f.At.Microseconds(), To: until.Microseconds(), What: Fault, Job: -1, Says: words.Cut(f.Fault, saysMax)})
-		}
+	for i := range c.res.Fired {
+		c.fault(&c.res.Fired[i])
 	}
-	spans := append(c.spans[true], c.spans[false]...)
-	slices.SortStableFunc(spans, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
-	a := &Axis{Jobs: c.jobs, Messages: c.named, Marks: c.marks.list, Arrows: c.arrows, Spans: spans, End: c.end.Microseconds(),
+	a := &Axis{Jobs: c.jobs, Messages: c.named, Marks: c.marks.list, Arrows: c.arrows, Spans: c.spans.list(), SpansLeft: c.spans.left, End: c.end.Microseconds(),
 		Lost: c.marks.lost, Left: c.marks.left, LeftFrom: c.marks.leftFrom.Microseconds(), Every: c.marks.every}
 	for _, id := range c.jobs {
 		colour, ok := c.followed[id]

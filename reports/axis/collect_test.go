@@ -49,6 +49,14 @@ func TestArrowsLeadToEachDelivery(t *testing.T) {
 	assert.Equal(t, 1, a.Marks[2].Lane)
 }
 
+// A nak that its server never got makes no message come again: that comes of the time that the delivery was out for.
+func TestAnArrowLeadsFromWhatArrived(t *testing.T) {
+	lost := told("scheduler-1", sim.KindNak, 3, 1)
+	lost.Fault, lost.Outcome = "fail-before", "nats: connection closed"
+	a := of(&scenarios.Result{}, published("scheduler-1", "jobs", 3), told("worker-1", sim.KindDeliver, 3, 1), lost, told("worker-2", sim.KindDeliver, 3, 2))
+	assert.Equal(t, []Arrow{{From: 0, To: 1}, {From: 1, To: 3, Again: true}}, a.Arrows)
+}
+
 // What was lost on its way changes nothing of a message, and what its stream loses is gone.
 func TestMessagesHaveTheirTurns(t *testing.T) {
 	lost := told("worker-1", sim.KindAck, 3, 1)
@@ -110,6 +118,28 @@ func TestWhatStrikesAndWhatBreaksIsOnTheAxis(t *testing.T) {
 	require.Len(t, a.Spans, 1, "what strikes an operation alone does not last")
 	assert.Equal(t, "nats", a.Lanes[a.Spans[0].Lane])
 	assert.Equal(t, []Change{{Key: "S", Field: "jobs"}}, a.Marks[0].Changes)
+}
+
+// However many locks there are, what befell a node is there, and what the page follows. What is left out is counted.
+func TestLocksLeaveRoomForWhatBefellANode(t *testing.T) {
+	lock := func(key, value string) sim.Event {
+		return sim.Event{Node: "scheduler-1", Kind: sim.KindRedis, Changes: []sim.Change{{Key: key, Value: value, Expires: time.Hour, Gone: value == ""}}}
+	}
+	var events []sim.Event
+	for i := range spansMax + 7 {
+		key := fmt.Sprint("cordum:wf:run:lock:run-", i)
+		events = append(events, lock(key, "scheduler-1:a"), lock(key, ""))
+	}
+	events = append(events, lock("cordum:scheduler:job:job-1", "scheduler-1:a"), lock("cordum:scheduler:job:job-2", "scheduler-1:a"))
+	a := of(&scenarios.Result{Fired: []scenarios.FiredFault{{Fault: "crash of worker-1", Do: "crash", Node: "worker-1"}}}, events...)
+	kinds := map[What]int{}
+	for _, s := range a.Spans {
+		kinds[s.What]++
+		assert.NotEqual(t, "locks job-2", s.Says)
+	}
+	assert.Equal(t, map[What]int{Lock: spansMax + 1, Fault: 1}, kinds)
+	assert.Equal(t, "locks job-1", a.Spans[len(a.Spans)-1].Says)
+	assert.Equal(t, map[What]int{Lock: 8}, a.SpansLeft)
 }
 
 // What breaks while everybody waits is seen all the same.

@@ -5,6 +5,7 @@
 //
 //	collect.go  a trace, event by event
 //	marks.go    which steps there is room for
+//	spans.go    and what lasts
 //	reads.go    what a step went by
 //	order.go    the order of nodes
 //	axis.go     what a picture holds

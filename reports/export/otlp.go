@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/reports/lasting"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -33,7 +34,7 @@ func OTLP(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2
 				o.under[l] = o.begin(l)
 			}
 		}
-		if !waits(&e) && e.Job != "" && e.Phase != "heartbeat" {
+		if !history.Idles(&e) && e.Job != "" && !history.Beats(&e) {
 			o.step(&e, follow.During(&e))
 		}
 		for _, l := range ended {
@@ -49,7 +50,7 @@ func OTLP(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2
 	for i := range res.Fired {
 		f := &res.Fired[i]
 		s := o.span("faults", f.Fault, f.Node, f.At, i+1)
-		s.End = o.unix(lasting.UntilOf(f, last))
+		o.ends(s, lasting.UntilOf(f, last))
 		o.write(f.Node, s)
 	}
 	for i := range res.Violations {
@@ -59,7 +60,8 @@ func OTLP(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2
 			of = "violations"
 		}
 		s := o.span(of, v.Invariant, "judge", v.At, i+1)
-		s.End, s.Status = s.Start, &status{Code: statusError, Message: v.Message}
+		o.ends(s, v.At)
+		s.Status = &status{Code: statusError, Message: v.Message}
 		o.write("judge", s)
 	}
 	for _, id := range o.order {
@@ -98,6 +100,8 @@ type span struct {
 	Events     []event     `json:"events,omitempty"`
 	Links      []link      `json:"links,omitempty"`
 	Status     *status     `json:"status,omitempty"`
+
+	root *span // of its trace
 }
 
 type attribute struct {
@@ -147,7 +151,15 @@ func (o *otlp) span(of, name, node string, at time.Duration, n int) *span {
 		o.jobs[of] = root
 		o.order = append(o.order, of)
 	}
-	return &span{Trace: trace, ID: fmt.Sprintf("%016x", hash(of, name, node, strconv.Itoa(n))), Parent: root.ID, Name: name, Kind: kindInternal, Start: o.unix(at)}
+	s := &span{Trace: trace, ID: fmt.Sprintf("%016x", hash(of, name, node, strconv.Itoa(n))), Parent: root.ID, Name: name, Kind: kindInternal, Start: o.unix(at), root: root}
+	root.Start = min(root.Start, s.Start)
+	return s
+}
+
+// ends ends a span, and the root of its trace no earlier.
+func (o *otlp) ends(s *span, at time.Duration) {
+	s.End = o.unix(at)
+	s.root.End = max(s.root.End, s.End)
 }
 
 func (o *otlp) begin(l *lasting.Span) *span {
@@ -168,9 +180,7 @@ func (o *otlp) end(l *lasting.Span) {
 		return
 	}
 	delete(o.under, l)
-	s.End = o.unix(l.To)
-	root := o.jobs[l.Job]
-	root.End = max(root.End, s.End)
+	o.ends(s, l.To)
 	o.write(l.Node, s)
 }
 
@@ -181,7 +191,8 @@ func (o *otlp) step(e *sim.Event, during *lasting.Span) {
 	alone := s == nil
 	if alone {
 		s = o.span(e.Job, title(e), e.Node, e.At, e.Step)
-		s.End, s.Attributes = s.Start, append(attributes("job", e.Job), about...)
+		o.ends(s, e.At)
+		s.Attributes = append(attributes("job", e.Job), about...)
 		if e.Kind == sim.KindPublish {
 			s.Kind = kindProducer
 		}
@@ -193,7 +204,6 @@ func (o *otlp) step(e *sim.Event, during *lasting.Span) {
 			o.sent[lasting.Message{Subject: change.Subject, Seq: change.Seq}] = link{s.Trace, s.ID}
 		}
 	}
-	o.jobs[e.Job].End = o.unix(e.At)
 	if alone {
 		o.write(e.Node, s)
 	}

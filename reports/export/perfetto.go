@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/reports/lasting"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -64,7 +65,7 @@ func Perfetto(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.
 		for _, l := range begun {
 			p.slice(sliceBegin, l)
 		}
-		if !waits(&e) {
+		if !history.Idles(&e) {
 			p.step(&e)
 		}
 		if p.err != nil {

@@ -10,11 +10,6 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// waits says whether the step is nothing but waiting.
-func waits(e *sim.Event) bool {
-	return e.Kind == sim.KindTimer || e.Kind == sim.KindFetch || e.Kind == sim.KindFetchEnd
-}
-
 // title names a step in a few words.
 func title(e *sim.Event) string {
 	words := strings.TrimSpace(string(e.Kind) + " " + e.Name)

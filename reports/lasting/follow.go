@@ -46,7 +46,7 @@ func (f *Follower) Next(e *sim.Event) (begun, ended []*Span) {
 	case history.KindEffect:
 		f.execute(e)
 	case sim.KindReceive:
-		if e.Target == history.SubjectBeat && e.Phase == heartbeat && strings.HasPrefix(e.Node, history.SchedulerNodes) {
+		if e.Target == history.SubjectBeat && history.Beats(e) && strings.HasPrefix(e.Node, history.SchedulerNodes) {
 			f.renew("lives "+e.Job, e, &Span{Node: e.Job, What: Lives, Of: e.Job, until: e.At + f.workerTTL})
 		}
 	case sim.KindControl:
@@ -59,9 +59,6 @@ func (f *Follower) Next(e *sim.Event) (begun, ended []*Span) {
 	}
 	return f.begun, f.ended
 }
-
-// heartbeat is the phase of a worker's heartbeat, whose tag is the worker and no job.
-const heartbeat = "heartbeat"
 
 func handling(e *sim.Event) string {
 	return "handles " + e.Node + " " + e.Target + " " + strconv.FormatUint(e.Seq, 10)

@@ -12,6 +12,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/scenarios/policyfile"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+	"github.com/wavetank-sim/wavetank/scenarios/visible"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -45,7 +46,7 @@ func checkName(p *Plan) *strictyaml.Error {
 		return &strictyaml.Error{Path: "name", Message: "the plan has no name", Remedy: "add name: with words such as publish-failure"}
 	case len(p.Name) > NameLengthMax || !kebab.MatchString(p.Name):
 		return &strictyaml.Error{Path: "name", Message: fmt.Sprintf("the name %.80q is not in kebab-case", p.Name), Remedy: fmt.Sprintf("use small letters, digits and single dashes, at most %d", NameLengthMax)}
-	case strings.ContainsFunc(p.Story, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }):
+	case strings.ContainsFunc(p.Story, visible.Turns):
 		return &strictyaml.Error{Path: "story", Message: "the story has a character that turns the direction of its text, which nobody sees", Remedy: "leave U+202A to U+202E, U+2066 to U+2069 and the like out"}
 	case strings.ContainsFunc(p.Story, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) }) || strings.TrimSpace(p.Story) != p.Story || strings.ToValidUTF8(p.Story, "") != p.Story:
 		return &strictyaml.Error{Path: "story", Message: "the story is not one line of text", Remedy: "write it as one sentence or two"}

@@ -361,7 +361,7 @@ func Minor(e sim.Event) bool {
 	case phase.StateRead:
 		return false
 	}
-	return e.Kind == sim.KindRedis && looks(e) || e.Kind == sim.KindFetch || e.Kind == sim.KindFetchEnd || e.Kind == sim.KindTimer
+	return e.Kind == sim.KindRedis && looks(e) || history.Idles(&e)
 }
 
 // describeRun says what a write made of a run, and of its steps.

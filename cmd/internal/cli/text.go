@@ -3,12 +3,11 @@ package cli
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+	"github.com/wavetank-sim/wavetank/scenarios/visible"
 )
 
 // Thousands writes n with commas.
@@ -78,25 +77,19 @@ func FirstLine(err error) string {
 	return text
 }
 
-var painted = regexp.MustCompile(`^\x1b\[[0-9;]*m`)
+var painted = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
 // Visible writes out what would steer a terminal, or turn the order of its letters: text comes from files and servers.
 // Colours stay if they are asked for.
 func Visible(text string, colors bool) string {
-	if !strings.ContainsFunc(text, steers) {
-		return text
+	if !colors {
+		return visible.Text(text)
 	}
 	var b strings.Builder
-	for i, r := range text {
-		if !steers(r) || colors && painted.MatchString(text[i:]) {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
-		}
+	rest := 0
+	for _, at := range painted.FindAllStringIndex(text, -1) {
+		b.WriteString(visible.Text(text[rest:at[0]]) + text[at[0]:at[1]])
+		rest = at[1]
 	}
-	return b.String()
-}
-
-func steers(r rune) bool {
-	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
+	return b.String() + visible.Text(text[rest:])
 }

@@ -15,4 +15,5 @@
 //	packets.go                what messages and records hold
 //	wire.go                   the names of keys and subjects
 //	strikes.go                the kinds of strike
+//	steps.go                  steps that say little
 package history

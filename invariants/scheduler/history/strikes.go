@@ -78,7 +78,7 @@ func StrikeOf(e *sim.Event) (s invariants.Strike, ok bool) {
 		if s.Kind == RedisDeath && len(e.Changes) == 0 {
 			ok = false // nothing is lost: it is an outage, and each node is told to be cut off by itself
 		}
-	case e.Fault == string(faults.Partition) && e.Phase != "heartbeat" && e.Kind != sim.KindCall:
+	case e.Fault == string(faults.Partition) && !Beats(e) && e.Kind != sim.KindCall:
 		s.Kind, ok = nodeStrike(e.Fault+" "+sim.NATS, e.Node)
 	case e.Fault != "" && e.Phase != "" && IsClient(e.Node):
 		s.Kind, ok = SubmissionFails, true
