@@ -73,7 +73,7 @@ func (c *Coordinator) read(ctx context.Context, r *reading) error {
 	if !info.Created.Equal(r.of) {
 		r.of, r.next = info.Created, 1
 	}
-	r.upTo = info.State.LastSeq
+	r.next, r.upTo = max(r.next, info.State.FirstSeq), info.State.LastSeq // a stream that has lost its records has its numbers yet
 	consumer, err := runs.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.next, InactiveThreshold: time.Minute, MemoryStorage: true, Replicas: 1,
 	})

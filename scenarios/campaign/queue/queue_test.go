@@ -328,3 +328,30 @@ func TestAnotherStreamIsReadFromItsFirst(t *testing.T) {
 	assert.Equal(t, 3, (<-done).Record.N)
 	c.End(true)
 }
+
+// Where a server has lost the records of a stream, and not the stream, their runs are asked for.
+func TestRecordsThatAreGoneAreAskedFor(t *testing.T) {
+	s := startServer(t, nil)
+	job := campaign.Job{Version: campaign.SpecVersion, Build: buildname.Of(), Program: "program", Spec: finding(4)}
+	conn := dialled(t, s)
+	begin := func() *Coordinator {
+		c := &Coordinator{Server: Server{URL: s.url()}, Chunk: 2}
+		_, err := c.Begin(t.Context(), job, func(int) bool { return false })
+		require.NoError(t, err)
+		return c
+	}
+	c := begin()
+	for range 2 {
+		require.NoError(t, fetched(t, conn, c.digest).Ack())
+	}
+	require.NoError(t, conn.each(t.Context(), 4, func(i int) (string, any) {
+		return runSubject(c.digest, i), runMessage{c.digest, "machine", &campaign.Record{N: i}}
+	}))
+	c.End(false)
+	runs, err := conn.js.Stream(t.Context(), runsStream(c.digest))
+	require.NoError(t, err)
+	require.NoError(t, runs.Purge(t.Context()))
+	c = begin()
+	fetched(t, conn, c.digest)
+	c.End(true)
+}
