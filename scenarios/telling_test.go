@@ -98,7 +98,7 @@ func names(sentence string, f FiredFault) bool {
 	if word := strikeWord[f.Do]; word == "" || !strings.Contains(sentence, word) {
 		return false
 	}
-	several := strings.Contains(sentence, "; the same struck ")
+	several := strings.Contains(sentence, "; the same fault struck ")
 	return several && strings.Contains(sentence, f.Phase) ||
 		strings.HasPrefix(sentence, "At "+at(f.At)+" ") && strings.Contains(sentence, f.Phase) && strings.Contains(sentence, f.Job)
 }
