@@ -51,6 +51,16 @@ func (b *bench) comes(v *scenarios.Violation) bool {
 	return v.Invariant == b.invariant && (v.Promised || b.anyway) && (b.of == "" || v.Job == b.of)
 }
 
+// first is the first of these violations, of promises if there are any.
+func first(list []scenarios.Violation, is func(*scenarios.Violation) bool) (first *scenarios.Violation) {
+	for i := range list {
+		if v := &list[i]; is(v) && (first == nil || v.Promised && !first.Promised) {
+			first = v
+		}
+	}
+	return first
+}
+
 // outcome is what else comes of a run without the violation.
 func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
 	own := map[string]scenarios.Status{}

@@ -117,16 +117,6 @@ func (b *bench) ownRun(invariant string) (*scenarios.Violation, map[int]string, 
 	return v, own.phases, nil
 }
 
-// first is the first of these violations, of promises if there are any.
-func first(list []scenarios.Violation, is func(*scenarios.Violation) bool) (first *scenarios.Violation) {
-	for i := range list {
-		if v := &list[i]; is(v) && (first == nil || v.Promised && !first.Promised) {
-			first = v
-		}
-	}
-	return first
-}
-
 // subject is the job, or the run of a workflow, that a violation is of. Others have names that hang on the order of the steps,
 // so that the same violation is of another name with a change.
 func subject(res *scenarios.Result, v *scenarios.Violation) string {

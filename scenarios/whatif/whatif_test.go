@@ -116,15 +116,76 @@ func TestAViolationIsOfItsJob(t *testing.T) {
 	assert.Equal(t, why.Holds, c.Hardened)
 }
 
-// A strike that is necessary, or a setting, does not hide two others of which one is enough.
-func TestStrikesBesideWhatIsNecessary(t *testing.T) {
-	c, err := Explain(context.Background(), load(t, "output-outage"), Options{Quick: true})
+// Where either of two strikes is enough, only both together are necessary; a setting that is necessary does not hide them.
+func TestStrikesEachOfWhichIsEnough(t *testing.T) {
+	for preset, needed := range map[string][]string{plans.PresetDocumented: nil, plans.PresetHardened: {"engine.epochs=false"}} {
+		p := load(t, "publish-ack-lost", append([]string{"preset=" + preset}, needed...)...)
+		other := p.Faults[0]
+		match := *other.On
+		match.Node = "scheduler-2"
+		other.On = &match
+		p.Faults = append(p.Faults, other)
+		c, err := Explain(context.Background(), p, Options{Quick: true})
+		require.NoError(t, err)
+		var blamed []string
+		for _, t := range c.Blamed() {
+			blamed = append(blamed, t.Says)
+		}
+		assert.Equal(t, needed, blamed)
+		assert.Equal(t, []string{"fail-after on publish of job 3", "fail-after on publish of job 3 at scheduler-2"}, c.Together)
+		assert.Contains(t, c.Brief(), "The violation needs one of these: ")
+		assert.True(t, c.Found())
+	}
+}
+
+// The runs with the changes are judged by the violation that is explained: that of a promise if there is one, and of its job.
+func TestWhichViolationIsExplained(t *testing.T) {
+	list := []scenarios.Violation{{Invariant: "a", Job: "job-1"}, {Invariant: "b", Promised: true}, {Invariant: "a", Job: "job-2", Promised: true}, {Invariant: "a", Job: "job-3", Promised: true}}
+	is := func(v *scenarios.Violation) bool { return v.Invariant == "a" }
+	assert.Equal(t, "job-2", first(list, is).Job, "the first of a promise, not the first")
+	assert.Equal(t, "job-1", first(list[:1], is).Job)
+	b := &bench{invariant: "a", of: "job-1"}
+	assert.False(t, b.comes(&list[0]), "outside of its promise")
+	b.anyway = true
+	assert.True(t, b.comes(&list[0]))
+	assert.False(t, b.comes(&list[2]), "of another job")
+	res := &scenarios.Result{Jobs: []scenarios.JobResult{{ID: "job-1"}}}
+	assert.Equal(t, "job-1", subject(res, &list[0]))
+	assert.Empty(t, subject(res, &scenarios.Violation{Job: "comp-1"}), "its name hangs on the order")
+}
+
+// What else comes of a change: what breaks, what has nothing to judge any more, and whom else the violation befalls.
+func TestWhatElseComes(t *testing.T) {
+	b := &bench{invariant: "a", of: "job-1", whole: &scenarios.Result{Invariants: []scenarios.InvariantResult{
+		{Name: "a", Status: scenarios.StatusViolated}, {Name: "b", Status: scenarios.StatusUnpromised}, {Name: "c", Status: scenarios.StatusViolated}, {Name: "d", Status: scenarios.StatusViolated}}}}
+	o := b.outcome(&scenarios.Result{Violations: []scenarios.Violation{{Invariant: "a", Job: "job-2"}, {Invariant: "a", Job: "job-2"}}, Invariants: []scenarios.InvariantResult{
+		{Name: "a", Status: scenarios.StatusViolated}, {Name: "b", Status: scenarios.StatusViolated}, {Name: "c", Status: scenarios.StatusNotExercised}, {Name: "d", Status: scenarios.StatusUnpromised}}})
+	assert.Equal(t, why.Outcome{Breaks: []string{"b"}, Still: []string{"d"}, Elsewhere: []string{"job-2"}, Unjudged: []string{"c"}}, o)
+}
+
+// A setting without which the plan is not valid is not passed over, and goes where others go with it.
+func TestASettingThatCannotBeLeftOutAlone(t *testing.T) {
+	p := load(t, "publish-ack-lost", "engine.backoff_max=5m", "engine.backoff_base=3m")
+	c, err := Explain(context.Background(), p, Options{Quick: true, Steps: 1000})
 	require.NoError(t, err)
-	require.Len(t, c.Blamed(), 1)
-	assert.Equal(t, "engine.output.enabled=true", c.Blamed()[0].Says)
-	require.Len(t, c.Together, 2)
-	assert.Empty(t, c.Unneeded())
-	assert.Contains(t, c.String(), "The violation needs one of these: a partition cut scheduler-1 off from the safety kernel for 2m; a partition cut scheduler-2 off from the safety kernel for 2m. It needs engine.output.enabled=true and workload.work=10s, too. Without all of the first or workload.work=10s, every-output-is-scanned holds. Without engine.output.enabled=true, every-output-is-scanned has nothing to judge.")
+	assert.Equal(t, []string{"engine.backoff_max=5m"}, c.Untried)
+	b := &bench{plan: p}
+	list, _ := changes(p, c.Invariant, nil)
+	assert.Len(t, b.valid(list), len(list))
+}
+
+// The nearest run holds in all else, if one does.
+func TestTheNearestRunPasses(t *testing.T) {
+	b := &bench{upTo: &scenarios.Result{}}
+	wrong := why.Tried{What: why.Strike, Says: "wrong", Needed: true, Outcome: why.Outcome{Breaks: []string{"a"}}}
+	clean := why.Tried{What: why.Setting, Says: "engine.fence=false", Needed: true}
+	world := why.Tried{What: why.Setting, Says: "workload.jobs=3", Needed: true}
+	own := why.Tried{What: why.Remedy, Says: "engine.epochs=false", Needed: true, Means: "It is stored twice.", Outcome: why.Outcome{Idle: true}}
+	for want, list := range map[string][]why.Tried{clean.Says: {wrong, clean, world}, wrong.Says: {world, wrong}, own.Says: {clean, own, wrong}} {
+		c := &why.Cause{Tried: list}
+		require.NoError(t, b.nearest(c, nil))
+		assert.Equal(t, want, c.Nearest.Says)
+	}
 }
 
 // What a server loses is said, and so is the setting with which it loses nothing.
@@ -172,9 +233,9 @@ func TestThePointOfNoReturn(t *testing.T) {
 	comes := func(step int) (n int) {
 		for seed := range uint64(ordersTried) {
 			then := []sim.Strategy{sim.Latency{}, sim.Random{}}[seed%2]
-			res, err := scenarios.Run(context.Background(), plan, scenarios.RunOptions{Branch: &scenarios.Branch{Then: then, Step: step, Seed: seed}, StopAt: c.Invariant, Modified: true})
+			res, err := scenarios.Run(context.Background(), plan, scenarios.RunOptions{Branch: &scenarios.Branch{Then: then, Step: step, Seed: seed}, StopAt: c.Invariant, Of: c.Job, Anyway: true, Modified: true})
 			require.NoError(t, err)
-			if slices.ContainsFunc(res.Violations, func(v scenarios.Violation) bool { return v.Invariant == c.Invariant }) {
+			if slices.ContainsFunc(res.Violations, func(v scenarios.Violation) bool { return v.Invariant == c.Invariant && v.Job == c.Job }) {
 				n++
 			}
 		}
