@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/sim"
@@ -10,6 +11,7 @@ import (
 // Fired is one fault at the moment it took effect.
 type Fired struct {
 	Fault      Fault
+	Number     int // of the fault among the plan's, from 0
 	Step       int
 	At         time.Duration
 	Until      time.Duration // faults that last: when they ended; 0 while they do
@@ -21,7 +23,7 @@ type Fired struct {
 }
 
 func (in *Injector) note(w *sim.World, a *armed, node string, f Fired) int {
-	f.Fault, f.Step, f.At, f.Node = a.Fault, w.Steps(), w.Now(), node
+	f.Fault, f.Number, f.Step, f.At, f.Node = a.Fault, slices.Index(in.armed, a), w.Steps(), w.Now(), node
 	in.fired = append(in.fired, f)
 	return len(in.fired) - 1
 }

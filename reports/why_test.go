@@ -35,6 +35,8 @@ func TestThePageSaysWhy(t *testing.T) {
 	assert.Contains(t, says, "Of job-3 the first that differs is nothing more of job-3 where this run has it failed")
 	tape.res.Cause.Nearest = &why.Nearest{Tried: why.Tried{What: why.Remedy, Instead: "engine.x=y", Needed: true}}
 	assert.Contains(t, text(tape.page()), "The nearest run that holds, with engine.x=y, is the same in all its steps.")
+	tape.res.Cause.Nearest.Breaks = []string{"other"}
+	assert.Contains(t, text(tape.page()), "The nearest run in which one-dispatch-per-job holds, with engine.x=y, is the same in all its steps.", "and it does not hold as a whole")
 }
 
 // The page explains the first violation; of each other it has the command that does.

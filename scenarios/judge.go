@@ -36,7 +36,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	for _, f := range r.injector.Fired() {
 		res.Fired = append(res.Fired, FiredFault{
 			Fault: f.Fault.String(), Do: string(f.Fault.Do), Step: f.Step, At: f.At, Until: cmp.Or(f.Until, f.GivenUp),
-			Node: f.Node, Job: f.Job, Phase: f.Phase, Occurrence: f.Occurrence, Says: r.struck(f),
+			Node: f.Node, Job: f.Job, Phase: f.Phase, Occurrence: f.Occurrence, Number: f.Number, Says: r.struck(f),
 		})
 	}
 	for _, u := range r.injector.Unfired() {

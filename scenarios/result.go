@@ -118,6 +118,7 @@ type FiredFault struct {
 	Job        string        `json:"job,omitempty"`
 	Phase      string        `json:"phase,omitempty"`
 	Occurrence int           `json:"occurrence,omitempty"`
+	Number     int           `json:"-"` // of the fault among the plan's, from 0
 	Says       string        `json:"-"` // what it did, as the story begins to tell it
 }
 
@@ -232,12 +233,12 @@ func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
 	return list, left
 }
 
-// Aside says whether a sentence of the story tells of other jobs alone than the violation's, of nothing that went wrong, and of
-// no step that the violation depends on.
-func (res *Result) Aside(sentence int, v *Violation) bool {
+// Aside says whether a sentence of the story tells of other jobs alone than the violation's, of nothing that went wrong but at
+// the steps beside, and of no step that the violation depends on.
+func (res *Result) Aside(sentence int, v *Violation, beside []int) bool {
 	at := res.TellingAt[sentence]
-	return !at.Wrong && at.Step != v.Step && !slices.Contains(v.Steps, at.Step) && res.ofOthers(v, res.Telling[sentence]) &&
-		!slices.ContainsFunc(res.Fired, func(f FiredFault) bool { return f.Step == at.Step })
+	wrong := at.Wrong || slices.ContainsFunc(res.Fired, func(f FiredFault) bool { return f.Step == at.Step })
+	return (!wrong || slices.Contains(beside, at.Step)) && at.Step != v.Step && !slices.Contains(v.Steps, at.Step) && res.ofOthers(v, res.Telling[sentence])
 }
 
 // ofOthers says whether a sentence names jobs, but none that the violation is about, nor what comes of one: of a violation of no

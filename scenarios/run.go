@@ -32,6 +32,7 @@ type RunOptions struct {
 	Branch   *Branch           // another order from a step on; nil is the plan's own to its end
 	StopAt   string            // end once this invariant's promise is broken: a search needs to know no more
 	Anyway   bool              // StopAt counts outside of its promise, too
+	Of       string            // StopAt counts what is of this job, or of this run of a workflow, alone; "" is of any
 
 	Source    string   // the scenario's name, or the plan file as the user typed it, for Result.Replay
 	Overrides []string // how the plan differs from Source, as key=value
@@ -257,7 +258,10 @@ func (r *run) over() bool { return r.cancelled() || r.opt.StopAt != "" && r.brok
 // broken says whether the run breaks the promise of the invariant of that name, or was to be judged by
 // it whatever its promise.
 func (r *run) broken(invariant string) bool {
-	if r.asked(invariant) {
+	switch asked := r.asked(invariant); {
+	case r.opt.Of != "":
+		return slices.ContainsFunc(r.judge.Found(invariant), func(v invariants.Violation) bool { return v.Job == r.opt.Of && (v.Promised || asked) })
+	case asked:
 		return r.judge.Violated(invariant)
 	}
 	return r.judge.Broken(invariant)

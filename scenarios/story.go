@@ -55,7 +55,7 @@ const (
 func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []string, when []ToldAt) {
 	about = r.withViolated(res, about)
 	broken, needed := broke(res)
-	lines := slices.Concat(r.strikes(about), broken, r.happened(res, needed, about, run), r.ends(about))
+	lines := slices.Concat(r.strikes(res, about), broken, r.happened(res, needed, about, run), r.ends(about))
 	inOrder := func(a, b line) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.step, b.step), cmp.Compare(a.rank, b.rank))
 	}
@@ -97,15 +97,15 @@ func (r *run) withViolated(res *Result, about []*jobRecord) []*jobRecord {
 
 // strikes tell of the faults that fired, and of their ends. Of what struck again and again in the same way, or hit
 // jobs that the story does not follow, the first is told, and the others are counted.
-func (r *run) strikes(about []*jobRecord) (lines []line) {
+func (r *run) strikes(res *Result, about []*jobRecord) (lines []line) {
 	type same struct {
 		fault faults.Fault
 		job   string
 	}
 	fired := r.injector.Fired()
-	all := map[same][]faults.Fired{}
+	all := map[same][]int{}
 	var order []same
-	for _, f := range fired {
+	for i, f := range fired {
 		key := same{f.Fault, f.Job}
 		key.fault.On, key.fault.After = nil, nil
 		if f.Fault.On != nil {
@@ -117,29 +117,50 @@ func (r *run) strikes(about []*jobRecord) (lines []line) {
 		if all[key] == nil {
 			order = append(order, key)
 		}
-		all[key] = append(all[key], f)
+		all[key] = append(all[key], i)
 	}
 	for _, key := range order {
 		list := all[key]
 		if key.fault.On == nil || len(list) <= alikeMax {
-			for _, f := range list {
-				lines = append(lines, r.strike(f)...)
+			for _, i := range list {
+				lines = append(lines, r.strike(fired[i])...)
 			}
 			continue
 		}
-		first := r.strike(list[0])
-		last := list[len(list)-1]
-		jobs := map[string]bool{}
-		for _, f := range list {
-			jobs[f.Job] = true
+		first := r.strike(fired[list[0]])
+		var alike []FiredFault
+		for _, i := range list {
+			alike = append(alike, res.Fired[i])
 		}
-		first[0].text += fmt.Sprintf("; the same struck %d more times, the last at %s", len(list)-1, at(last.At))
-		if len(jobs) > 1 {
-			first[0].text += fmt.Sprintf(", %d jobs in all", len(jobs))
-		}
+		first[0].text += "; " + again(alike)
 		lines = append(lines, first...)
 	}
 	return lines
+}
+
+// again counts the strikes of a fault behind the first, which is told, and the jobs that all of them hit.
+func again(list []FiredFault) string {
+	jobs := map[string]bool{}
+	for _, f := range list {
+		jobs[f.Job] = true
+	}
+	text := fmt.Sprintf("the same fault struck %s, the last at %s", count(len(list)-1, "more time"), at(list[len(list)-1].At))
+	if len(jobs) > 1 {
+		text += fmt.Sprintf(", %d jobs in all", len(jobs))
+	}
+	return text
+}
+
+// Did says what a fault of the plan did, by its number; "" if it did not fire.
+func (res *Result) Did(fault int) string {
+	list := slices.DeleteFunc(slices.Clone(res.Fired), func(f FiredFault) bool { return f.Number != fault })
+	switch len(list) {
+	case 0:
+		return ""
+	case 1:
+		return list[0].Says
+	}
+	return list[0].Says + ", and " + again(list)
 }
 
 // strike tells of one fault that fired, and of its end.

@@ -98,9 +98,22 @@ func names(sentence string, f FiredFault) bool {
 	if word := strikeWord[f.Do]; word == "" || !strings.Contains(sentence, word) {
 		return false
 	}
-	several := strings.Contains(sentence, "; the same struck ")
+	several := strings.Contains(sentence, "; the same fault struck ")
 	return several && strings.Contains(sentence, f.Phase) ||
 		strings.HasPrefix(sentence, "At "+at(f.At)+" ") && strings.Contains(sentence, f.Phase) && strings.Contains(sentence, f.Job)
+}
+
+// Of a fault that struck again, the first is told, and the others are counted: not those of another fault that says the same.
+func TestWhatAFaultDidIsCounted(t *testing.T) {
+	fired := FiredFault{Fault: "fail-before on publish", Job: "job-1", At: time.Second, Says: "the publish of job-1 failed"}
+	other := fired
+	other.Job, other.At = "job-2", 2*time.Second
+	same := fired
+	same.Number = 1
+	res := &Result{Fired: []FiredFault{fired, same, other}}
+	assert.Equal(t, "the publish of job-1 failed, and the same fault struck 1 more time, the last at 2s, 2 jobs in all", res.Did(0))
+	assert.Equal(t, "the publish of job-1 failed", res.Did(1))
+	assert.Empty(t, res.Did(2))
 }
 
 // A restart of nats-server takes its clients' connections with it; the story says who had theirs again, and when.

@@ -36,9 +36,10 @@ change why says what else goes wrong with it: other invariants that break, and
 jobs that do not settle or fail. A run in which the invariant has nothing to judge
 does not hold it.
 
-The run in which the invariant holds that goes longest as the plan's own does is
-the nearest; why shows the events at which the two part. Where those are of no job
-on the path to the violation, it shows the first that differ of one that is.
+Of the runs in which the invariant holds, and nothing else goes wrong if there is
+one, that which goes longest as the plan's own does is the nearest; why shows the
+events at which the two part. Where those are of no job on the path to the
+violation, it shows the first that differ of one that is.
 
 The faults of the plan strike in every order of the steps, so most violations come
 in whatever order: why says nothing then. Where the order matters, the violation
@@ -118,6 +119,8 @@ func notFound(c *why.Cause) error {
 		return nil
 	case c.Cut:
 		return cli.Fail(cli.ExitInconclusive, "no cause was found: the runs are so long that not every change could be tried")
+	case len(c.Untried) > 0:
+		return cli.Fail(cli.ExitInconclusive, "no cause was found: the plan is not valid without %s", why.Clip(strings.Join(c.Untried, ", ")))
 	}
 	return cli.Fail(cli.ExitInconclusive, "the violation comes whatever is changed: no strike and no setting is necessary")
 }
@@ -153,9 +156,6 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 			p.Line("  the first that differ of %s:", n.Then.Job)
 			printParting(p, n.Then)
 		}
-	}
-	if c.NoReturn == nil {
-		p.Line("\nThe point of no return was not found: the runs are too long.")
 	}
 	p.Line("\n%s, %s", cli.Plural(c.Runs, "run"), cli.Plural(c.Steps, "step"))
 }

@@ -187,19 +187,19 @@ func (x *probe) finding(p *plans.Plan) (*Finding, error) {
 		Invariant: x.invariant, Kinds: r.Drawn, Settings: causes(p), Cause: cause(p), Tries: x.tries,
 		Verdict: r.Verdict, Digest: r.Digest,
 	}
-	p.Expect = plans.Expect{}
 	switch {
 	case !slices.Contains(r.promises(), x.invariant):
 		return nil, errNotAgain
 	case r.Contained != nil:
+		p.Expect = plans.Expect{}
 		f.Step, f.Detail, f.Story = r.Contained.lasting(), r.Contained.Stack, contained(p, r.Contained)
 	default:
 		v := out.violation(x.invariant)
 		f.Step, f.Story = v.Step, story(out.Result, v)
-		p.Expect.Violates = expected(x.invariant, r.promises())
-		if c := x.why(p); c != nil {
+		if c := x.why(p); c != nil { // of the plan as it was judged: what it expects makes promises of other violations, too
 			f.Why, f.Blamed, f.Operations = c.String(), blamed(p, c), c.Operations()
 		}
+		p.Expect = plans.Expect{Violates: expected(x.invariant, r.promises())}
 	}
 	if x.err != nil {
 		return nil, x.err

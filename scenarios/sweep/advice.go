@@ -39,7 +39,10 @@ func (c *decision) advice(d *Definition) Advice {
 		a.Says = knob.Values[0] + " is its only value, so there is nothing to choose"
 	case alone:
 		a.Take, a.Mean, a.Sure = knob.Values[c.value()], c.by.mean(0), Sure
-		a.Says = amount(a.Mean, a.Metric) + "; the only value at which every promise was kept"
+		if a.Open = c.by.few(); a.Open { // that another breaks is sure, that this one never does is not
+			a.Sure = NotSure
+		}
+		a.Says = fmt.Sprintf("%s; the only value at which every promise was kept, under %s", amount(a.Mean, a.Metric), countOf(c.by.seeds(), "seed"))
 	case unsure:
 		a.Says, a.Open = c.by.tooFew(), true
 	case flat:

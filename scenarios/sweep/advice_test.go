@@ -29,8 +29,9 @@ func TestRowsAreTrue(t *testing.T) {
 			assert.Equal(t, r.Take == "", r.Sure == NoSignal, r.Says)
 			assert.NotContains(t, r.Out, r.Take)
 			assert.NotEmpty(t, r.Says)
-			if d.Seeds < SeedsLeast(d.ofRow()) && len(d.Axes[0].Values)-len(r.Out) > 1 {
-				assert.Equal(t, NoSignal, r.Sure, r.Says)
+			if left := len(d.Axes[0].Values) - len(r.Out); d.Seeds < SeedsLeast(d.ofRow()) && left > 0 {
+				assert.Equal(t, left == 1, r.Sure == NotSure, r.Says)
+				assert.NotEqual(t, Sure, r.Sure, "of so few seeds: %s", r.Says)
 				assert.True(t, r.Open)
 			}
 			at := func(value string) *Point {

@@ -104,7 +104,9 @@ func TestRunsThatTookTheirProcessDownGateThePoint(t *testing.T) {
 	res := analysed(t, d, records)
 	assert.Equal(t, map[string]int{"no-panic": 1}, res.Points[1].Broken)
 	assert.Equal(t, []string{"engine.max_dispatch_retries=1"}, res.Answer.Take)
-	assert.Contains(t, res.Answer.Sentence, "the only value at which every promise was kept")
+	assert.Contains(t, res.Answer.Sentence, "Take engine.max_dispatch_retries=1 (not sure): ", "that the other breaks is sure, that this one never does is not")
+	assert.Contains(t, res.Answer.Sentence, "the only value at which every promise was kept, under 2 seeds")
+	assert.True(t, res.Answer.Rows[0].Open)
 	assert.Contains(t, res.Answer.Evidence, "Left out: engine.max_dispatch_retries=2 (no-panic in 1 run).")
 	assert.Contains(t, res.Notes[2], "1 run was inconclusive and measured as far as they went; the first: the run used up its steps.")
 }

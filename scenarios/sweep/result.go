@@ -98,7 +98,7 @@ type Sureness string
 // How sure an advice is.
 const (
 	Sure     Sureness = "sure"     // every other value is worse by more than noise, or as good
-	NotSure  Sureness = "not sure" // some are neither
+	NotSure  Sureness = "not sure" // some are neither, or the only one that keeps every promise does so under few seeds
 	NoSignal Sureness = "none"     // no value differs from another by more than noise, and there is nothing to take
 )
 

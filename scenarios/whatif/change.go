@@ -46,14 +46,17 @@ func changes(plan *plans.Plan, invariant string, broken []string) (list, without
 	for _, says := range plan.Resettable() {
 		name := plans.NameOf(says)
 		given[name] = true
-		instead := ""
-		if without, ok := plan.Without(name); ok {
-			if s, ok := without.Setting(name); ok {
-				instead = name + "=" + s.Text()
-			}
-			means, aside := means(name, strings.TrimPrefix(says, name+"="))
-			list = append(list, change{what: why.Setting, name: name, says: says, means: means, aside: aside, instead: instead})
+		without := plan.Clone()
+		without.Reset([]string{name})
+		if slices.Equal(without.Changes(), plan.Changes()) {
+			continue
 		}
+		instead := ""
+		if s, ok := without.Setting(name); ok {
+			instead = name + "=" + s.Text()
+		}
+		means, aside := means(name, strings.TrimPrefix(says, name+"="))
+		list = append(list, change{what: why.Setting, name: name, says: says, means: means, aside: aside, instead: instead})
 	}
 	for _, s := range plans.Settings() {
 		on := s.Hardened

@@ -3,6 +3,8 @@ package whatif
 import (
 	"context"
 	"flag"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,49 +19,59 @@ import (
 // inFull has the toggles explained as the command does, which takes minutes.
 var inFull = flag.Bool("full", false, "explain the toggles as wavetank why does, and not with few steps")
 
-// actsAt is the phase of the operation at which each part of the engine does what it is there for.
-var actsAt = map[string]string{
-	"engine.dlq_order":                "dlq_write",
-	"engine.fence":                    "scheduled_write",
-	"engine.epochs":                   "publish",
-	"engine.refuse_stale_results":     "result_write",
-	"engine.void_intents":             "void_publish",
-	"engine.retry_unpublished":        "void_publish",
-	"engine.cancel_notice":            "cancel_notice",
-	"engine.keep_cancellations":       "cancel_keep",
-	"engine.wait_replica":             "submit_ack",
-	"engine.sweep_scheduled":          "replay_read",
-	"engine.recheck_timeouts":         "timeout_read",
-	"engine.watch_workers":            "reconcile_read",
-	"engine.busy_backoff":             "result_nak",
-	"engine.even_backoff":             "submit_deliver",
-	"engine.snapshot_last_seen":       "dispatched_write",
-	"engine.count_dispatches":         "dispatched_write",
-	"engine.pending_replayer":         "replay_read",
-	"engine.lock_release":             "lock_release",
-	"engine.tick_lock":                "replay_lock",
-	"engine.snapshot_lock":            "snapshot_lock",
-	"engine.terminate_order":          "submit_term",
-	"engine.tie_break":                "dispatched_write",
-	"engine.tenant_reserve":           "tenant_read",
-	"engine.policy.bind_approvals":    "approve_write",
-	"engine.policy.shared_breaker":    "safety_check",
-	"engine.policy.shared_probes":     "breaker_probe",
-	"engine.output.recheck":           "quarantine_read",
-	"engine.output.durable_scans":     "output_read",
-	"engine.saga.atomic_record":       "saga_record",
-	"engine.saga.peek":                "saga_publish",
-	"engine.saga.durable_rollback":    "saga_publish",
-	"engine.workflow.strict_run_lock": "run_lock",
-	"engine.workflow.fence_runs":      "run_write",
-	"engine.workflow.durable_timers":  "timer_pop",
-	"engine.replay.enabled":           "result_write",
-	"engine.replay.triage":            "committed_read",
-	"engine.replay.keep_key":          "dlq_update",
-	"engine.replay.check_committed":   "committed_read",
-	"engine.replay.check_policy":      "dlq_update",
-	"engine.replay.atomic":            "dlq_update",
-	"engine.replay.carry_count":       "dlq_update",
+// Where why comes upon the operation at which a part of the engine acts.
+const (
+	atParting      = "the first event at which the nearest run parts"
+	atPartingOfJob = "the first such event of a job on the path"
+	onPath         = "the path"
+)
+
+// actsAt is the phase of the operation at which each part of the engine does what it is there for, and where why comes upon it.
+var actsAt = map[string]struct{ phase, seen string }{
+	"engine.dlq_order":                {"dlq_write", atParting},
+	"engine.fence":                    {"scheduled_write", onPath},
+	"engine.epochs":                   {"publish", atParting},
+	"engine.refuse_stale_results":     {"result_write", atParting},
+	"engine.void_intents":             {"void_publish", atParting},
+	"engine.retry_unpublished":        {"void_publish", atParting},
+	"engine.cancel_notice":            {"cancel_notice", atParting},
+	"engine.keep_cancellations":       {"cancel_keep", atParting},
+	"engine.wait_replica":             {"submit_ack", onPath},
+	"engine.sweep_scheduled":          {"replay_read", atParting},
+	"engine.recheck_timeouts":         {"timeout_read", atParting},
+	"engine.watch_workers":            {"reconcile_read", atParting},
+	"engine.busy_backoff":             {"result_nak", onPath},
+	"engine.even_backoff":             {"submit_deliver", atParting},
+	"engine.snapshot_last_seen":       {"dispatched_write", atParting},
+	"engine.count_dispatches":         {"dispatched_write", atParting},
+	"engine.pending_replayer":         {"replay_read", atParting},
+	"engine.lock_release":             {"lock_release", onPath},
+	"engine.tick_lock":                {"replay_lock", atParting},
+	"engine.snapshot_lock":            {"snapshot_lock", atParting},
+	"engine.terminate_order":          {"submit_term", onPath},
+	"engine.tie_break":                {"dispatched_write", atParting},
+	"engine.tenant_reserve":           {"tenant_read", atParting},
+	"engine.policy.bind_approvals":    {"approve_write", atParting},
+	"engine.policy.shared_breaker":    {"safety_check", atParting},
+	"engine.policy.shared_probes":     {"breaker_probe", atParting},
+	"engine.output.recheck":           {"quarantine_read", atParting},
+	"engine.output.durable_scans":     {"output_read", atParting},
+	"engine.saga.atomic_record":       {"saga_record", onPath},
+	"engine.saga.peek":                {"saga_publish", atParting},
+	"engine.saga.durable_rollback":    {"saga_publish", atParting},
+	"engine.workflow.strict_run_lock": {"run_lock", onPath},
+	"engine.workflow.fence_runs":      {"run_write", onPath},
+	"engine.workflow.durable_timers":  {"timer_pop", atParting},
+	"engine.replay.enabled":           {"result_write", atParting},
+	"engine.replay.triage":            {"committed_read", atParting},
+	"engine.replay.keep_key":          {"dlq_update", atParting},
+	"engine.replay.check_committed":   {"committed_read", atParting},
+	"engine.replay.check_policy":      {"dlq_update", atParting},
+	"engine.replay.atomic":            {"dlq_update", onPath},
+	"engine.replay.carry_count":       {"dlq_update", onPath},
+	"engine.idempotency_guard":        {"processed_read", atParting},
+	"engine.warm_start":               {"snapshot_read", atParting},
+	"engine.lock_renewal":             {"lock_renew", atPartingOfJob},
 }
 
 // notSeen are the parts of which why does not come upon the operation, and the reasons.
@@ -69,9 +81,6 @@ var notSeen = map[string]string{
 	"engine.reconciler":              "it begins with a timer, which has no phase",
 	"engine.workflow.run_reconciler": "it begins with a timer, which has no phase",
 	"engine.workflow.delay_poller":   "it begins with a timer, which has no phase",
-	"engine.lock_renewal":            "it begins with a timer, which has no phase",
-	"engine.warm_start":              "it acts as a scheduler starts; the nearest run lacks the crash before",
-	"engine.idempotency_guard":       "it reads at the redelivery; the nearest run lacks the strike before",
 	"world.sync_always":              "a server syncs its disk without an operation of its own",
 	"world.redis_disk":               "a server syncs its disk without an operation of its own",
 }
@@ -89,8 +98,8 @@ func TestTheTogglesPartIsToBlame(t *testing.T) {
 			opt.Invariant = toggle.Invariant
 			c, err := Explain(context.Background(), p, opt)
 			require.NoError(t, err)
-			part := func(t why.Tried) bool { return strings.HasPrefix(t.Says, toggle.Setting+"=") }
-			assert.True(t, slices.ContainsFunc(append(c.Blamed(), c.Needed(why.Remedy)...), part), "%s", c)
+			isPart := func(t why.Tried) bool { return strings.HasPrefix(t.Says, toggle.Setting+"=") }
+			assert.True(t, slices.ContainsFunc(append(c.Blamed(), c.Needed(why.Remedy)...), isPart), "%s", c)
 			assert.True(t, strings.HasPrefix(c.Brief(), toggle.Says), "%s", c)
 			require.NotNil(t, c.Nearest)
 			assert.False(t, c.Nearest.Circumstance(), "the nearest run differs in a strike or in the engine: %v", c.Nearest)
@@ -98,17 +107,40 @@ func TestTheTogglesPartIsToBlame(t *testing.T) {
 			assert.LessOrEqual(t, c.Steps, opt.Steps+2*max(c.Nearest.Parts, stepsLeast), "all runs but those up to the parting share the steps")
 			t.Logf("%d steps of %d", c.Steps, opt.Steps)
 
-			operations := c.Operations()
-			for _, at := range []*why.Point{c.Nearest.Own, c.Nearest.Other} {
-				if at != nil {
-					operations = append(operations, at.Operation)
-				}
-			}
-			phase, seen := actsAt[toggle.Setting]
+			part, seen := actsAt[toggle.Setting]
 			assert.NotEqual(t, seen, notSeen[toggle.Setting] != "", "it is in one of the two lists")
 			if seen {
-				assert.Contains(t, operations, phase)
+				assert.Equal(t, part.seen, seenAt(c, part.phase))
 			}
 		})
 	}
+}
+
+// seenAt says where a cause comes first upon an operation of that phase.
+func seenAt(c *why.Cause, phase string) string {
+	is := func(p *why.Parting) bool {
+		return p != nil && (p.Own != nil && p.Own.Operation == phase || p.Other != nil && p.Other.Operation == phase)
+	}
+	switch {
+	case is(&c.Nearest.Parting):
+		return atParting
+	case is(c.Nearest.Then):
+		return atPartingOfJob
+	case slices.Contains(c.Operations(), phase):
+		return onPath
+	}
+	return ""
+}
+
+// The README says how many there are of each.
+func TestTheReadmeCountsWhereThePartsAreSeen(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	count := map[string]int{}
+	for _, part := range actsAt {
+		count[part.seen]++
+	}
+	assert.Contains(t, strings.Join(strings.Fields(string(readme)), " "), fmt.Sprintf(
+		"Of the %d parts of the engine and its servers that a plan can do without, why comes upon the operation at which the part acts for %d: at the first event at which the nearest run parts for %d, at the first of a job on the path for %d, and on the path alone for %d.",
+		len(actsAt)+len(notSeen), len(actsAt), count[atParting], count[atPartingOfJob], count[onPath]))
 }

@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -17,14 +18,17 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// bench runs variations of one plan, and judges them by one invariant, whatever its promise.
+// bench runs variations of one plan, and judges them by one violation.
 type bench struct {
 	ctx       context.Context
 	plan      *plans.Plan
 	variant   scheduler.Variant
 	invariant string
+	of        string            // the job, or the run of a workflow, that the violation is of; "" is any
+	anyway    bool              // outside of its promise, too
 	whole     *scenarios.Result // the plan's own run, to its end
-	own       []uint64          // hashes of the events of the same up to the violation, in their order
+	upTo      *scenarios.Result // the same, up to the violation
+	own       []uint64          // hashes of its events, in their order
 	say       func(string)
 	pct       int // steps over which the strategy pct spreads its change points, as in the plan's own run to its end
 	runs      int
@@ -42,6 +46,21 @@ func (b *bench) play(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer
 	return res, comes, known, err
 }
 
+// comes says whether a violation is the one that is judged by.
+func (b *bench) comes(v *scenarios.Violation) bool {
+	return v.Invariant == b.invariant && (v.Promised || b.anyway) && (b.of == "" || v.Job == b.of)
+}
+
+// first is the first of these violations, of promises if there are any.
+func first(list []scenarios.Violation, is func(*scenarios.Violation) bool) (first *scenarios.Violation) {
+	for i := range list {
+		if v := &list[i]; is(v) && (first == nil || v.Promised && !first.Promised) {
+			first = v
+		}
+	}
+	return first
+}
+
 // outcome is what else comes of a run without the violation.
 func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
 	own := map[string]scenarios.Status{}
@@ -54,8 +73,15 @@ func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
 			o.Idle = i.Status == scenarios.StatusNotExercised
 		case fails(i.Status) && own[i.Name] == scenarios.StatusViolated:
 			o.Still = append(o.Still, i.Name)
-		case fails(i.Status) && !fails(own[i.Name]):
+		case i.Status == scenarios.StatusViolated, fails(i.Status) && !fails(own[i.Name]):
 			o.Breaks = append(o.Breaks, i.Name)
+		case i.Status == scenarios.StatusNotExercised && own[i.Name] == scenarios.StatusViolated:
+			o.Unjudged = append(o.Unjudged, i.Name)
+		}
+	}
+	for _, v := range res.Violations {
+		if of := cmp.Or(v.Job, "no single job"); v.Invariant == b.invariant && !slices.Contains(o.Elsewhere, of) {
+			o.Elsewhere = append(o.Elsewhere, of)
 		}
 	}
 	for i, j := range res.Jobs {
@@ -83,13 +109,13 @@ func (b *bench) run(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer,
 	if p.Schedule.Strategy == plans.PCT && p.Schedule.Steps == 0 {
 		p.Schedule.Steps = b.pct
 	}
-	res, err = scenarios.Run(b.ctx, p, scenarios.RunOptions{Variant: b.variant, StopAt: b.invariant, Anyway: true, Branch: branch, Trace: trace, Drawn: true})
+	res, err = scenarios.Run(b.ctx, p, scenarios.RunOptions{Variant: b.variant, StopAt: b.invariant, Of: b.of, Anyway: b.anyway, Branch: branch, Trace: trace, Drawn: true})
 	if err != nil {
 		return nil, false, false, err
 	}
 	b.runs++
 	b.steps += res.Steps
-	comes = slices.ContainsFunc(res.Violations, func(v scenarios.Violation) bool { return v.Invariant == b.invariant })
+	comes = first(res.Violations, b.comes) != nil
 	over := res.InTime || !res.OutOfSteps && !slices.ContainsFunc(res.Invariants, func(i scenarios.InvariantResult) bool {
 		return i.Name == b.invariant && i.Kind == string(invariants.Eventually)
 	})

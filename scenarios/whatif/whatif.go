@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/diff"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -42,7 +43,7 @@ const (
 // Explain runs the plan, and finds what its violation hangs on. It fails with an error that wraps [ErrHeld] if there is none,
 // if the plan cannot be run, or if ctx is cancelled.
 func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, error) {
-	b := &bench{ctx: ctx, plan: plan, variant: opt.Variant, invariant: opt.Invariant, most: opt.Steps, say: opt.Progress}
+	b := &bench{ctx: ctx, plan: plan, variant: opt.Variant, most: opt.Steps, say: opt.Progress}
 	if b.say == nil {
 		b.say = func(string) {}
 	}
@@ -53,71 +54,94 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 		}
 	}
 	b.say("the plan's own run")
-	res, own, err := b.ownRun()
+	v, phases, err := b.ownRun(opt.Invariant)
 	if err != nil {
 		return nil, err
 	}
-	v := &res.Violations[slices.IndexFunc(res.Violations, func(v scenarios.Violation) bool { return v.Invariant == b.invariant })]
-	c := &why.Cause{Invariant: v.Invariant, Job: v.Job, Step: v.Step, At: v.At, Message: v.Message, Path: path(res, v, own.phases)}
+	c := &why.Cause{Invariant: v.Invariant, Job: v.Job, Step: v.Step, At: v.At, Message: v.Message}
 	for _, i := range b.whole.Invariants {
 		if i.Status == scenarios.StatusViolated && i.Name != b.invariant {
 			c.Also = append(c.Also, i.Name)
 		}
 	}
-	if err := b.blame(c, res, opt.Quick); err != nil {
+	given, parts := b.changes()
+	if err := b.blame(c, given, parts, opt.Quick); err != nil {
+		return nil, err
+	}
+	c.Path = path(b.upTo, v, phases, b.beside(c, given))
+	if err := b.nearest(c, append(given, parts...)); err != nil {
 		return nil, err
 	}
 	c.Cut = b.cut
 	b.say("the point of no return")
-	if c.NoReturn, err = b.noReturn(cmp.Or(v.Step, res.Steps)); err != nil {
+	if c.NoReturn, err = b.noReturn(cmp.Or(v.Step, b.upTo.Steps)); err != nil {
 		return nil, err
 	}
 	c.Runs, c.Steps = b.runs, b.steps
 	return c, nil
 }
 
-// ownRun makes the plan's own run, to its end and up to the violation.
-func (b *bench) ownRun() (*scenarios.Result, *hashes, error) {
+// ownRun makes the plan's own run, to its end and up to the violation that is explained: the first of the invariant, or of any,
+// of promises if it breaks any. One that counts only if somebody asks is no violation of the run to its end.
+func (b *bench) ownRun(invariant string) (*scenarios.Violation, map[int]string, error) {
 	whole, err := scenarios.Run(b.ctx, b.plan, scenarios.RunOptions{Variant: b.variant, Drawn: true})
 	if err != nil {
 		return nil, nil, err
 	}
-	if b.invariant == "" {
-		b.invariant = first(whole.Violations)
-	}
-	if b.invariant == "" {
-		return nil, nil, ErrHeld
-	}
+	b.whole = whole
 	if whole.PCT != nil {
 		b.pct = whole.PCT.Steps
 	}
-	b.whole = whole
+	meant := first(whole.Violations, func(v *scenarios.Violation) bool { return invariant == "" || v.Invariant == invariant })
+	switch {
+	case meant != nil:
+		b.invariant, b.of, b.anyway = meant.Invariant, subject(whole, meant), !meant.Promised
+	case invariant != "":
+		b.invariant, b.anyway = invariant, true
+	default:
+		return nil, nil, ErrHeld
+	}
 	own := &hashes{phases: map[int]string{}}
-	res, comes, _, err := b.run(b.plan, nil, own, b.plan.Schedule.StepsMax)
+	res, _, _, err := b.run(b.plan, nil, own, b.plan.Schedule.StepsMax)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !comes {
+	v := first(res.Violations, b.comes)
+	if v == nil {
 		return nil, nil, fmt.Errorf("%s: %w", b.invariant, ErrHeld)
 	}
-	b.own = own.list
-	return res, own, nil
+	b.upTo, b.own, b.of = res, own.list, subject(whole, v)
+	if i, _ := judge.Find(b.invariant); i.Quiet == "" {
+		b.anyway = true // with a change it may come outside of its promise, which is no better
+	}
+	return v, own.phases, nil
 }
 
-// blame makes the changes, each alone. Own is the plan's own run up to the violation.
-func (b *bench) blame(c *why.Cause, own *scenarios.Result, quick bool) (err error) {
-	var also []string
+// subject is the job, or the run of a workflow, that a violation is of. Others have names that hang on the order of the steps,
+// so that the same violation is of another name with a change.
+func subject(res *scenarios.Result, v *scenarios.Violation) string {
+	if slices.ContainsFunc(res.Jobs, func(j scenarios.JobResult) bool { return j.ID == v.Job }) ||
+		slices.ContainsFunc(res.Runs, func(r *scenarios.RunResult) bool { return r.ID == v.Job }) {
+		return v.Job
+	}
+	return ""
+}
+
+// changes lists what can be changed of the plan.
+func (b *bench) changes() (given, parts []change) {
+	var broken []string
 	for _, i := range b.whole.Invariants {
 		if fails(i.Status) {
-			also = append(also, i.Name)
+			broken = append(broken, i.Name)
 		}
 	}
-	given, parts := changes(b.plan, b.invariant, also)
+	return changes(b.plan, b.invariant, broken)
+}
+
+// blame makes the changes, each alone.
+func (b *bench) blame(c *why.Cause, given, parts []change, quick bool) (err error) {
 	if err := b.tryEach(c, given); err != nil {
 		return err
-	}
-	for i := range c.Tried {
-		c.Tried[i].Did = did(own, &c.Tried[i])
 	}
 	if c.Together, c.Apart, err = b.together(c, given); err != nil {
 		return err
@@ -126,40 +150,34 @@ func (b *bench) blame(c *why.Cause, own *scenarios.Result, quick bool) (err erro
 		return err
 	}
 	if !quick || c.Hardened == why.Holds || c.Hardened == why.Idle || len(c.Blamed())+len(c.Together) == 0 {
-		if err := b.tryEach(c, parts); err != nil {
-			return err
-		}
+		return b.tryEach(c, parts)
 	}
-	jobs := own.JobsIn(c.Job + " " + c.Message)
-	for _, at := range c.Path {
-		jobs = append(jobs, own.JobsIn(at.Says)...)
-	}
-	return b.nearest(c, append(given, parts...), jobs)
+	return nil
 }
 
-// did says what a strike did in the plan's own run; "" if it did not fire.
-func did(own *scenarios.Result, t *why.Tried) (says string) {
-	more := 0
-	for _, f := range own.Fired {
-		switch {
-		case t.What != why.Strike || f.Fault != t.Says:
-		case says == "":
-			says = f.Says
-		default:
-			more++
+// beside are the steps of the strikes without each of which the violation comes all the same.
+func (b *bench) beside(c *why.Cause, given []change) (steps []int) {
+	for _, f := range b.upTo.Fired {
+		says := given[slices.IndexFunc(given, func(one change) bool { return one.what == why.Strike && one.strike == f.Number })].says
+		if slices.ContainsFunc(c.Unneeded(), func(t why.Tried) bool { return t.What == why.Strike && t.Says == says }) {
+			steps = append(steps, f.Step)
 		}
 	}
-	if more > 0 {
-		says += fmt.Sprintf(", and the same %d more times", more)
-	}
-	return says
+	return steps
 }
 
 // tryEach tries the changes until the steps are used up.
 func (b *bench) tryEach(c *why.Cause, list []change) error {
 	for i, one := range list {
 		b.say(fmt.Sprintf("change %d of %d: %s", i+1, len(list), why.Clip(one.says)))
-		t, known, err := b.try(one)
+		p, ok := apply(b.plan, one)
+		if !ok {
+			if one.what != why.Remedy {
+				c.Untried = append(c.Untried, one.says)
+			}
+			continue
+		}
+		t, known, err := b.try(p, one)
 		if err != nil {
 			return err
 		}
@@ -190,28 +208,14 @@ func (b *bench) hardened() (s why.Standing, o why.Outcome, err error) {
 	return why.Holds, o, nil
 }
 
-// first is the invariant of the first violation, of those that are judged if there are any.
-func first(list []scenarios.Violation) string {
-	for _, v := range list {
-		if v.Promised {
-			return v.Invariant
-		}
-	}
-	if len(list) > 0 {
-		return list[0].Invariant
-	}
-	return ""
-}
-
-// try makes one change. It is not known what comes of one that makes no valid plan.
-func (b *bench) try(one change) (t why.Tried, known bool, err error) {
-	p, ok := apply(b.plan, one)
-	if !ok {
-		return t, false, nil
-	}
+// try runs the plan with one change.
+func (b *bench) try(p *plans.Plan, one change) (t why.Tried, known bool, err error) {
 	beside := &parting{own: b.own}
 	res, comes, known, err := b.play(p, nil, beside)
 	t = why.Tried{What: one.what, Says: one.says, Means: one.means, Aside: one.aside, Instead: one.instead, Needed: !comes}
+	if one.what == why.Strike {
+		t.Did = b.upTo.Did(one.strike)
+	}
 	if known && !comes {
 		t.Outcome = b.outcome(res)
 		t.Needed = one.what != why.Remedy || !t.Idle || t.Means != ""
@@ -240,6 +244,7 @@ func (b *bench) together(c *why.Cause, given []change) (said []string, o why.Out
 
 // fewest finds changes without all of which the violation does not come, and no fewer of them: nil if it comes without the whole list.
 func (b *bench) fewest(left []change) (said []string, o why.Outcome, err error) {
+	left = b.valid(left)
 	if len(left) < 2 {
 		return nil, o, nil
 	}
@@ -275,16 +280,40 @@ func (b *bench) fewest(left []change) (said []string, o why.Outcome, err error) 
 	return said, o, nil
 }
 
+// valid are those of the changes that make a valid plan all at once.
+func (b *bench) valid(list []change) (made []change) {
+	for _, one := range list {
+		if _, ok := apply(b.plan, append(made, one)...); ok {
+			made = append(made, one)
+		}
+	}
+	return made
+}
+
 // nearest finds the nearest run without the violation, and where it parts from the plan's own. One that lacks a strike, or whose
-// engine is another, goes before one in other circumstances, and of these one in which the invariant holds before one in which it
-// has nothing to judge, unless that is by the part of the engine that is there for it: no write, no wrong write.
-func (b *bench) nearest(c *why.Cause, list []change, jobs []string) error {
+// engine is another, goes before one in other circumstances, of these one in which nothing else goes wrong, of these one that lacks a
+// strike or has the part of the engine that is there for the invariant, and of these one in which the invariant holds before one in
+// which it has nothing to judge, unless that is by that part: no write, no wrong write.
+func (b *bench) nearest(c *why.Cause, list []change) error {
+	jobs := b.upTo.JobsIn(c.Job + " " + c.Message)
+	for _, at := range c.Path {
+		jobs = append(jobs, b.upTo.JobsIn(at.Says)...)
+	}
 	var best *why.Tried
 	rank := func(t *why.Tried) (n int) {
+		o := t.Outcome
+		own := t.Means != "" && t.What != why.Strike
+		o.Idle = o.Idle && !own
 		if !t.Circumstance() {
-			n = 2
+			n += 8
 		}
-		if !t.Idle || t.Means != "" && t.What != why.Strike {
+		if o.Clean() {
+			n += 4
+		}
+		if own || t.What == why.Strike {
+			n += 2
+		}
+		if !o.Idle {
 			n++
 		}
 		return n
@@ -398,10 +427,10 @@ const pathMost = 6
 
 // path is how it came to the violation: the sentences of the story that lead to it, as many as there is room for, and that of
 // it. Those of one step are one.
-func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string) (list []why.Point) {
+func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string, beside []int) (list []why.Point) {
 	for most := pathMost - 1; ; most++ {
 		leading, left := res.Leading(v, most)
-		longer := tell(res, v, leading, phases)
+		longer := tell(res, v, leading, phases, beside)
 		if len(longer) > pathMost {
 			return list
 		}
@@ -411,11 +440,12 @@ func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string) 
 	}
 }
 
-// tell links those sentences of the story, and that of the violation. What becomes of other jobs alone is left out.
-func tell(res *scenarios.Result, v *scenarios.Violation, leading []int, phases map[int]string) (list []why.Point) {
+// tell links those sentences of the story, and that of the violation. What becomes of other jobs alone is left out, and so are
+// the steps beside, of strikes that it does not hang on.
+func tell(res *scenarios.Result, v *scenarios.Violation, leading []int, phases map[int]string, beside []int) (list []why.Point) {
 	for i, at := range res.TellingAt {
 		broken := at.Violates == v.Invariant && strings.Contains(res.Telling[i], v.Message)
-		if !broken && (!slices.Contains(leading, i) || res.Aside(i, v)) {
+		if !broken && (!slices.Contains(leading, i) || res.Aside(i, v, beside)) {
 			continue
 		}
 		p := why.Point{Step: at.Step, At: at.At, Says: res.Telling[i]}

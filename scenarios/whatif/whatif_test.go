@@ -36,7 +36,7 @@ func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
 	require.Len(t, c.Needed(why.Remedy), 1)
 	assert.Equal(t, "engine.epochs=true", c.Needed(why.Remedy)[0].Instead)
 	assert.Contains(t, c.String(), "The stream stores a dispatch twice, since it cannot recognise a repetition. The violation needs a strike: the publish of job-3 by scheduler-2 was applied, and its caller was told of an error (fail-after).")
-	assert.Contains(t, c.String(), "It also holds with engine.epochs=true, but then result-of-current-epoch and one-execution-per-job break.")
+	assert.Contains(t, c.String(), "With engine.epochs=true, one-dispatch-per-job holds, but then result-of-current-epoch and one-execution-per-job break.")
 	assert.Contains(t, c.Nearest.Own.Says, "struck by fail-after")
 	assert.Contains(t, c.Nearest.Other.Says, "publish")
 	assert.Equal(t, c.Nearest.Own.Step, c.Nearest.Other.Step)
@@ -50,7 +50,7 @@ func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
 func TestWhatARemedyCostsIsSaid(t *testing.T) {
 	c, err := Explain(context.Background(), load(t, "redis-failover"), Options{Quick: true})
 	require.NoError(t, err)
-	assert.Contains(t, c.Holding(), "Without the failover, one-dispatch-per-job holds. Without the fail-before, it holds, but then job-3 does not settle, as Redis lost its record. It also holds with engine.epochs=true, but then job-3 ends TIMEOUT. It also holds with engine.wait_replica=true, but then no-message-given-up breaks and job-3 ends TIMEOUT.")
+	assert.Contains(t, c.Holding(), "Without the failover, one-dispatch-per-job holds. Without the fail-before, one-dispatch-per-job holds, but then job-3 does not settle, as Redis lost its record. With engine.epochs=true, one-dispatch-per-job holds, but then job-3 ends TIMEOUT. With engine.wait_replica=true, one-dispatch-per-job holds, but then no-message-given-up breaks and job-3 ends TIMEOUT.")
 	assert.True(t, slices.ContainsFunc(c.Path, func(p why.Point) bool { return strings.Contains(p.Says, "the replayer of scheduler-2 took up job-3") }), "what the second dispatch came of")
 }
 
@@ -95,8 +95,8 @@ func TestAnotherInvariantsMechanism(t *testing.T) {
 	assert.Contains(t, c.Holding(), "but then lock-mutual-exclusion still breaks")
 }
 
-// Where either of two strikes is enough, only both together are necessary.
-func TestStrikesEachOfWhichIsEnough(t *testing.T) {
+// A violation of one job hangs on what hit that job. Another job's violation of the same invariant is another violation.
+func TestAViolationIsOfItsJob(t *testing.T) {
 	p := load(t, "publish-ack-lost")
 	other := p.Faults[0]
 	match := *other.On
@@ -105,21 +105,87 @@ func TestStrikesEachOfWhichIsEnough(t *testing.T) {
 	p.Faults = append(p.Faults, other)
 	c, err := Explain(context.Background(), p, Options{Quick: true})
 	require.NoError(t, err)
-	assert.Empty(t, c.Blamed())
-	assert.Equal(t, []string{"fail-after on publish of job 3", "fail-after on publish of job 4"}, c.Together)
+	assert.Equal(t, "job-3", c.Job)
+	require.Len(t, c.Blamed(), 1)
+	assert.Equal(t, "fail-after on publish of job 3", c.Blamed()[0].Says)
+	assert.Empty(t, c.Together)
+	assert.Contains(t, c.Holding(), "Without it, one-dispatch-per-job holds for job-3, but then the invariant breaks for job-4.")
+	for _, at := range c.Path {
+		assert.NotContains(t, at.Says, "job-4")
+	}
 	assert.Equal(t, why.Holds, c.Hardened)
-	assert.True(t, c.Found())
 }
 
-// A strike that is necessary, or a setting, does not hide two others of which one is enough.
-func TestStrikesBesideWhatIsNecessary(t *testing.T) {
-	c, err := Explain(context.Background(), load(t, "output-outage"), Options{Quick: true})
+// Where either of two strikes is enough, only both together are necessary; a setting that is necessary does not hide them.
+func TestStrikesEachOfWhichIsEnough(t *testing.T) {
+	for preset, needed := range map[string][]string{plans.PresetDocumented: nil, plans.PresetHardened: {"engine.epochs=false"}} {
+		p := load(t, "publish-ack-lost", append([]string{"preset=" + preset}, needed...)...)
+		other := p.Faults[0]
+		match := *other.On
+		match.Node = "scheduler-2"
+		other.On = &match
+		p.Faults = append(p.Faults, other)
+		c, err := Explain(context.Background(), p, Options{Quick: true})
+		require.NoError(t, err)
+		var blamed []string
+		for _, t := range c.Blamed() {
+			blamed = append(blamed, t.Says)
+		}
+		assert.Equal(t, needed, blamed)
+		assert.Equal(t, []string{"fail-after on publish of job 3", "fail-after on publish of job 3 at scheduler-2"}, c.Together)
+		assert.Contains(t, c.Brief(), "The violation needs one of these: ")
+		assert.True(t, c.Found())
+	}
+}
+
+// The runs with the changes are judged by the violation that is explained: that of a promise if there is one, and of its job.
+func TestWhichViolationIsExplained(t *testing.T) {
+	list := []scenarios.Violation{{Invariant: "a", Job: "job-1"}, {Invariant: "b", Promised: true}, {Invariant: "a", Job: "job-2", Promised: true}, {Invariant: "a", Job: "job-3", Promised: true}}
+	is := func(v *scenarios.Violation) bool { return v.Invariant == "a" }
+	assert.Equal(t, "job-2", first(list, is).Job, "the first of a promise, not the first")
+	assert.Equal(t, "job-1", first(list[:1], is).Job)
+	b := &bench{invariant: "a", of: "job-1"}
+	assert.False(t, b.comes(&list[0]), "outside of its promise")
+	b.anyway = true
+	assert.True(t, b.comes(&list[0]))
+	assert.False(t, b.comes(&list[2]), "of another job")
+	res := &scenarios.Result{Jobs: []scenarios.JobResult{{ID: "job-1"}}}
+	assert.Equal(t, "job-1", subject(res, &list[0]))
+	assert.Empty(t, subject(res, &scenarios.Violation{Job: "comp-1"}), "its name hangs on the order")
+}
+
+// What else comes of a change: what breaks, what has nothing to judge any more, and whom else the violation befalls.
+func TestWhatElseComes(t *testing.T) {
+	b := &bench{invariant: "a", of: "job-1", whole: &scenarios.Result{Invariants: []scenarios.InvariantResult{
+		{Name: "a", Status: scenarios.StatusViolated}, {Name: "b", Status: scenarios.StatusUnpromised}, {Name: "c", Status: scenarios.StatusViolated}, {Name: "d", Status: scenarios.StatusViolated}}}}
+	o := b.outcome(&scenarios.Result{Violations: []scenarios.Violation{{Invariant: "a", Job: "job-2"}, {Invariant: "a", Job: "job-2"}}, Invariants: []scenarios.InvariantResult{
+		{Name: "a", Status: scenarios.StatusViolated}, {Name: "b", Status: scenarios.StatusViolated}, {Name: "c", Status: scenarios.StatusNotExercised}, {Name: "d", Status: scenarios.StatusUnpromised}}})
+	assert.Equal(t, why.Outcome{Breaks: []string{"b"}, Still: []string{"d"}, Elsewhere: []string{"job-2"}, Unjudged: []string{"c"}}, o)
+}
+
+// A setting without which the plan is not valid is not passed over, and goes where others go with it.
+func TestASettingThatCannotBeLeftOutAlone(t *testing.T) {
+	p := load(t, "publish-ack-lost", "engine.backoff_max=5m", "engine.backoff_base=3m")
+	c, err := Explain(context.Background(), p, Options{Quick: true, Steps: 1000})
 	require.NoError(t, err)
-	require.Len(t, c.Blamed(), 1)
-	assert.Equal(t, "engine.output.enabled=true", c.Blamed()[0].Says)
-	require.Len(t, c.Together, 2)
-	assert.Empty(t, c.Unneeded())
-	assert.Contains(t, c.String(), "The violation needs one of these: a partition cut scheduler-1 off from the safety kernel for 2m; a partition cut scheduler-2 off from the safety kernel for 2m. It needs engine.output.enabled=true and workload.work=10s, too. Without all of the first or workload.work=10s, every-output-is-scanned holds. Without engine.output.enabled=true, it has nothing to judge.")
+	assert.Equal(t, []string{"engine.backoff_max=5m"}, c.Untried)
+	b := &bench{plan: p}
+	list, _ := changes(p, c.Invariant, nil)
+	assert.Len(t, b.valid(list), len(list))
+}
+
+// The nearest run holds in all else, if one does.
+func TestTheNearestRunPasses(t *testing.T) {
+	b := &bench{upTo: &scenarios.Result{}}
+	wrong := why.Tried{What: why.Strike, Says: "wrong", Needed: true, Outcome: why.Outcome{Breaks: []string{"a"}}}
+	clean := why.Tried{What: why.Setting, Says: "engine.fence=false", Needed: true}
+	world := why.Tried{What: why.Setting, Says: "workload.jobs=3", Needed: true}
+	own := why.Tried{What: why.Remedy, Says: "engine.epochs=false", Needed: true, Means: "It is stored twice.", Outcome: why.Outcome{Idle: true}}
+	for want, list := range map[string][]why.Tried{clean.Says: {wrong, clean, world}, wrong.Says: {world, wrong}, own.Says: {clean, own, wrong}} {
+		c := &why.Cause{Tried: list}
+		require.NoError(t, b.nearest(c, nil))
+		assert.Equal(t, want, c.Nearest.Says)
+	}
 }
 
 // What a server loses is said, and so is the setting with which it loses nothing.
@@ -127,7 +193,7 @@ func TestAPowerLossTakesWhatWasNotSynced(t *testing.T) {
 	c, err := Explain(context.Background(), load(t, "nats-power-cut"), Options{Quick: true})
 	require.NoError(t, err)
 	assert.Equal(t, why.Holds, c.Hardened)
-	assert.Contains(t, c.String(), "The violation needs a strike: a power loss took nats-server down (it comes back without what it had not synced to its disk, though it had acknowledged it). It needs workload.work=1m, too. Without any one of these, every-intent-is-published holds. It also holds with world.sync_always=true.")
+	assert.Contains(t, c.String(), "The violation needs a strike: a power loss took nats-server down (it comes back without what it had not synced to its disk, though it had acknowledged it). It needs workload.work=1m, too. Without any one of these, every-intent-is-published holds. With world.sync_always=true, every-intent-is-published holds.")
 	assert.Equal(t, "job-6", c.Job)
 	assert.True(t, slices.ContainsFunc(c.Path, func(p why.Point) bool { return strings.Contains(p.Says, "the dispatch of job-6 was lost") }), "of the same step, what is of the violation's job")
 }
@@ -167,9 +233,9 @@ func TestThePointOfNoReturn(t *testing.T) {
 	comes := func(step int) (n int) {
 		for seed := range uint64(ordersTried) {
 			then := []sim.Strategy{sim.Latency{}, sim.Random{}}[seed%2]
-			res, err := scenarios.Run(context.Background(), plan, scenarios.RunOptions{Branch: &scenarios.Branch{Then: then, Step: step, Seed: seed}, StopAt: c.Invariant, Modified: true})
+			res, err := scenarios.Run(context.Background(), plan, scenarios.RunOptions{Branch: &scenarios.Branch{Then: then, Step: step, Seed: seed}, StopAt: c.Invariant, Of: c.Job, Anyway: true, Modified: true})
 			require.NoError(t, err)
-			if slices.ContainsFunc(res.Violations, func(v scenarios.Violation) bool { return v.Invariant == c.Invariant }) {
+			if slices.ContainsFunc(res.Violations, func(v scenarios.Violation) bool { return v.Invariant == c.Invariant && v.Job == c.Job }) {
 				n++
 			}
 		}
@@ -200,7 +266,7 @@ func TestARunWithoutAnEndTellsNothing(t *testing.T) {
 		"no time, judged at each step": {load(t, "../testdata/findings/outage-longer-than-settle_within.yaml"), "documented-transitions-only", stepsMost, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := &bench{ctx: context.Background(), plan: c.plan, invariant: c.invariant, most: c.most, say: func(string) {}}
+			b := &bench{ctx: context.Background(), plan: c.plan, invariant: c.invariant, anyway: true, most: c.most, say: func(string) {}}
 			_, comes, known, err := b.play(c.plan, nil, nil)
 			require.NoError(t, err)
 			assert.False(t, comes)
@@ -221,10 +287,10 @@ func TestARunUnderPCTIsThePlansOwn(t *testing.T) {
 	plan := load(t, "publish-ack-lost", "schedule.strategy=pct")
 	whole, err := scenarios.Run(context.Background(), plan, scenarios.RunOptions{})
 	require.NoError(t, err)
-	b := &bench{ctx: context.Background(), plan: plan, invariant: "one-dispatch-per-job", say: func(string) {}}
-	own, _, err := b.ownRun()
+	b := &bench{ctx: context.Background(), plan: plan, say: func(string) {}}
+	_, _, err = b.ownRun("")
 	require.NoError(t, err)
-	assert.Equal(t, whole.PCT.Steps, own.PCT.Steps)
+	assert.Equal(t, whole.PCT.Steps, b.upTo.PCT.Steps)
 }
 
 // A path has a sentence a step, and none of what becomes of other jobs.
@@ -232,10 +298,9 @@ func TestAPathHasASentenceAStep(t *testing.T) {
 	for name, steps := range map[string]int{"publish-ack-lost": 6, "saga-crash": 6, "tenant-limit": 5} {
 		t.Run(name, func(t *testing.T) {
 			b := &bench{ctx: context.Background(), plan: load(t, name), say: func(string) {}}
-			res, own, err := b.ownRun()
+			v, phases, err := b.ownRun("")
 			require.NoError(t, err)
-			v := &res.Violations[slices.IndexFunc(res.Violations, func(v scenarios.Violation) bool { return v.Invariant == b.invariant })]
-			list := path(res, v, own.phases)
+			list := path(b.upTo, v, phases, nil)
 			assert.Len(t, list, steps)
 			seen := map[int]bool{}
 			for _, at := range list {

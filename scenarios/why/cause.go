@@ -17,11 +17,12 @@ type Cause struct {
 	Also      []string      `json:"also,omitempty"` // the other invariants whose promise the same run breaks
 
 	Tried    []Tried   `json:"tried"`               // each change to the plan, alone
+	Untried  []string  `json:"untried,omitempty"`   // strikes and settings without which, alone, the plan is none
 	Together []string  `json:"together,omitempty"`  // strikes, or strikes and settings, none of which is necessary, but all at once
 	Apart    Outcome   `json:"apart,omitzero"`      // what else comes without those
 	Hardened Standing  `json:"hardened,omitempty"`  // what the same plan does under the preset hardened; "" if it is that already
 	Beside   Outcome   `json:"beside,omitzero"`     // what else comes under it
-	Nearest  *Nearest  `json:"nearest,omitempty"`   // nil: it comes whatever is changed
+	Nearest  *Nearest  `json:"nearest,omitempty"`   // nil: it comes with each change alone
 	NoReturn *NoReturn `json:"no_return,omitempty"` // nil: it was not looked for to the end
 	Path     []Point   `json:"path"`                // how it came to that, at most six sentences
 	Runs     int       `json:"runs"`                // that all of this took, besides the plan's own to its end
@@ -55,9 +56,12 @@ type Tried struct {
 // Outcome is what else comes of a change with which the violation does not come.
 type Outcome struct {
 	Idle   bool     `json:"idle,omitempty"`   // the invariant has nothing to judge, so it does not hold either
-	Breaks []string `json:"breaks,omitempty"` // other invariants, which the plan's own run does not break
+	Breaks []string `json:"breaks,omitempty"` // other invariants, which the plan's own run does not break, or only outside of their promise
 	Still  []string `json:"still,omitempty"`  // those that break and are among what the plan's own run also breaks
 	Jobs   []string `json:"jobs,omitempty"`   // that do not settle, or fail, and do well in the plan's own run
+
+	Elsewhere []string `json:"elsewhere,omitempty"` // other jobs than the violation's for which the invariant breaks
+	Unjudged  []string `json:"unjudged,omitempty"`  // invariants that the plan's own run also breaks, and that have nothing to judge
 }
 
 // Clean says whether the invariant holds, and nothing else goes wrong.
@@ -65,7 +69,7 @@ func (o *Outcome) Clean() bool { return o.wrong() == 0 }
 
 // wrong counts what goes wrong. That nothing is judged is less than any of it.
 func (o *Outcome) wrong() int {
-	n := 2 * (len(o.Breaks) + len(o.Still) + len(o.Jobs))
+	n := 2 * (len(o.Breaks) + len(o.Still) + len(o.Jobs) + len(o.Elsewhere))
 	if o.Idle {
 		n++
 	}
@@ -132,9 +136,13 @@ type NoReturn struct {
 	Before int `json:"before"` // in how many of them it comes from the step before; of Step 0 it is Orders
 }
 
-// String says where it is. It is empty where that is the start: then the violation does not hang on an order.
+// String says where it is, or that it was not found. It is empty where it is the start: then the violation does not hang on an
+// order.
 func (n *NoReturn) String() string {
-	if n == nil || n.Step == 0 {
+	switch {
+	case n == nil:
+		return "The point of no return was not found: the runs are too long."
+	case n.Step == 0:
 		return ""
 	}
 	return fmt.Sprintf("The order of the steps matters: from step %d, the point of no return, the violation came in each of %d orders that were tried of what follows, from the step before in %d.", n.Step, n.Orders, n.Before)

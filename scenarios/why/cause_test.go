@@ -19,20 +19,28 @@ func TestACauseInASentence(t *testing.T) {
 		"The violation needs workload.slow.3=10s, but no strike and no setting of the engine. Without it, promise holds.":                                                                                                                                              {Tried: []Tried{world, spare}},
 		"The violation needs one of these: a; b. Without all of them, promise holds.":                                                                                                                                                                                  {Tried: []Tried{spare}, Together: []string{"a", "b"}},
 		"The violation needs one of these: a; b. It needs engine.fence=false and workload.slow.3=10s, too. Without all of the first, or any one of the others, promise holds.":                                                                                         {Tried: []Tried{engine, world}, Together: []string{"a", "b"}},
-		"The violation needs no strike and no setting of the plan. It also holds with engine.epochs=true.":                                                                                                                                                             {Tried: []Tried{spare, remedy}},
+		"The violation needs no strike and no setting of the plan. With engine.epochs=true, promise holds.":                                                                                                                                                            {Tried: []Tried{spare, remedy}},
 		"The violation comes whatever strike or setting of the plan is left out. The same plan is violated under the preset hardened, too.":                                                                                                                            {Tried: []Tried{spare}, Hardened: Breaks},
 		"The violation needs a strike: a crash of worker-1 at 10s. Without it, promise holds. The same plan holds under the preset hardened.":                                                                                                                          {Tried: []Tried{strike}, Hardened: Holds},
 		"The violation needs a strike: late on publish of job 1, by 10s. It needs engine.fence=false, too. Without any one of these, promise holds.":                                                                                                                   {Tried: []Tried{{What: Strike, Says: "late on publish of job 1, by 10s", Needed: true}, engine}},
 		"The violation needs 2 strikes: hang on publish of job 1 (it hangs); hang on publish of job 2. Without any one of these, promise holds.":                                                                                                                       {Tried: []Tried{{What: Strike, Says: "hang on publish of job 1", Means: "it hangs", Needed: true}, {What: Strike, Says: "hang on publish of job 2", Means: "it hangs", Needed: true}}},
-		"A second one is stored. The violation needs a strike: a crash of worker-1 at 10s. Without it, promise holds. It also holds with engine.epochs=true.":                                                                                                          {Tried: []Tried{strike, {What: Remedy, Says: "engine.epochs=false", Instead: "engine.epochs=true", Means: "A second one is stored.", Needed: true}}},
+		"A second one is stored. The violation needs a strike: a crash of worker-1 at 10s. Without it, promise holds. With engine.epochs=true, promise holds.":                                                                                                         {Tried: []Tried{strike, {What: Remedy, Says: "engine.epochs=false", Instead: "engine.epochs=true", Means: "A second one is stored.", Needed: true}}},
 		"What the violation needs is not known: the runs are so long that not every change could be tried.":                                                                                                                                                            {Cut: true},
 		"The violation needs a strike: a crash of worker-1 at 10s. Without it, promise holds. The runs are so long that not every change could be tried.":                                                                                                              {Tried: []Tried{strike}, Cut: true},
 		"The violation needs workload.slow.3=10s. Without it, promise holds. The runs are so long that not every change could be tried.":                                                                                                                               {Tried: []Tried{world}, Cut: true},
 		"The violation needs a strike: a crash of worker-1 at 10s. Without it, promise holds. The order of the steps matters: from step 7, the point of no return, the violation came in each of 8 orders that were tried of what follows, from the step before in 5.": {Tried: []Tried{strike}, NoReturn: &NoReturn{Step: 7, Orders: 8, Before: 5}},
 	} {
-		c.Invariant = "promise"
-		assert.Equal(t, want, c.String())
+		assert.Equal(t, want, saidOf(c))
 	}
+}
+
+// saidOf is what is said of the cause of promise's violation for job-3, of which the order does not matter if nothing is known of it.
+func saidOf(c *Cause) string {
+	c.Invariant, c.Job = "promise", "job-3"
+	if c.NoReturn == nil {
+		c.NoReturn = &NoReturn{Orders: 8, Before: 8}
+	}
+	return c.String()
 }
 
 // What the invariant is not judged by does not hold it, and what else goes wrong is said, last of all where it goes worst.
@@ -45,14 +53,40 @@ func TestWhatComesOfEachChange(t *testing.T) {
 	gone := Tried{What: Remedy, Says: "engine.c=false", Instead: "engine.c=true", Means: "It is written.", Needed: true, Outcome: Outcome{Idle: true}}
 	long := Tried{What: Setting, Says: "workload.labels.3=" + strings.Repeat("x", 10_000), Needed: true}
 	for want, c := range map[string]*Cause{
-		"It is lost. The violation needs 2 strikes: worker-1 crashed; the publish of job-3 failed. It needs workload.every=5s, too. Without the crash, promise holds. Without workload.every=5s, it has nothing to judge. Without the fail-before, it holds, but then job-3 ends TIMEOUT. It also holds with engine.b=true. It also holds with engine.a=true, but then x and y break and z still breaks. This run also breaks z.": {Tried: []Tried{crash, lost, idle, worse, good}, Also: []string{"z"}},
-		"It is written. The violation needs no strike and no setting of the plan. With engine.c=true, there is nothing to judge.":                                               {Tried: []Tried{gone}},
-		"The violation needs a strike: worker-1 crashed. Without it, promise holds. This run also breaks z, which holds with each of these changes, too.":                       {Tried: []Tried{crash}, Also: []string{"z"}},
-		"The violation needs a strike: the publish of job-3 failed. Without it, promise holds, but then job-3 ends TIMEOUT. Under the preset hardened it has nothing to judge.": {Tried: []Tried{lost}, Hardened: Idle},
-		"The violation needs workload.every=5s, but no strike and no setting of the engine. Without it, promise has nothing to judge.":                                          {Tried: []Tried{idle}, NoReturn: &NoReturn{Orders: 8, Before: 8}},
-		"The violation needs workload.labels.3=" + strings.Repeat("x", clipAt-18) + "…, but no strike and no setting of the engine. Without it, promise holds.":                 {Tried: []Tried{long}},
+		"It is lost. The violation needs 2 strikes: worker-1 crashed; the publish of job-3 failed. It needs workload.every=5s, too. Without the crash, promise holds. Without workload.every=5s, promise has nothing to judge. Without the fail-before, promise holds, but then job-3 ends TIMEOUT. With engine.b=true, promise holds. With engine.a=true, promise holds, but then x and y break and z still breaks. This run also breaks z.": {Tried: []Tried{crash, lost, idle, worse, good}, Also: []string{"z"}},
+		"It is written. The violation needs no strike and no setting of the plan. With engine.c=true, there is nothing to judge.":                                                     {Tried: []Tried{gone}},
+		"The violation needs a strike: worker-1 crashed. Without it, promise holds. This run also breaks z, which holds with each of these changes, too.":                             {Tried: []Tried{crash}, Also: []string{"z"}},
+		"The violation needs a strike: the publish of job-3 failed. Without it, promise holds, but then job-3 ends TIMEOUT. Under the preset hardened, promise has nothing to judge.": {Tried: []Tried{lost}, Hardened: Idle},
+		"The violation needs workload.every=5s, but no strike and no setting of the engine. Without it, promise has nothing to judge.":                                                {Tried: []Tried{idle}, NoReturn: &NoReturn{Orders: 8, Before: 8}},
+		"The violation needs workload.labels.3=" + strings.Repeat("x", clipAt-18) + "…, but no strike and no setting of the engine. Without it, promise holds.":                       {Tried: []Tried{long}},
 	} {
-		c.Invariant = "promise"
-		assert.Equal(t, want, c.String())
+		assert.Equal(t, want, saidOf(c))
 	}
+}
+
+// A sentence says no more than was tried, and names what it is about.
+func TestWhatIsNotKnownIsNotSaid(t *testing.T) {
+	strike := Tried{What: Strike, Says: "crash of worker-1 at 10s", Needed: true}
+	with := func(o Outcome) *Cause {
+		t := strike
+		t.Outcome = o
+		return &Cause{Tried: []Tried{t}}
+	}
+	remedy := func(name string) Tried {
+		return Tried{What: Remedy, Says: name + "=false", Instead: name + "=true", Needed: true}
+	}
+	hardened := &Cause{Tried: []Tried{strike}, Hardened: Holds, Beside: Outcome{Breaks: []string{"z"}}}
+	judged := &Cause{Tried: []Tried{strike, {What: Setting, Says: "workload.saga=4", Needed: true, Outcome: Outcome{Unjudged: []string{"z"}}}}, Also: []string{"z"}}
+	for want, c := range map[string]*Cause{
+		"Without it, promise holds. Under the preset hardened, promise holds, but then z breaks.":                                                                                        hardened,
+		"Without any one of these, promise holds. This run also breaks z.":                                                                                                               judged,
+		"Without it, promise holds for job-3, but then the invariant breaks for job-4.":                                                                                                  with(Outcome{Elsewhere: []string{"job-4"}}),
+		"The violation needs no strike and no setting of the plan that can be left out. With a=true, promise holds. backoff=5m could not be left out alone: the plan is not valid then.": {Tried: []Tried{remedy("a")}, Untried: []string{"backoff=5m"}},
+		"With a=true or b=true or c=true, promise holds. With 1 more part of the engine the violation does not come either.":                                                             {Tried: []Tried{remedy("a"), remedy("b"), remedy("c"), remedy("d")}},
+		"With a=true or b=true or c=true, promise holds. With each of 2 more parts of the engine the violation does not come either.":                                                    {Tried: []Tried{remedy("a"), remedy("b"), remedy("c"), remedy("d"), remedy("e")}},
+	} {
+		assert.Contains(t, saidOf(c), want)
+	}
+	c := &Cause{Invariant: "promise", Tried: []Tried{strike}}
+	assert.Contains(t, c.Holding(), "The point of no return was not found: the runs are too long.")
 }

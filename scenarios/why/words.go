@@ -8,17 +8,23 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 )
 
-// remediesMost is how many remedies are named in a sentence.
+// remediesMost is how many remedies are named.
 const remediesMost = 3
 
-// remedies are those that are named: those with which nothing else goes wrong come first.
-func (c *Cause) remedies() []Tried {
+// remedies are those that are named, and how many more there are: those with which nothing else goes wrong come first.
+func (c *Cause) remedies() (named []Tried, more int) {
 	list := c.Needed(Remedy)
-	if len(list) > remediesMost {
-		return nil
-	}
 	slices.SortStableFunc(list, worseLast)
-	return list
+	n := min(len(list), remediesMost)
+	return list[:n], len(list) - n
+}
+
+// Held says that the invariant holds, and for which job, where it does for that one alone.
+func (c *Cause) Held(o Outcome) string {
+	if len(o.Elsewhere) > 0 {
+		return c.Invariant + " holds for " + c.Job
+	}
+	return c.Invariant + " holds"
 }
 
 // Brief says what goes wrong, where that is known, and what it takes.
@@ -27,7 +33,8 @@ func (c *Cause) Brief() string { return strings.Join(append(c.mechanism(), c.nee
 // mechanism is what goes wrong without the parts of the engine that would hold the invariant, or else another that the run breaks.
 func (c *Cause) mechanism() (says []string) {
 	var other []string
-	for _, t := range append(c.Needed(Setting), c.remedies()...) {
+	remedies, _ := c.remedies()
+	for _, t := range append(c.Needed(Setting), remedies...) {
 		if t.Means != "" {
 			says = append(says, t.Means)
 		}
@@ -66,14 +73,16 @@ func (c *Cause) needs() string {
 		return "The violation needs a strike: " + strikes[0] + "." + too
 	case len(strikes) > 1:
 		return fmt.Sprintf("The violation needs %d strikes: %s.%s", len(strikes), strings.Join(strikes, "; "), too)
-	case len(settings) > 0 && (c.Cut || len(c.Blamed()) > 0):
+	case len(settings) > 0 && (c.Cut || len(c.Untried) > 0 || len(c.Blamed()) > 0):
 		return "The violation needs " + list(settings) + "."
 	case len(settings) > 0:
 		return "The violation needs " + list(settings) + ", but no strike and no setting of the engine."
-	case len(c.Needed(Remedy)) > 0 && !c.Cut:
-		return "The violation needs no strike and no setting of the plan."
 	case c.Cut:
 		return "What the violation needs is not known: the runs are so long that not every change could be tried."
+	case len(c.Untried) > 0:
+		return "The violation needs no strike and no setting of the plan that can be left out."
+	case len(c.Needed(Remedy)) > 0:
+		return "The violation needs no strike and no setting of the plan."
 	}
 	return "The violation comes whatever strike or setting of the plan is left out."
 }
@@ -86,11 +95,18 @@ func (c *Cause) Holding() string {
 	}
 	switch c.Hardened {
 	case Holds:
-		says = append(says, "The same plan holds under the preset hardened"+c.Beside.But()+".")
+		if c.Beside.Clean() {
+			says = append(says, "The same plan holds under the preset hardened.")
+		} else {
+			says = append(says, "Under the preset hardened, "+c.Held(c.Beside)+c.Beside.But()+".")
+		}
 	case Idle:
-		says = append(says, "Under the preset hardened it has nothing to judge"+c.Beside.But()+".")
+		says = append(says, "Under the preset hardened, "+c.Invariant+" has nothing to judge"+c.Beside.But()+".")
 	case Breaks:
 		says = append(says, "The same plan is violated under the preset hardened, too.")
+	}
+	if len(c.Untried) > 0 {
+		says = append(says, list(few(c.Untried))+" could not be left out alone: the plan is not valid then.")
 	}
 	if order := c.NoReturn.String(); order != "" {
 		says = append(says, order)
@@ -115,14 +131,14 @@ func (c *Cause) without() (says []string) {
 	case alike && all[0].Idle:
 		return []string{fmt.Sprintf("Without %s, %s has nothing to judge%s.", what, c.Invariant, all[0].But())}
 	case alike:
-		return []string{fmt.Sprintf("Without %s, %s holds%s.", what, c.Invariant, all[0].But())}
+		return []string{fmt.Sprintf("Without %s, %s%s.", what, c.Held(all[0]), all[0].But())}
 	}
 	var sorts []string // in which the outcomes differ
 	names := map[string][]string{}
 	add := func(name string, o *Outcome) {
-		says := "holds" + o.But()
+		says := c.Held(*o) + o.But()
 		if o.Idle {
-			says = "has nothing to judge" + o.But()
+			says = c.Invariant + " has nothing to judge" + o.But()
 		}
 		if names[says] == nil {
 			sorts = append(sorts, says)
@@ -136,12 +152,8 @@ func (c *Cause) without() (says []string) {
 	for i := range needed {
 		add(short(&needed[i], needed), &needed[i].Outcome)
 	}
-	for i, what := range sorts {
-		it := "it"
-		if i == 0 {
-			it = c.Invariant
-		}
-		says = append(says, fmt.Sprintf("Without %s, %s %s.", strings.Join(names[what], " or "), it, what))
+	for _, what := range sorts {
+		says = append(says, fmt.Sprintf("Without %s, %s.", strings.Join(names[what], " or "), what))
 	}
 	return says
 }
@@ -188,27 +200,35 @@ func short(t *Tried, list []Tried) string {
 // with says with which parts of the engine the invariant holds.
 func (c *Cause) with() (says []string) {
 	var clean []string
-	for _, t := range c.remedies() {
+	remedies, more := c.remedies()
+	for _, t := range remedies {
 		switch {
 		case t.Clean():
 			clean = append(clean, Clip(t.Instead))
 		case t.Idle:
 			says = append(says, fmt.Sprintf("With %s, there is nothing to judge%s.", Clip(t.Instead), t.But()))
 		default:
-			says = append(says, fmt.Sprintf("It also holds with %s%s.", Clip(t.Instead), t.But()))
+			says = append(says, fmt.Sprintf("With %s, %s%s.", Clip(t.Instead), c.Held(t.Outcome), t.But()))
 		}
 	}
 	if len(clean) > 0 {
-		says = slices.Insert(says, 0, fmt.Sprintf("It also holds with %s.", strings.Join(clean, ", or with ")))
+		says = slices.Insert(says, 0, fmt.Sprintf("With %s, %s.", strings.Join(clean, " or "), c.Held(Outcome{})))
+	}
+	switch more {
+	case 0:
+	case 1:
+		says = append(says, "With 1 more part of the engine the violation does not come either.")
+	default:
+		says = append(says, fmt.Sprintf("With each of %d more parts of the engine the violation does not come either.", more))
 	}
 	return says
 }
 
-// others says which other promises the run breaks, and whether they hold with each change, too.
+// others says which other promises the run breaks, and that they hold with each change, too, where all of them are judged and do.
 func (c *Cause) others() string {
 	all := c.outcomes(c.Needed(Strike, Setting, Remedy))
 	says := "This run also breaks " + list(few(c.Also))
-	if slices.ContainsFunc(all, func(o Outcome) bool { return len(o.Still) > 0 }) {
+	if slices.ContainsFunc(all, func(o Outcome) bool { return len(o.Still)+len(o.Unjudged) > 0 }) {
 		return says + "."
 	}
 	if len(c.Also) == 1 {
@@ -285,6 +305,9 @@ func (o *Outcome) But() string {
 		default:
 			says = append(says, list(few(names))+how+" break")
 		}
+	}
+	if len(o.Elsewhere) > 0 {
+		says = append(says, "the invariant breaks for "+list(few(o.Elsewhere)))
 	}
 	breaks(o.Breaks, "")
 	breaks(o.Still, " still")
