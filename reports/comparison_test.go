@@ -108,6 +108,10 @@ func TestMarkdownKeepsHostileStringsText(t *testing.T) {
 		assert.Equal(t, want, markCode(in))
 	}
 	assert.Equal(t, "````yaml\na\n```\nb\n````\n", markBlock("yaml", "a\n```\nb\n"))
+	const turned = "a\u202eb"
+	assert.Equal(t, `a\\u202eb`, markText(turned))
+	assert.Equal(t, "`a\\u202eb`", markCode(turned))
+	assert.Equal(t, "```\na\\u202eb\n```\n", markBlock("", turned))
 	for _, s := range hostile {
 		tables := markdownTables(t, written(t, func(w io.Writer) error { return ComparisonMarkdown(w, poisonedTables(s)) }))
 		require.Len(t, tables, 1, "%q", s)

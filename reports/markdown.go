@@ -3,6 +3,8 @@ package reports
 import (
 	"fmt"
 	"strings"
+
+	"github.com/wavetank-sim/wavetank/scenarios/visible"
 )
 
 func markRow(b *strings.Builder, cells []string) {
@@ -18,6 +20,7 @@ var markEscapes = strings.NewReplacer(
 func markText(s string) string {
 	var words []string
 	for _, word := range strings.Fields(strings.ToValidUTF8(s, "\uFFFD")) {
+		word = visible.Text(word)
 		if inner := strings.Trim(word, "_"); inner == word {
 			word = strings.ReplaceAll(markEscapes.Replace(word), `\_`, "_") // within a word it means nothing
 		} else {
@@ -30,7 +33,7 @@ func markText(s string) string {
 
 // markCode is s as code within a line, in a table if it is in one.
 func markCode(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	s = visible.Text(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "))
 	if s == "" {
 		return ""
 	}
@@ -44,7 +47,7 @@ func markCode(s string) string {
 // markBlock is s as a block of code in that language.
 func markBlock(language, s string) string {
 	fence := strings.Repeat("`", max(3, longestRun(s, '`')+1))
-	return fence + language + "\n" + strings.TrimRight(strings.ToValidUTF8(s, "\uFFFD"), "\n") + "\n" + fence + "\n"
+	return fence + language + "\n" + strings.TrimRight(visible.Text(strings.ToValidUTF8(s, "\uFFFD")), "\n") + "\n" + fence + "\n"
 }
 
 func longestRun(s string, of byte) (longest int) {
