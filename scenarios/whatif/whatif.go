@@ -218,7 +218,8 @@ func (b *bench) try(p *plans.Plan, one change) (t why.Tried, known bool, err err
 	}
 	if known && !comes {
 		t.Outcome = b.outcome(res)
-		t.Needed = one.what != why.Remedy || !t.Idle || t.Means != ""
+		ofAll := one.what == why.Strike || len(t.Elsewhere) == 0 // a setting is of all jobs: one that only decides which is hit is not needed
+		t.Needed = ofAll && (one.what != why.Remedy || !t.Idle || t.Means != "")
 	}
 	if beside.equal < len(b.own) {
 		t.Parts = beside.equal + 1
