@@ -307,26 +307,22 @@ func certified(t *testing.T) (authority string, c tls.Certificate) {
 // Records in a stream that took the place of a lost one are read from the first, however many there are by then.
 func TestAnotherStreamIsReadFromItsFirst(t *testing.T) {
 	s := startServer(t, nil)
-	job := campaign.Job{Version: campaign.SpecVersion, Build: buildname.Of(), Program: "program", Spec: finding(4)}
-	c := &Coordinator{Server: Server{URL: s.url()}}
-	conn := dialled(t, s)
-	store := func(runs ...int) {
-		require.NoError(t, conn.each(t.Context(), len(runs), func(i int) (string, any) {
-			return runSubject(c.digest, runs[i]), runMessage{c.digest, "machine", &campaign.Record{N: runs[i]}}
-		}))
-	}
-	done, err := c.Begin(t.Context(), job, func(int) bool { return false })
+	job := campaign.Job{Version: campaign.SpecVersion, Build: buildname.Of(), Program: "program", Spec: finding(2)}
+	text, err := json.Marshal(job)
 	require.NoError(t, err)
-	store(0, 1)
-	for range 2 {
-		<-done
-	}
-	require.NoError(t, conn.remove(t.Context(), c.digest))
-	require.NoError(t, c.setUp(t.Context())) // and before the coordinator looks:
-	store(2, 3)
-	assert.Equal(t, 2, (<-done).Record.N)
-	assert.Equal(t, 3, (<-done).Record.N)
-	c.End(true)
+	c := &Coordinator{job: job, text: text, digest: job.Digest(), seen: make([]bool, 2), conn: dialled(t, s), out: make(chan campaign.Arrival, 2)}
+	c.setDefaults()
+	require.NoError(t, c.setUp(t.Context()))
+	require.NoError(t, c.conn.each(t.Context(), 2, func(i int) (string, any) {
+		return runSubject(c.digest, i), runMessage{c.digest, "machine", &campaign.Record{N: i}}
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- c.read(ctx, &reading{of: time.Now().Add(-time.Hour), next: 3}) }()
+	assert.Equal(t, 0, (<-c.out).Record.N)
+	assert.Equal(t, 1, (<-c.out).Record.N)
+	cancel()
+	<-ended
 }
 
 // Where a server has lost the records of a stream, and not the stream, their runs are asked for.
