@@ -68,7 +68,7 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 	if err := b.blame(c, given, parts, opt.Quick); err != nil {
 		return nil, err
 	}
-	c.Path = path(b.upTo, v, phases, b.beside(c, given))
+	c.Path = path(b.upTo, v, phases, b.beside(c))
 	if err := b.nearest(c, append(given, parts...)); err != nil {
 		return nil, err
 	}
@@ -156,9 +156,9 @@ func (b *bench) blame(c *why.Cause, given, parts []change, quick bool) (err erro
 }
 
 // beside are the steps of the strikes without each of which the violation comes all the same.
-func (b *bench) beside(c *why.Cause, given []change) (steps []int) {
+func (b *bench) beside(c *why.Cause) (steps []int) {
 	for _, f := range b.upTo.Fired {
-		says := given[slices.IndexFunc(given, func(one change) bool { return one.what == why.Strike && one.strike == f.Number })].says
+		says := b.plan.Faults[f.Number].String()
 		if slices.ContainsFunc(c.Unneeded(), func(t why.Tried) bool { return t.What == why.Strike && t.Says == says }) {
 			steps = append(steps, f.Step)
 		}

@@ -48,7 +48,7 @@ type Tried struct {
 	Means   string `json:"means,omitempty"`   // what a strike of that kind does; or what comes about without that part of the engine, where this is known
 	Aside   string `json:"aside,omitempty"`   // what comes about without that part of the engine, which is there for another invariant that the run breaks
 	Instead string `json:"instead,omitempty"` // key=value as it was tried; of a strike, and of what is given for a job, it is left out
-	Needed  bool   `json:"needed"`            // without it, or with it as it was tried, the violation does not come, nor, unless it is a strike, one of another job; of a Remedy the invariant holds then, or the remedy is there for it
+	Needed  bool   `json:"needed"`            // the violation does not come with this change; of a setting or a Remedy, not of another job either; of a Remedy, the invariant is judged then, or the Remedy is there for it
 	Parts   int    `json:"parts"`             // the first step that is another than in the plan's own run up to the violation; 0: none is
 	Outcome
 }
