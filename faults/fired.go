@@ -11,7 +11,7 @@ import (
 // Fired is one fault at the moment it took effect.
 type Fired struct {
 	Fault      Fault
-	Number     int // of the fault among the plan's, from 0
+	Number     int // of the fault among those of the injector, from 0
 	Step       int
 	At         time.Duration
 	Until      time.Duration // faults that last: when they ended; 0 while they do

@@ -80,7 +80,7 @@ func Read(dir string) (*Stored, error) {
 		}
 	default:
 		s.Run = &scenarios.Result{}
-		if err = readJSON(dir, ResultFile, scenarios.ResultVersion, "run it again: "+scenarios.RunCommand(filepath.Join(dir, PlanFile)), s.Run); err == nil {
+		if err = readJSON(dir, ResultFile, scenarios.ResultVersion, runAgain(dir, scenarios.RunCommand(filepath.Join(dir, PlanFile))), s.Run); err == nil {
 			s.Plan, err = readStoredPlan(dir)
 		}
 		if err == nil {
@@ -123,7 +123,7 @@ func ReadRun(dir string) (*Stored, error) {
 		return nil, err
 	}
 	if err := cmp.Or(s.Run.Check(), s.Run.CheckPlan(s.Plan)); err != nil {
-		return nil, &FileError{filepath.Join(dir, ResultFile), err.Error(), "run it again: " + s.Run.Replay}
+		return nil, &FileError{filepath.Join(dir, ResultFile), err.Error(), runAgain(s.Dir, s.Run.Replay)}
 	}
 	return s, nil
 }
@@ -197,7 +197,7 @@ func (s *Stored) runPage(w io.Writer) error {
 	}
 	err := pageOf(w, s.Dir, s.Plan, s.Run)
 	if broken := new(traceError); errors.As(err, &broken) {
-		return &FileError{name, broken.Error(), "run it again: " + s.Run.Replay}
+		return &FileError{name, broken.Error(), runAgain(s.Dir, s.Run.Replay)}
 	} else if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (s *Stored) runPage(w io.Writer) error {
 func (s *Stored) hasTrace(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
-		return unreadable(name, err, "run it again: "+s.Run.Replay)
+		return unreadable(name, err, runAgain(s.Dir, s.Run.Replay))
 	}
 	return f.Close()
 }
@@ -230,7 +230,7 @@ func (s *Stored) checkResult(trace string) error {
 		err = s.Run.CheckTrace(s.Plan, Trace(f))
 	}
 	if err != nil {
-		return &FileError{filepath.Join(s.Dir, ResultFile), err.Error(), "run it again: " + s.Run.Replay}
+		return &FileError{filepath.Join(s.Dir, ResultFile), err.Error(), runAgain(s.Dir, s.Run.Replay)}
 	}
 	return nil
 }
@@ -244,9 +244,14 @@ func (s *Stored) checkTrace(name string) error {
 	defer f.Close() // read only: nothing to lose
 	digest, err := sim.DigestOf(f)
 	if err == nil && digest != s.Run.Digest {
-		return &FileError{name, fmt.Sprintf("it is not the trace of this run: its digest is %s, and %s says %s", digest, ResultFile, s.Run.Digest), "run it again: " + s.Run.Replay}
+		return &FileError{name, fmt.Sprintf("it is not the trace of this run: its digest is %s, and %s says %s", digest, ResultFile, s.Run.Digest), runAgain(s.Dir, s.Run.Replay)}
 	}
 	return err
+}
+
+// runAgain is how the files of a run's folder come about anew.
+func runAgain(dir, command string) string {
+	return "run it again: " + command + " --out " + scenarios.ShellWord(dir)
 }
 
 // kinds says what a folder is of, by the file that tells.

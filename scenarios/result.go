@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -118,7 +119,7 @@ type FiredFault struct {
 	Job        string        `json:"job,omitempty"`
 	Phase      string        `json:"phase,omitempty"`
 	Occurrence int           `json:"occurrence,omitempty"`
-	Number     int           `json:"-"` // of the fault among the plan's, from 0
+	Number     int           `json:"-"` // of the fault among the plan's, from 0, and behind them those of world.dying
 	Says       string        `json:"-"` // what it did, as the story begins to tell it
 }
 
@@ -177,8 +178,9 @@ type ToldAt struct {
 	Step     int           `json:"step,omitempty"` // 0 if no step shows it
 	At       time.Duration `json:"at_ns"`
 	Violates string        `json:"violates,omitempty"` // the invariant whose violation it tells of
+	Ends     int           `json:"ends,omitempty"`     // the step of the strike whose end it tells of
 	Turn     bool          `json:"turn,omitempty"`     // a handling of a job begins by it that is not its first
-	Wrong    bool          `json:"wrong,omitempty"`    // it tells of a strike, or of an operation that failed or was late
+	Wrong    bool          `json:"wrong,omitempty"`    // it tells of a strike, or of an operation that failed, was late or did nothing
 }
 
 // Unsettled names a job that did not settle, and why.
@@ -233,22 +235,34 @@ func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
 	return list, left
 }
 
-// Aside says whether a sentence of the story tells of other jobs alone than the violation's, of nothing that went wrong but at
-// the steps beside, and of no step that the violation depends on.
+// Aside says whether a sentence of the story tells of no step that the violation depends on, and either of a strike at one of the
+// steps beside, without a word of the violation's job, or of other jobs alone, where nothing went wrong.
 func (res *Result) Aside(sentence int, v *Violation, beside []int) bool {
 	at := res.TellingAt[sentence]
+	says := res.Telling[sentence]
 	wrong := at.Wrong || slices.ContainsFunc(res.Fired, func(f FiredFault) bool { return f.Step == at.Step })
-	return (!wrong || slices.Contains(beside, at.Step)) && at.Step != v.Step && !slices.Contains(v.Steps, at.Step) && res.ofOthers(v, res.Telling[sentence])
+	switch {
+	case at.Step == v.Step || slices.Contains(v.Steps, at.Step):
+		return false
+	case slices.Contains(beside, cmp.Or(at.Ends, at.Step)):
+		return !res.names(says, v)
+	}
+	return !wrong && res.ofOthers(v, says)
 }
 
-// ofOthers says whether a sentence names jobs, but none that the violation is about, nor what comes of one: of a violation of no
-// single job these are those that its message names.
+// ofOthers says whether a sentence names jobs, but none that the violation is about.
 func (res *Result) ofOthers(v *Violation, sentence string) bool {
+	return (v.Job != "" || len(res.JobsIn(v.Message)) > 0) && len(res.JobsIn(sentence)) > 0 && !res.names(sentence, v)
+}
+
+// names says whether a sentence names a job that the violation is about, or what comes of one: of a violation of no single job
+// these are those that its message names.
+func (res *Result) names(sentence string, v *Violation) bool {
 	own := []string{v.Job}
 	if v.Job == "" {
 		own = res.JobsIn(v.Message)
 	}
-	return len(own) > 0 && len(res.JobsIn(sentence)) > 0 && !slices.ContainsFunc(wordsOf(sentence), func(word string) bool {
+	return slices.ContainsFunc(wordsOf(sentence), func(word string) bool {
 		return slices.ContainsFunc(own, func(job string) bool { return word == job || strings.HasPrefix(word, job+"-") })
 	})
 }

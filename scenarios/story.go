@@ -30,6 +30,7 @@ type line struct {
 	jobs []string // that it names
 
 	violates string // the invariant whose violation it tells of
+	ends     int    // the step of the strike whose end it tells of
 	wrong    bool   // an operation failed, or was late
 	turn     bool   // a handling begins by it that is not a job's first
 }
@@ -76,7 +77,7 @@ func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []stri
 		if l.step == lastStep {
 			l.step = 0
 		}
-		when = append(when, ToldAt{l.step, l.at, l.violates, l.turn, l.wrong || l.rank == rankStrike})
+		when = append(when, ToldAt{l.step, l.at, l.violates, l.ends, l.turn, l.wrong || l.rank == rankStrike})
 	}
 	if left > 0 {
 		told = append(told, fmt.Sprintf("The last %s that matter little %s left out.", count(left, "step"), isAre(left)))
@@ -172,7 +173,9 @@ func (r *run) strike(f faults.Fired) []line {
 	begin, end := r.strikeWords(f, r.record.lossOf(f).words())
 	lines := []line{always(f.At, f.Step, rank, begin, append(r.record.lossOf(f).named(), f.Job)...)}
 	if end != "" && f.Until > 0 {
-		lines = append(lines, always(f.Until, 0, rankStrike, end))
+		l := always(f.Until, 0, rankStrike, end)
+		l.ends = f.Step
+		lines = append(lines, l)
 	}
 	return lines
 }

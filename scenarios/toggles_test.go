@@ -70,7 +70,7 @@ func TestTogglesAreAllThereAre(t *testing.T) {
 		assert.NotContains(t, listed, toggle.Setting)
 		listed[toggle.Setting] = toggle
 		assert.NotEqual(t, toggle.On, toggle.Off, toggle.Setting)
-		assert.True(t, strings.HasSuffix(toggle.Says, "."), toggle.Setting)
+		assert.NotRegexp(t, `^[A-Z][a-z]|\.$`, strings.TrimPrefix(toggle.Says, "Redis "), "%s: a clause", toggle.Setting)
 		assert.Contains(t, plans.Names(), toggle.Scenario)
 		assert.Contains(t, plans.Violable(), toggle.Invariant)
 		require.NoError(t, plans.Defaults().Set(toggle.Setting+"="+toggle.Off))

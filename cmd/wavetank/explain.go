@@ -205,7 +205,7 @@ func explainSetting(s plans.Setting) string {
 	for _, t := range plans.Toggles() {
 		if t.Setting == s.Name {
 			shown = true
-			text += fmt.Sprintf("\n\nWhat it is for: with %s, scenario %s under the preset hardened violates %s. %s\nSee it: %s", t.Off, t.Scenario, t.Invariant, t.Says, t.Command)
+			text += fmt.Sprintf("\n\nWhat it is for: with %s, scenario %s under the preset hardened violates %s. %s\nSee it: %s", t.Off, t.Scenario, t.Invariant, t.Without(), t.Command)
 		}
 	}
 	if try := tryIt(s); try != "" && !shown {

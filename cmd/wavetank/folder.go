@@ -16,7 +16,9 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // runsDir is where run folders go that have no name from the user.
@@ -115,26 +117,40 @@ func replaceable(path string) error {
 	if err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be read: %v; choose another folder with --out", path, strictyaml.FileReason(err))
 	}
-	scenario := scenarioOf(path)
+	scenario, ofRun := scenarioOf(path)
 	for _, e := range entries {
 		if !e.Type().IsRegular() || !slices.Contains(reports.RunFiles, e.Name()) && !isJUnit(filepath.Join(path, e.Name()), scenario) {
 			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of a run; choose another folder with --out", path, e.Name())
 		}
 	}
-	if len(entries) > 0 && scenario == "" {
-		return cli.Fail(cli.ExitUsage, "%s holds %s, and its %s is none of a run; move it away, or choose another folder with --out", path, entries[0].Name(), reports.ResultFile)
+	if len(entries) > 0 && !ofRun {
+		return cli.Fail(cli.ExitUsage, "%s holds %s, but neither the %s nor the %s of a run; move it away, or choose another folder with --out", path, entries[0].Name(), reports.ResultFile, reports.TraceFile)
 	}
 	return nil
 }
 
-// scenarioOf is what the run was of that dir holds, by whatever version. It is empty if dir holds none.
-func scenarioOf(dir string) string {
+// scenarioOf is what the run was of that dir holds, by whatever version, and whether it holds one: its result says so, or, where
+// that is gone or broken, its trace.
+func scenarioOf(dir string) (scenario string, ofRun bool) {
 	var res struct{ Scenario, Digest string }
 	data, err := os.ReadFile(filepath.Join(dir, reports.ResultFile))
-	if err != nil || json.Unmarshal(data, &res) != nil || res.Digest == "" {
-		return ""
+	if err == nil && json.Unmarshal(data, &res) == nil && res.Digest != "" {
+		return res.Scenario, true
 	}
-	return res.Scenario
+	trace, err := os.Open(filepath.Join(dir, reports.TraceFile))
+	if err != nil {
+		return "", false
+	}
+	defer trace.Close() // read only: nothing to lose
+	line, err := bufio.NewReader(trace).ReadBytes('\n')
+	var first sim.Event
+	if err != nil || json.Unmarshal(line, &first) != nil || first.Step == 0 {
+		return "", false
+	}
+	if p, err := plans.Load(filepath.Join(dir, reports.PlanFile)); err == nil {
+		scenario = p.Name
+	}
+	return scenario, true
 }
 
 // isJUnit says whether the file is what --junit wrote for a run of the scenario.

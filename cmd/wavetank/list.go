@@ -226,7 +226,7 @@ func showSettings() []*cli.Table {
 }
 
 func showToggles() []*cli.Table {
-	heads := []string{"SETTING", "ON", "OFF", "DOCUMENTED", "SCENARIO", "INVARIANT THAT FIRES WHEN OFF", "WHAT GOES WRONG WITHOUT IT", "SEE IT"}
+	heads := []string{"SETTING", "ON", "OFF", "DOCUMENTED", "SCENARIO", "INVARIANT THAT FIRES WHEN OFF", "WITHOUT IT", "SEE IT"}
 	list := tableOf(heads, plans.Toggles(), func(t plans.Toggle) []string {
 		return []string{t.Setting, t.On, t.Off, t.Documented, t.Scenario, t.Invariant, t.Says, cli.Pasteable(t.Command)}
 	})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -54,7 +55,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true, Setup: clitest.Setup,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": clitest.Exits, "replays": replays, "interrupt": interrupt, "hang-up": hangUp, "interrupt-twice": interruptTwice, "queue": startQueue},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": clitest.Exits, "replays": replays, "interrupt": interrupt, "interrupt-when": interruptWhen, "hang-up": hangUp, "interrupt-twice": interruptTwice, "queue": startQueue},
 		Condition: func(name string) (bool, error) {
 			switch name {
 			case "root":
@@ -109,6 +110,25 @@ func replays(ts *testscript.TestScript, _ bool, args []string) {
 // names, and checks that it exits with 130.
 func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	sendInterrupts(ts, os.Interrupt, 1, args)
+}
+
+// interruptWhen TEXT COMMAND... is interrupt once the command has said TEXT on standard error.
+func interruptWhen(ts *testscript.TestScript, _ bool, args []string) {
+	cmd := exec.Command(args[1], args[2:]...)
+	cmd.Dir, cmd.Env, cmd.Stdout = ts.MkAbs("."), append(os.Environ(), "TMPDIR="+ts.MkAbs(".")), ts.Stdout()
+	says, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	for lines := bufio.NewScanner(says); lines.Scan(); {
+		fmt.Fprintln(ts.Stderr(), lines.Text())
+		if strings.Contains(lines.Text(), args[0]) {
+			ts.Check(cmd.Process.Signal(os.Interrupt))
+		}
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != cli.ExitInterrupted {
+		ts.Fatalf("exit code %d, not %d", code, cli.ExitInterrupted)
+	}
 }
 
 // hangUp is interrupt by a terminal that is closed.

@@ -155,6 +155,9 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	if err != nil {
 		return err
 	}
+	if len(res.Violations) > 0 && res.Cause == nil && context.Cause(ctx) != nil {
+		return cli.Fail(cli.ExitInterrupted, "interrupted while it looked for the cause; the run is kept, and this finds it: %s", f.withProgram("wavetank why "+scenarios.ShellWord(filepath.Join(dir.path, reports.PlanFile))))
+	}
 	return verdictError(res.Verdict)
 }
 
@@ -214,7 +217,7 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 	}
 	res.Replay = cli.Pasteable(f.withProgram(res.Replay))
 	if len(res.Violations) > 0 && !f.noWhy && f.debugAt == 0 { // who debugs looks at one run
-		if err := f.explain(ctx, s, res, show); err != nil {
+		if err := f.explain(ctx, s, res, show); err != nil && context.Cause(ctx) == nil { // the run is whole without it
 			return nil, err
 		}
 	}
@@ -229,12 +232,10 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 
 // explain looks for what the first violation hangs on.
 func (f *runFlags) explain(ctx context.Context, s *subject, res *scenarios.Result, show *cli.Progress) (err error) {
+	show.Begin("looking for what the violation hangs on; an interrupt keeps the run without it")
 	res.Cause, err = whatif.Explain(ctx, s.Plan, whatif.Options{Quick: true, Progress: func(what string) { show.Show("why: %s", what) }})
 	show.Done()
-	switch cause := context.Cause(ctx); {
-	case cause != nil:
-		return cause
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("%s, seed %d: the run broke down while it was made again to find why: %w", s.Name, s.Seed, err)
 	}
 	return nil

@@ -97,7 +97,7 @@ func (f *whyFlags) why(ctx context.Context, arg string, stdout, stderr io.Writer
 	case errors.Is(context.Cause(ctx), cli.ErrInterrupted):
 		return cli.Fail(cli.ExitInterrupted, "interrupted")
 	case errors.Is(err, whatif.ErrHeld):
-		return cli.Fail(cli.ExitInconclusive, "%s, seed %d: %v; there is nothing to explain", s.Name, s.Seed, err)
+		return cli.Fail(cli.ExitInconclusive, "%s, seed %d: %v", s.Name, s.Seed, err)
 	case err != nil:
 		return err
 	}

@@ -148,12 +148,11 @@ func (d *Difference) Builds() string {
 	if d.A.Build != d.B.Build {
 		return fmt.Sprintf("A is of build %s, B of build %s.", d.A.Build, d.B.Build)
 	}
-	says := fmt.Sprintf("Both are of build %s", d.A.Build)
 	switch {
 	case d.A.Build == buildname.Devel:
-		says += ": a build that was made outside of git, or by go run or go test, has no other name"
+		return "Neither build has a name, as both were made outside of git, or by go run or go test. They may be two."
 	case strings.HasSuffix(d.A.Build, buildname.Dirty):
-		says += ": builds of a commit with other changes have the same name"
+		return fmt.Sprintf("Both are of build %s, a commit with changes that it does not have. They may be two.", d.A.Build)
 	}
-	return says + "."
+	return fmt.Sprintf("Both are of build %s.", d.A.Build)
 }

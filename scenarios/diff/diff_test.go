@@ -38,9 +38,9 @@ func TestEqualPlansGiveEqualRuns(t *testing.T) {
 	assert.Empty(t, d.Story)
 	assert.Empty(t, d.A.Alone)
 	assert.Equal(t, "The traces are equal. The verdict of both: violated.", d.Says())
-	assert.Equal(t, "Both are of build devel: a build that was made outside of git, or by go run or go test, has no other name.", d.Builds())
+	assert.Equal(t, "Neither build has a name, as both were made outside of git, or by go run or go test. They may be two.", d.Builds())
 	d.A.Build, d.B.Build = "1a2b3c4d5e6f+dirty", "1a2b3c4d5e6f+dirty"
-	assert.Equal(t, "Both are of build 1a2b3c4d5e6f+dirty: builds of a commit with other changes have the same name.", d.Builds())
+	assert.Equal(t, "Both are of build 1a2b3c4d5e6f+dirty, a commit with changes that it does not have. They may be two.", d.Builds())
 	d.A.Build, d.B.Build = "v1.2.3", "v1.2.3"
 	assert.Equal(t, "Both are of build v1.2.3.", d.Builds())
 }

@@ -2,6 +2,7 @@ package plans
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -66,6 +67,10 @@ func readPlan(path string) ([]byte, error) {
 // Parse reads a plan's text strictly and validates it, or that of a finding of the ledger, which holds a plan. name stands for
 // the file in errors.
 func Parse(name string, data []byte) (*Plan, error) {
+	var result struct{ Verdict, Digest string }
+	if json.Unmarshal(data, &result) == nil && result.Verdict != "" && result.Digest != "" {
+		return nil, &strictyaml.Error{File: name, Message: "this is the result of a run, and no plan", Remedy: "give the plan.yaml beside it"}
+	}
 	doc, err := planFile.Parse(name, data)
 	if err != nil {
 		return nil, err

@@ -15,8 +15,16 @@ type Toggle struct {
 	Documented string `json:"documented"` // the documented preset's value
 	Scenario   string `json:"scenario"`
 	Invariant  string `json:"invariant"`
-	Says       string `json:"says"`    // what goes wrong without it, in a sentence
+	Says       string `json:"says"`    // what is so without it, whatever strikes: a clause, which [Toggle.Without] makes a sentence
 	Command    string `json:"command"` // the shell command that shows it: the run is violated
+}
+
+// Without says what is so without the part.
+func (t Toggle) Without() string {
+	if t.Off == "false" {
+		return "Without " + t.Setting + ", " + t.Says + "."
+	}
+	return "With " + t.Setting + "=" + t.Off + ", " + t.Says + "."
 }
 
 // Toggles lists them, in the order of the engine's settings.

@@ -15,8 +15,8 @@ type change struct {
 	strike  int    // which fault of the plan's
 	name    string // of the setting
 	says    string // the fault in words, or key=value as the plan has it
-	means   string // what such a fault does, or what comes about without a part of the engine
-	aside   string // what comes about without a part of the engine that is there for another invariant
+	means   string // what such a fault does, or what is so without a part of the engine
+	aside   string // what is so without a part of the engine that is there for another invariant
 	instead string // key=value as it is tried
 }
 
@@ -36,9 +36,9 @@ func changes(plan *plans.Plan, invariant string, broken []string) (list, without
 		case t.Off != now:
 			return "", ""
 		case t.Invariant == invariant:
-			return t.Says, ""
+			return t.Without(), ""
 		case slices.Contains(broken, t.Invariant):
-			return "", t.Says
+			return "", t.Without()
 		}
 		return "", ""
 	}

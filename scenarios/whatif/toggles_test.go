@@ -104,7 +104,7 @@ func TestTheTogglesPartIsToBlame(t *testing.T) {
 			require.NoError(t, err)
 			isPart := func(t why.Tried) bool { return strings.HasPrefix(t.Says, toggle.Setting+"=") }
 			assert.True(t, slices.ContainsFunc(append(c.Blamed(), c.Needed(why.Remedy)...), isPart), "%s", c)
-			assert.True(t, strings.HasPrefix(c.Brief(), toggle.Says), "%s", c)
+			assert.True(t, strings.HasPrefix(c.Brief(), toggle.Without()), "%s", c)
 			require.NotNil(t, c.Nearest)
 			assert.False(t, c.Nearest.Circumstance(), "the nearest run differs in a strike or in the engine: %v", c.Nearest)
 			assert.False(t, c.Cut)

@@ -20,7 +20,7 @@ import (
 )
 
 // ErrHeld is what Explain fails with where there is no violation to explain.
-var ErrHeld = errors.New("no invariant was broken")
+var ErrHeld = errors.New("there is no violation to explain")
 
 // Options are what Explain takes besides its plan.
 type Options struct {
@@ -99,7 +99,7 @@ func (b *bench) ownRun(invariant string) (*scenarios.Violation, map[int]string, 
 	case invariant != "":
 		b.invariant, b.anyway = invariant, true
 	default:
-		return nil, nil, ErrHeld
+		return nil, nil, b.held()
 	}
 	own := &hashes{phases: map[int]string{}}
 	res, _, _, err := b.run(b.plan, nil, own, b.plan.Schedule.StepsMax)
@@ -108,13 +108,34 @@ func (b *bench) ownRun(invariant string) (*scenarios.Violation, map[int]string, 
 	}
 	v := first(res.Violations, b.comes)
 	if v == nil {
-		return nil, nil, fmt.Errorf("%s: %w", b.invariant, ErrHeld)
+		return nil, nil, b.held()
 	}
 	b.upTo, b.own, b.of = res, own.list, subject(whole, v)
 	if i, _ := judge.Find(b.invariant); i.Quiet == "" {
 		b.anyway = true // with a change it may come outside of its promise, which is no better
 	}
 	return v, own.phases, nil
+}
+
+// held is the error of a run that does not break the invariant that was asked for, or any.
+func (b *bench) held() error {
+	var broken []string
+	says := "no invariant was broken"
+	if b.invariant != "" {
+		says = b.invariant + " was not broken"
+	}
+	for _, i := range b.whole.Invariants {
+		switch {
+		case fails(i.Status):
+			broken = append(broken, i.Name)
+		case i.Name == b.invariant && i.Status == scenarios.StatusNotExercised:
+			says = i.Name + " had nothing to judge"
+		}
+	}
+	if len(broken) > 0 {
+		says += "; the run breaks " + strings.Join(broken, ", ")
+	}
+	return fmt.Errorf("%w: %s", ErrHeld, says)
 }
 
 // subject is the job, or the run of a workflow, that a violation is of. Others have names that hang on the order of the steps,
@@ -158,6 +179,9 @@ func (b *bench) blame(c *why.Cause, given, parts []change, quick bool) (err erro
 // beside are the steps of the strikes without each of which the violation comes all the same.
 func (b *bench) beside(c *why.Cause) (steps []int) {
 	for _, f := range b.upTo.Fired {
+		if f.Number >= len(b.plan.Faults) {
+			continue // a death that world.dying draws
+		}
 		says := b.plan.Faults[f.Number].String()
 		if slices.ContainsFunc(c.Unneeded(), func(t why.Tried) bool { return t.What == why.Strike && t.Says == says }) {
 			steps = append(steps, f.Step)

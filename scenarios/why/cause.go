@@ -45,8 +45,8 @@ type Tried struct {
 	What    What   `json:"what"`
 	Says    string `json:"says"`              // the strike, or key=value as the plan has it
 	Did     string `json:"did,omitempty"`     // what the strike did in the plan's own run, if it came to that
-	Means   string `json:"means,omitempty"`   // what a strike of that kind does; or what comes about without that part of the engine, where this is known
-	Aside   string `json:"aside,omitempty"`   // what comes about without that part of the engine, which is there for another invariant that the run breaks
+	Means   string `json:"means,omitempty"`   // what a strike of that kind does; or what is so without that part of the engine, where it is there for this invariant
+	Aside   string `json:"aside,omitempty"`   // what is so without that part of the engine, which is there for another invariant that the run breaks
 	Instead string `json:"instead,omitempty"` // key=value as it was tried; of a strike, and of what is given for a job, it is left out
 	Needed  bool   `json:"needed"`            // the violation does not come with this change; of a setting or a Remedy, not of another job either; of a Remedy, the invariant is judged then, or the Remedy is there for it
 	Parts   int    `json:"parts"`             // the first step that is another than in the plan's own run up to the violation; 0: none is
@@ -136,13 +136,10 @@ type NoReturn struct {
 	Before int `json:"before"` // in how many of them it comes from the step before; of Step 0 it is Orders
 }
 
-// String says where it is, or that it was not found. It is empty where it is the start: then the violation does not hang on an
-// order.
+// String says where it is. It is empty where that is the start, since the violation does not hang on an order then, and where
+// it is not known.
 func (n *NoReturn) String() string {
-	switch {
-	case n == nil:
-		return "The point of no return was not found: the runs are too long."
-	case n.Step == 0:
+	if n == nil || n.Step == 0 {
 		return ""
 	}
 	return fmt.Sprintf("The order of the steps matters: from step %d, the point of no return, the violation came in each of %d orders that were tried of what follows, from the step before in %d.", n.Step, n.Orders, n.Before)

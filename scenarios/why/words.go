@@ -27,10 +27,10 @@ func (c *Cause) Held(o Outcome) string {
 	return c.Invariant + " holds"
 }
 
-// Brief says what goes wrong, where that is known, and what it takes.
+// Brief says which part of the engine is missing, where that is known, and what the violation takes.
 func (c *Cause) Brief() string { return strings.Join(append(c.mechanism(), c.needs()), " ") }
 
-// mechanism is what goes wrong without the parts of the engine that would hold the invariant, or else another that the run breaks.
+// mechanism is what is so without the parts of the engine that would hold the invariant, or else another that the run breaks.
 func (c *Cause) mechanism() (says []string) {
 	var other []string
 	remedies, _ := c.remedies()
@@ -78,7 +78,7 @@ func (c *Cause) needs() string {
 	case len(settings) > 0:
 		return "The violation needs " + list(settings) + ", but no strike and no setting of the engine."
 	case c.Cut:
-		return "What the violation needs is not known: the runs are so long that not every change could be tried."
+		return "What the violation needs is not known."
 	case len(c.Untried) > 0:
 		return "The violation needs no strike and no setting of the plan that can be left out."
 	case len(c.Needed(Remedy)) > 0:
@@ -111,8 +111,13 @@ func (c *Cause) Holding() string {
 	if order := c.NoReturn.String(); order != "" {
 		says = append(says, order)
 	}
-	if c.Cut && c.Found() {
+	switch {
+	case c.Cut && c.NoReturn == nil:
+		says = append(says, "The runs are so long that not every change could be tried, and that the point of no return was not looked for to the end.")
+	case c.Cut:
 		says = append(says, "The runs are so long that not every change could be tried.")
+	case c.NoReturn == nil:
+		says = append(says, "The runs are so long that the point of no return was not looked for to the end.")
 	}
 	return strings.Join(says, " ")
 }
@@ -153,7 +158,7 @@ func (c *Cause) without() (says []string) {
 		add(short(&needed[i], needed), &needed[i].Outcome)
 	}
 	for _, what := range sorts {
-		says = append(says, fmt.Sprintf("Without %s, %s.", strings.Join(names[what], " or "), what))
+		says = append(says, fmt.Sprintf("Without %s, %s.", either(names[what]), what))
 	}
 	return says
 }
@@ -212,7 +217,7 @@ func (c *Cause) with() (says []string) {
 		}
 	}
 	if len(clean) > 0 {
-		says = slices.Insert(says, 0, fmt.Sprintf("With %s, %s.", strings.Join(clean, " or "), c.Held(Outcome{})))
+		says = slices.Insert(says, 0, fmt.Sprintf("With %s, %s.", either(clean), c.Held(Outcome{})))
 	}
 	switch more {
 	case 0:
@@ -273,14 +278,21 @@ func few(list []string) []string {
 
 // list joins words as a sentence does. Between those with commas of their own stand semicolons.
 func list(words []string) string {
+	return joined(words, "and")
+}
+
+// either joins words as list does, of which any one will do.
+func either(words []string) string { return joined(words, "or") }
+
+func joined(words []string, last string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
-	comma, and := ", ", " and "
+	comma, last := ", ", " "+last+" "
 	if slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, ", ") }) {
-		comma, and = "; ", "; and "
+		comma, last = "; ", ";"+last
 	}
-	return strings.Join(words[:len(words)-1], comma) + and + words[len(words)-1]
+	return strings.Join(words[:len(words)-1], comma) + last + words[len(words)-1]
 }
 
 // clipAt is how many characters of a value are told.

@@ -156,7 +156,7 @@ var sagaTrials = map[string]trial{
 		breaks: func(s *story) {
 			s.succeeds(job1).succeeds(job2).failsForGood(job3).compensates(s1, job1, "comp-1").compensates(s1, job2, "comp-2")
 		},
-		says: "after that of job-1, which had been recorded before it",
+		says: "that of job-1, recorded before it at step ",
 		holds: func(s *story) {
 			s.succeeds(job1).failsForGood(job2).succeeds(job3).compensates(s1, job1, "comp-1").compensates(s1, job3, "comp-3") // that came later
 		},

@@ -62,13 +62,14 @@ func scoped(saga string, p *history.Request) string {
 type Compensation struct {
 	Saga  *Saga
 	entry string
-	key   string // its idempotency key; "" for what cannot be read
-	Job   string // what it undoes; "" for what cannot be read
-	Step  int    // when it was put there first
-	Late  bool   // its saga was to be rolled back by then
-	Jobs  []string
-	ended bool // denied, or in the DLQ
-	lost  bool // a failover has taken it off its stack
+	key   string   // its idempotency key; "" for what cannot be read
+	Job   string   // what it undoes; "" for what cannot be read
+	Step  int      // when it was put there first
+	Late  bool     // its saga was to be rolled back by then
+	Jobs  []string // that were submitted for it
+	First int      // the step of the first of these
+	ended bool     // denied, or in the DLQ
+	lost  bool     // a failover has taken it off its stack
 }
 
 func (c *Compensation) Accounted() bool { return len(c.Jobs) > 0 || c.ended }
@@ -228,6 +229,9 @@ func (f *Facts) CompensationSubmitted(s *Step, p *history.Request) {
 		k.byKey[key] = c
 	}
 	first := len(c.Jobs) == 0
+	if first {
+		c.First = s.Step
+	}
 	k.submitted++
 	if !slices.Contains(c.Jobs, p.JobID) {
 		c.Jobs = append(c.Jobs, p.JobID)

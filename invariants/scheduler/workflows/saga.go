@@ -83,8 +83,8 @@ var compensationsInLIFOOrder = rule.New(invariants.Invariant{
 				break
 			}
 			if !before.Late && len(before.Jobs) > 0 {
-				t.Violation(f.Jobs[c.Job], "its compensation, recorded at step %d, was submitted at step %d, after that of %s, which had been recorded before it, at step %d",
-					invariants.StepNo(c.Step), invariants.StepNo(s.Step), before.Job, invariants.StepNo(before.Step))
+				t.Violation(f.Jobs[c.Job], "its compensation, recorded at step %d, was submitted at step %d; that of %s, recorded before it at step %d, had been submitted at step %d",
+					invariants.StepNo(c.Step), invariants.StepNo(s.Step), before.Job, invariants.StepNo(before.Step), invariants.StepNo(before.First))
 				return
 			}
 		}
