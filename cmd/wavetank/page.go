@@ -36,8 +36,9 @@ func (p *runPage) made(dir string) bool {
 	return err == nil && missing == nil && string(plan) == p.Plan
 }
 
-// planPage runs a plan in this process, for its page, and looks for what its first violation hangs on. The command to replay
-// is the one that the terminal shows.
+// planPage runs a plan in this process, for its page, and looks for what the violation of a promise hangs on: these runs are
+// many, and in some sweeps nearly all break something outside of its promise. The command to replay is the one that the terminal
+// shows.
 func planPage(ctx context.Context, dir, file, text, page string) error {
 	plan, err := plans.Parse(file, []byte(text))
 	if err != nil {
@@ -58,7 +59,7 @@ func planPage(ctx context.Context, dir, file, text, page string) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if len(res.Violations) > 0 {
+	if res.Verdict == scenarios.Violated {
 		if res.Cause, err = whatif.Explain(ctx, plan, whatif.Options{Quick: true}); err != nil {
 			return err
 		}

@@ -288,6 +288,9 @@ func printAnswer(w io.Writer, res *sweep.Result) error {
 	for _, also := range res.Answer.Also {
 		p.Line("  %s", also)
 	}
+	if res.Answer.Alike() {
+		return nil
+	}
 	p.Line("")
 	table := cli.Table{}
 	var shown []int

@@ -174,8 +174,7 @@ func TestOneSeedTellsNothing(t *testing.T) {
 		}
 		return madeUp{failed: 4 - nth(v)}
 	}))
-	assert.Equal(t, "With engine.stale_reason_code=no_workers, there is no value of engine.max_dispatch_retries to take: 1 seed is too few to tell; it takes at least 8. "+
-		"With engine.stale_reason_code=stale_worker, there is no value of engine.max_dispatch_retries to take: 1 seed is too few to tell; it takes at least 8.", res.Answer.Sentence)
+	assert.Equal(t, "There is no value of engine.max_dispatch_retries to take under any of 2 combinations: 1 seed is too few to tell; it takes at least 8 (--seeds 8).", res.Answer.Sentence)
 	assert.Empty(t, res.Answer.Take)
 	assert.Empty(t, res.Answer.Evidence, "there are no intervals to show")
 	assert.Equal(t, "Every point was run under one seed, 1: there are no intervals.", res.Notes[0])
@@ -189,7 +188,7 @@ func TestFewSeedsTellNothingThoughTheyAgree(t *testing.T) {
 		res := analysed(t, d, recordsOf(d, func(v []string, _ int) madeUp { return madeUp{failed: 50 - 5*nth(v), picks: nth(v)} }))
 		row := res.Answer.Rows[0]
 		if seeds < 12 { // 12 comparisons, each at six looks
-			assert.Equal(t, Advice{Under: []string{}, Sure: NoSignal, Metric: "failed", Says: fmt.Sprintf("%d seeds are too few to tell; it takes at least 12", seeds), Open: true}, row)
+			assert.Equal(t, Advice{Under: []string{}, Sure: NoSignal, Metric: "failed", Says: fmt.Sprintf("%d seeds are too few to tell; it takes at least 12 (--seeds 12)", seeds), Open: true}, row)
 			assert.False(t, res.Answer.Conclusive())
 			assert.Empty(t, res.Answer.Take)
 		} else {

@@ -55,7 +55,7 @@ func (c *contest) few() bool { return c.seeds() < SeedsLeast(c.of) }
 
 // tooFew says that the seeds are too few, and how many it takes at least.
 func (c *contest) tooFew() string {
-	return fmt.Sprintf("%s %s too few to tell; it takes at least %d", countOf(c.seeds(), "seed"), isOrAre(c.seeds()), SeedsLeast(c.of))
+	return fmt.Sprintf("%s %s too few to tell; it takes at least %d (--seeds %[3]d)", countOf(c.seeds(), "seed"), isOrAre(c.seeds()), SeedsLeast(c.of))
 }
 
 // below says whether i has less than j by more than noise, all comparisons of the question taken together: whether the

@@ -21,7 +21,7 @@ func gist(d *Definition, rows []Advice) string {
 		}
 		groups[i] = append(groups[i], r)
 	}
-	if len(groups) > choicesTold {
+	if len(groups) > choicesTold || len(groups) > 1 && sameReason(rows) {
 		return capital(counted(d, rows, "combinations")) + "."
 	}
 	var said []string
@@ -33,6 +33,11 @@ func gist(d *Definition, rows []Advice) string {
 		said = append(said, capital(text)+".")
 	}
 	return strings.Join(said, " ")
+}
+
+// sameReason says whether no row has a value to take, and all for the same reason.
+func sameReason(rows []Advice) bool {
+	return !slices.ContainsFunc(rows, func(r Advice) bool { return r.Take != "" || r.Says != rows[0].Says })
 }
 
 // choiceOf lists the choices among the values of all axes but the first, as --set takes them.
@@ -68,7 +73,7 @@ func counted(d *Definition, rows []Advice, what string) string {
 	if len(takes) == 0 {
 		text := fmt.Sprintf("there is no value of %s to take under any of %d %s", K, len(rows), what)
 		switch {
-		case !slices.ContainsFunc(rows, func(r Advice) bool { return r.Says != rows[0].Says }):
+		case sameReason(rows):
 			text += ": " + rows[0].Says
 		case !slices.ContainsFunc(rows, func(r Advice) bool { return !strings.HasPrefix(r.Says, noDifference) }):
 			text += ": nothing differs by more than noise"

@@ -92,6 +92,9 @@ func (a *Answer) Conclusive() bool {
 	return slices.ContainsFunc(a.Rows, func(r Advice) bool { return r.Take != "" })
 }
 
+// Alike says whether no combination has a value to take, and all for the same reason, which the sentence gives.
+func (a *Answer) Alike() bool { return len(a.Rows) > 0 && sameReason(a.Rows) }
+
 // Sureness is how sure a value to take is.
 type Sureness string
 
