@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -239,6 +240,7 @@ func TestHostileStringsStayText(t *testing.T) {
 		var onAxis any
 		require.NoError(t, json.Unmarshal([]byte(axisData.FindStringSubmatch(page)[1]), &onAxis))
 		assert.NotRegexp(t, turns, fmt.Sprint(onAxis), "what the script reads")
+		assert.NotRegexp(t, turns, written(t, func(w io.Writer) error { return JUnitRun(w, poison(s).res) }))
 	}
 	assert.Contains(t, text(sectionOf(t, poison(turning).page(), "story")), `evil \u202edlrow\u2066`)
 	rapid.Check(t, func(t *rapid.T) {
