@@ -37,7 +37,8 @@ jobs that do not settle or fail. A run in which the invariant has nothing to jud
 does not hold it.
 
 Of the runs in which the invariant holds, and nothing else goes wrong if there is
-one, that which goes longest as the plan's own does is the nearest; why shows the
+one, the nearest is that with the part of the engine which is there for the
+invariant, and else that which goes longest as the plan's own does. Why shows the
 events at which the two part. Where those are of no job on the path to the
 violation, it shows the first that differ of one that is.
 

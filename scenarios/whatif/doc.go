@@ -2,7 +2,8 @@
 //
 // [Explain] leaves each strike and each setting of the plan out, alone, and sees whether the violation still comes. What
 // it cannot come without is necessary; what else goes wrong then is noted. Of the runs in which the invariant holds, the one
-// that goes on longest as the plan's own does is the nearest: where the two part, the violation is decided. The point of no
+// with the part of the engine that is there for it, or else the one that goes on longest as the plan's own does, is the nearest:
+// where the two part, the violation is decided. The point of no
 // return is the first step from which the violation comes in every order that was tried.
 //
 // All of it is counted in steps, which the runs share, and none of it in time: equal plans have equal causes.

@@ -316,9 +316,10 @@ func (b *bench) valid(list []change) (made []change) {
 }
 
 // nearest finds the nearest run without the violation, and where it parts from the plan's own. One that lacks a strike, or whose
-// engine is another, goes before one in other circumstances, of these one in which nothing else goes wrong, of these one that lacks a
-// strike or has the part of the engine that is there for the invariant, and of these one in which the invariant holds before one in
-// which it has nothing to judge, unless that is by that part: no write, no wrong write.
+// engine is another, goes before one in other circumstances, of these one in which nothing else goes wrong, of these one that has
+// the part of the engine that is there for the invariant, as it parts where the part acts, then one that lacks a strike, and of
+// these one in which the invariant holds before one in which it has nothing to judge, unless that is by that part: no write, no
+// wrong write.
 func (b *bench) nearest(c *why.Cause, list []change) error {
 	jobs := b.upTo.JobsIn(c.Job + " " + c.Message)
 	for _, at := range c.Path {
@@ -330,13 +331,16 @@ func (b *bench) nearest(c *why.Cause, list []change) error {
 		own := t.Means != "" && t.What != why.Strike
 		o.Idle = o.Idle && !own
 		if !t.Circumstance() {
-			n += 8
+			n += 10
 		}
 		if o.Clean() {
-			n += 4
+			n += 5
 		}
-		if own || t.What == why.Strike {
-			n += 2
+		switch {
+		case own:
+			n += 3
+		case t.What == why.Strike:
+			n++
 		}
 		if !o.Idle {
 			n++

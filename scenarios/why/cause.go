@@ -96,9 +96,9 @@ const (
 	Idle   Standing = "not exercised"
 )
 
-// Nearest is the run without the violation that is longest as the plan's own run is, of those that change a strike or the
-// engine if there are any, and of these of those in which the invariant holds. Where no step is another, only what leaves no
-// event differs, as a metric does.
+// Nearest is the run without the violation, but for one change the same, in which least else goes wrong: of these the one with the
+// part of the engine that is there for the invariant, and else the one that is longest as the plan's own run is. Where no step is
+// another, only what leaves no event differs, as a metric does.
 type Nearest struct {
 	Tried
 	Parting
