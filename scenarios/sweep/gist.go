@@ -35,11 +35,6 @@ func gist(d *Definition, rows []Advice) string {
 	return strings.Join(said, " ")
 }
 
-// sameReason says whether no row has a value to take, and all for the same reason.
-func sameReason(rows []Advice) bool {
-	return !slices.ContainsFunc(rows, func(r Advice) bool { return r.Take != "" || r.Says != rows[0].Says })
-}
-
 // choiceOf lists the choices among the values of all axes but the first, as --set takes them.
 func (d *Definition) choiceOf(under []string) (sets []string) {
 	for i, a := range d.Axes[1:] {

@@ -95,6 +95,11 @@ func (a *Answer) Conclusive() bool {
 // Alike says whether no combination has a value to take, and all for the same reason, which the sentence gives.
 func (a *Answer) Alike() bool { return len(a.Rows) > 0 && sameReason(a.Rows) }
 
+// sameReason says whether no row has a value to take, and all for the same reason.
+func sameReason(rows []Advice) bool {
+	return !slices.ContainsFunc(rows, func(r Advice) bool { return r.Take != "" || r.Says != rows[0].Says })
+}
+
 // Sureness is how sure a value to take is.
 type Sureness string
 

@@ -1,0 +1,149 @@
+package whatif
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/scenarios/diff"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// nearest finds the nearest run without the violation, and where it parts from the plan's own. One that lacks a strike, or whose
+// engine is another, goes before one in other circumstances, of these one in which nothing else goes wrong, of these one that has
+// the part of the engine that is there for the invariant, as it parts where the part acts, then one that lacks a strike, and of
+// these one in which the invariant holds before one in which it has nothing to judge, unless that is by that part: no write, no
+// wrong write.
+func (b *bench) nearest(c *why.Cause, list []change) error {
+	jobs := b.upTo.JobsIn(c.Job + " " + c.Message)
+	for _, at := range c.Path {
+		jobs = append(jobs, b.upTo.JobsIn(at.Says)...)
+	}
+	var best *why.Tried
+	rank := func(t *why.Tried) (n int) {
+		o := t.Outcome
+		own := t.Means != "" && t.What != why.Strike
+		o.Idle = o.Idle && !own
+		if !t.Circumstance() {
+			n += 10
+		}
+		if o.Clean() {
+			n += 5
+		}
+		switch {
+		case own:
+			n += 3
+		case t.What == why.Strike:
+			n++
+		}
+		if !o.Idle {
+			n++
+		}
+		return n
+	}
+	length := func(t *why.Tried) int {
+		if t.Parts == 0 {
+			return math.MaxInt
+		}
+		return t.Parts
+	}
+	for i := range c.Tried {
+		if t := &c.Tried[i]; t.Needed && (best == nil || cmp.Or(rank(t)-rank(best), cmp.Compare(length(t), length(best))) > 0) {
+			best = t
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	c.Nearest = &why.Nearest{Tried: *best}
+	if best.Parts == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(list, func(one change) bool {
+		return one.what == best.What && one.says == best.Says && one.instead == best.Instead
+	})
+	changed, _ := apply(b.plan, list[i])
+	return b.part(c.Nearest, changed, jobs)
+}
+
+// part finds the events at which a run parts from the plan's own. Where that is of none of the jobs on the path to the violation,
+// which tells little, it finds the first that differ of one of them, of the violation's own if there is one, too. What a strike does by itself is told as it is.
+func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string) error {
+	own, err := b.event(b.plan, n.Parts)
+	if err != nil {
+		return err
+	}
+	other, err := b.event(changed, n.Parts)
+	if err != nil {
+		return err
+	}
+	n.Own, n.Other = pointOf(own, other), pointOf(other, own)
+	of := func(e *sim.Event) bool { return e != nil && slices.Contains(jobs, e.Job) }
+	if n.What == why.Strike || of(own) || of(other) {
+		return nil
+	}
+	for _, job := range jobs {
+		own, _, err := b.eventsOf(b.plan, job)
+		if err != nil {
+			return err
+		}
+		other, over, err := b.eventsOf(changed, job)
+		if err != nil {
+			return err
+		}
+		i := 0
+		for i < len(own) && i < len(other) && own[i].Words() == other[i].Words() {
+			i++
+		}
+		switch {
+		case i < len(own) && i < len(other):
+			n.Then = &why.Parting{Job: job, Own: pointOf(own[i], other[i]), Other: pointOf(other[i], own[i])}
+			return nil
+		case i < len(own) && over:
+			n.Then = &why.Parting{Job: job, Own: pointOf(own[i], nil)}
+			return nil
+		}
+	}
+	return nil
+}
+
+// event runs a plan up to its event of that number, and returns that, or nil if the run is over before.
+func (b *bench) event(p *plans.Plan, number int) (*sim.Event, error) {
+	k := &kept{number: number}
+	if _, _, _, err := b.run(p, nil, k, number); err != nil || len(k.events) == 0 {
+		return nil, err
+	}
+	return k.events[0], nil
+}
+
+// eventsOf are those of a job as far as the steps suffice, up to the violation if it comes. It says whether they are all.
+func (b *bench) eventsOf(p *plans.Plan, job string) (list []*sim.Event, over bool, err error) {
+	if b.steps >= b.most {
+		return nil, false, nil
+	}
+	k := &kept{job: job}
+	_, comes, known, err := b.run(p, nil, k, b.most-b.steps)
+	return k.events, known && !comes, err
+}
+
+// pointOf tells an event. Where the words of another are the same, it has what differs, too.
+func pointOf(e, other *sim.Event) *why.Point {
+	if e == nil {
+		return nil
+	}
+	p := &why.Point{Step: e.Step, At: e.At, Operation: e.Phase, Says: e.Words()}
+	if other == nil || other.Words() != p.Says {
+		return p
+	}
+	var differ []string
+	for _, v := range diff.FieldsThatDiffer(e, other) {
+		differ = append(differ, v.Key+" "+why.Clip(cmp.Or(v.A, "none")))
+	}
+	if len(differ) > 0 {
+		p.Says += ", with " + strings.Join(differ, ", ")
+	}
+	return p
+}

@@ -1,0 +1,62 @@
+package whatif
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
+)
+
+// pathMost is how many sentences a path has at most.
+const pathMost = 6
+
+// path is how it came to the violation: the sentences of the story that lead to it, as many as there is room for, and that of
+// it. Those of one step are one.
+func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string, beside []int) (list []why.Point) {
+	for most := pathMost - 1; ; most++ {
+		leading, left := res.Leading(v, most)
+		longer := tell(res, v, leading, phases, beside)
+		if len(longer) > pathMost {
+			return list
+		}
+		if list = longer; left == 0 {
+			return list
+		}
+	}
+}
+
+// tell links those sentences of the story, and that of the violation. What becomes of other jobs alone is left out, and so are
+// the steps beside, of strikes that it does not hang on.
+func tell(res *scenarios.Result, v *scenarios.Violation, leading []int, phases map[int]string, beside []int) (list []why.Point) {
+	for i, at := range res.TellingAt {
+		broken := at.Violates == v.Invariant && strings.Contains(res.Telling[i], v.Message)
+		if !broken && (!slices.Contains(leading, i) || res.Aside(i, v, beside)) {
+			continue
+		}
+		p := why.Point{Step: at.Step, At: at.At, Says: res.Telling[i]}
+		if at.Wrong || at.Step == v.Step || slices.Contains(v.Steps, at.Step) {
+			p.Operation = phases[at.Step]
+		}
+		if n := len(list); n == 0 || !link(&list[n-1], p) {
+			list = append(list, p)
+		}
+		if broken {
+			break
+		}
+	}
+	return list
+}
+
+// link puts a sentence behind another if both are of one step, or of one millisecond and one of them of no step.
+func link(p *why.Point, next why.Point) bool {
+	says, same := strings.CutPrefix(next.Says, "At "+invariants.Instant(p.At)+" ")
+	if !same || p.Step != next.Step && p.Step != 0 && next.Step != 0 {
+		return false
+	}
+	p.Says = strings.TrimSuffix(p.Says, ".") + "; " + says
+	p.Step, p.Operation = cmp.Or(p.Step, next.Step), cmp.Or(p.Operation, next.Operation)
+	return true
+}
