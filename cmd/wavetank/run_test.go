@@ -22,15 +22,18 @@ func runIn(t *testing.T, out string, args ...string) (code int, said string) {
 	var stdout, stderr bytes.Buffer
 	code = run(append([]string{"run", "--out", out}, args...), &stdout, &stderr)
 	for line := range strings.Lines(stderr.String()) { // on a slow machine it says how far it is
-		require.Regexp(t, `^(why: |\d+ steps, )`, line)
+		require.Regexp(t, `^(looking for what the violation hangs on|why: |\d+ steps, )`, line)
 	}
 	return code, stdout.String()
 }
 
-// What is printed of a toggle shows that its part is missed.
+// What is printed of a toggle shows that its part is missed. With -short it is so of one in six.
 func TestTogglesCommandsAreViolated(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, toggle := range plans.Toggles() {
+	for i, toggle := range plans.Toggles() {
+		if testing.Short() && i%6 != 0 {
+			continue // TestToggles runs each
+		}
 		words := strings.Fields(toggle.Command)
 		require.Equal(t, []string{"wavetank", "run"}, words[:2])
 		code, said := runIn(t, "out", append(words[2:], "--quiet", "--no-why")...)
@@ -48,7 +51,7 @@ func TestPlanOfARunReplays(t *testing.T) {
 		"rollback-failure --preset hardened", "dlq-write-failure --preset hardened", // a fault has nothing to strike
 		"paused-holder --preset hardened", "stale-result --preset hardened --seed 5", // what they expect does not come about
 		"calm --set workload.jobs=60 --set workload.slow.50=1m", "stale-worker --set workload.jobs=40 --no-why",
-		"publish-ack-lost --judge result-of-current-epoch",
+		"publish-ack-lost --judge result-of-current-epoch --no-why",
 		"stale-result --preset hardened --set engine.refuse_stale_results=false --judge result-of-current-epoch --no-why",
 	} {
 		code, said := runIn(t, "first", strings.Fields(args)...)
