@@ -101,6 +101,9 @@ func leftOut(a *axis.Axis) string {
 	if a.Lost > 0 {
 		says = append(says, "of the jobs that the page follows those from step "+strconv.Itoa(a.Lost)+" on")
 	}
+	if a.Struck > 0 {
+		says = append(says, "of those that a fault struck those from step "+strconv.Itoa(a.Struck)+" on")
+	}
 	if a.LeftFrom > 0 {
 		says = append(says, "of other jobs those from "+words.Duration(time.Duration(a.LeftFrom)*time.Microsecond)+" on")
 	}

@@ -1,7 +1,7 @@
 package reports
 
 import (
-	"strings"
+	"regexp"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -34,6 +34,9 @@ type partingView struct {
 	OtherTime string
 }
 
+// givenPreset is the preset that a command names.
+var givenPreset = regexp.MustCompile(` --preset (documented|hardened)\b`)
+
 func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
 	c := res.Cause
 	if c == nil {
@@ -54,8 +57,8 @@ func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
 			v.Nearest.Partings = append(v.Nearest.Partings, partingOf(n.Then, shown))
 		}
 	}
-	if c.Hardened != "" && !strings.Contains(res.Replay, "--preset") {
-		v.Hardened = res.Replay + " --preset " + plans.PresetHardened
+	if c.Hardened != "" {
+		v.Hardened = givenPreset.ReplaceAllString(res.Replay, "") + " --preset " + plans.PresetHardened
 	}
 	return v
 }

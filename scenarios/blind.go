@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"maps"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -24,6 +25,7 @@ func (r *record) controlled(e *sim.Event) {
 	switch e.Name {
 	case "crash":
 		r.down[e.Target] = true
+		maps.DeleteFunc(r.again, func(_ message, node string) bool { return node == e.Target })
 	case "restart":
 		delete(r.down, e.Target)
 	case "reconnect":

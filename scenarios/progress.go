@@ -13,12 +13,13 @@ import (
 
 // progress counts what a run has still to wait for.
 type progress struct {
-	submitted   int              // submissions that were stored, of those that are to be
-	settled     int              // jobs in a terminal state
-	queued      int              // dispatches that wait in the outbox
-	cancels     int              // jobs whose cancellation was stored
-	outstanding map[message]bool // stored in a stream and not acknowledged yet
-	buried      time.Duration    // when a job last failed, or a message was terminated: the DLQ entry may be still to come
+	submitted   int                // submissions that were stored, of those that are to be
+	settled     int                // jobs in a terminal state
+	queued      int                // dispatches that wait in the outbox
+	cancels     int                // jobs whose cancellation was stored
+	outstanding map[message]bool   // stored in a stream and not acknowledged yet
+	again       map[message]string // acknowledged, and delivered once more, as nats-server has lost that: to which node, until it answers or crashes
+	buried      time.Duration      // when a job last failed, or a message was terminated: the DLQ entry may be still to come
 }
 
 // message is one that a stream holds.
@@ -52,6 +53,16 @@ func (p *progress) acknowledged(e *sim.Event) {
 	}
 	delete(p.outstanding, message{e.Seq, e.Target})
 }
+
+// delivered takes in that a node has a message in its hands.
+func (p *progress) delivered(e *sim.Event) {
+	if m := (message{e.Seq, e.Target}); e.Outcome == sim.OutcomeOK && e.Fault == "" && !p.outstanding[m] {
+		p.again[m] = e.Node
+	}
+}
+
+// answered takes in that a node says what it has done with a message.
+func (p *progress) answered(e *sim.Event) { delete(p.again, message{e.Seq, e.Target}) }
 
 // boxed notes whether the outbox has a dispatch of the job.
 func (p *progress) boxed(j *jobRecord, queued bool) {
@@ -105,12 +116,15 @@ func (r *run) lost() (n int) {
 }
 
 // atRest says whether nothing is left to wait for: every job is settled or lost, the outbox is
-// empty, every message that a living node should still see has been acknowledged, and nothing else is to come.
+// empty, every message that a living node should still see, or has in its hands, has been acknowledged, and nothing else is to come.
 func (r *run) atRest() bool {
 	if r.world.Syncs() || r.record.queued > 0 || !r.injector.Quiet() || r.world.Now() < max(r.injector.Last(), r.record.buried)+afterwards {
 		return false
 	}
 	if open := r.plan.Workload.Jobs - r.record.settled; open > 0 && open > r.waiting()+r.lost() {
+		return false
+	}
+	if len(r.record.again) > 0 {
 		return false
 	}
 	for m := range r.record.outstanding {

@@ -197,7 +197,7 @@ type Unsettled struct {
 // fault go first, with those of the violation's own step, and then those in the middle. What is of other jobs alone goes before
 // its like.
 func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
-	struck, first := map[int]bool{}, 0
+	struck, first := map[int]bool{}, -1
 	for _, f := range res.Fired {
 		struck[f.Step] = true
 	}
@@ -205,7 +205,7 @@ func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
 		before := at.At < v.At || at.At == v.At && at.Step <= v.Step && (at.Step > 0 || v.Step == 0)
 		if at.Violates == "" && before {
 			list = append(list, i)
-			if struck[at.Step] && first == 0 {
+			if struck[at.Step] && first < 0 {
 				first = i
 			}
 		}

@@ -49,8 +49,9 @@ for it by halves: from a later step there are fewer orders, so what is certain a
 one step is certain at every later one. Eight orders are few: the point may be later
 than why says.
 
-All runs together have 500,000 steps, which take less than a minute on two
-processors. What they do not suffice for is not known, and why says so.
+All these runs together have 500,000 steps, which take less than a minute on two
+processors, besides the plan's own run, which is made twice. What they do not
+suffice for is not known, and why says so.
 
 Which invariant: the first that the run breaks, of promises if it breaks any.
 
@@ -138,7 +139,11 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 	cli.Section(p, "Circumstances that it needs, too", c.Circumstances(), changed)
 	cli.Section(p, "Not necessary", c.Unneeded(), func(t why.Tried) string { return why.Clip(t.Says) })
 	if len(c.Together) > 0 {
-		p.Line("\nOne of these is necessary: without all of them it does not come\n  %s", strings.Join(c.Together, "\n  ")+c.Apart.But())
+		heading := "One of these is necessary: without all of them it does not come"
+		if c.Apart.Idle {
+			heading = "One of these is necessary: without all of them there is nothing to judge"
+		}
+		cli.Section(p, heading+c.Apart.But(), c.Together, why.Clip)
 	}
 	cli.Section(p, "Would have held it, each alone", c.Needed(why.Remedy), remedy)
 	if n := c.Nearest; n != nil {

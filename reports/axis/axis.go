@@ -13,6 +13,7 @@ type Axis struct {
 	End      int64    `json:"end"`
 	Lost     int      `json:"lost,omitempty"` // the first step of a followed job that was left out, since there were too many; 0: none was
 	Left     int      `json:"-"`              // steps that were left out
+	Struck   int      `json:"-"`              // the first step that was left out of those that were struck; 0: none was
 	LeftFrom int64    `json:"-"`              // from when on some of other jobs were; 0: none was
 	Every    int      `json:"-"`              // of the steps of no job one in so many is there; 0: all are
 

@@ -30,6 +30,7 @@ const leaseLeast = 100 * time.Millisecond
 type Collector struct {
 	res      *scenarios.Result
 	followed map[string]int // the jobs that the page follows, with their places
+	path     map[int]bool   // the steps on the path to the violation that the page explains
 	broken   map[int][]string
 	fired    map[int]string // what struck at a step
 	records  scheduler.Records
@@ -53,7 +54,12 @@ func New(plan *plans.Plan, res *scenarios.Result, followed []string) *Collector 
 	c := &Collector{
 		res: res, followed: map[string]int{}, broken: map[int][]string{}, fired: map[int]string{}, records: scheduler.Records{}, reads: reads{},
 		laneOf: map[string]int{}, jobOf: map[string]int{}, messages: map[lasting.Message]int{}, nameOf: map[string]int{},
-		lasting: lasting.NewFollower(plan.Engine.WorkerTTL), spans: newSpans(),
+		lasting: lasting.NewFollower(plan.Engine.WorkerTTL), spans: newSpans(), path: map[int]bool{},
+	}
+	if res.Cause != nil {
+		for _, at := range res.Cause.Path {
+			c.path[at.Step] = true
+		}
 	}
 	for i, id := range followed {
 		c.followed[id] = i
@@ -82,8 +88,9 @@ func (c *Collector) Add(e *sim.Event) {
 	c.last(e)
 	fault := cmp.Or(e.Fault, c.fired[e.Step])
 	concerns := c.concerns(e)
-	striking := c.broken[e.Step] != nil || fault != "" || kindOf(e) == Control
-	if history.Idles(e) && !striking && !concerns || !c.marks.room(e.Step, e.At, striking, concerns, kindOf(e)) {
+	decisive := c.broken[e.Step] != nil || c.path[e.Step]
+	striking := decisive || fault != "" || kindOf(e) == Control
+	if history.Idles(e) && !striking && !concerns || !c.marks.room(e.Step, e.At, decisive, striking, concerns, kindOf(e)) {
 		return
 	}
 	node := e.Node
@@ -296,7 +303,7 @@ func (c *Collector) Axis() *Axis {
 		c.fault(&c.res.Fired[i])
 	}
 	a := &Axis{Jobs: c.jobs, Messages: c.named, Marks: c.marks.list, Arrows: c.arrows, Spans: c.spans.list(), SpansLeft: c.spans.left, End: c.end.Microseconds(),
-		Lost: c.marks.lost, Left: c.marks.left, LeftFrom: c.marks.leftFrom.Microseconds(), Every: c.marks.every}
+		Lost: c.marks.lost, Left: c.marks.left, LeftFrom: c.marks.leftFrom.Microseconds(), Struck: c.marks.struck, Every: c.marks.every}
 	for _, id := range c.jobs {
 		colour, ok := c.followed[id]
 		if !ok {

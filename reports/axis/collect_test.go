@@ -186,6 +186,18 @@ func TestAPictureIsBounded(t *testing.T) {
 	a = of(&scenarios.Result{Violations: []scenarios.Violation{{Invariant: "x", Step: followedMax + 2}}}, events...)
 	assert.Equal(t, followedMax+1, a.Lost)
 	assert.Equal(t, followedMax+2, a.Marks[len(a.Marks)-1].Step, "what broke something is there all the same")
+
+	for i := range events {
+		events[i].Fault = "refusal"
+	}
+	a = of(&scenarios.Result{Violations: []scenarios.Violation{{Invariant: "x", Step: followedMax + 2}}, Cause: &why.Cause{Path: []why.Point{{Step: followedMax + 1}}}}, events...)
+	require.Len(t, a.Marks, strikingMax+2)
+	assert.Equal(t, []int{followedMax + 1, followedMax + 2}, []int{a.Marks[strikingMax].Step, a.Marks[strikingMax+1].Step}, "however much was struck")
+
+	events = append(events, events[0])
+	a = of(&scenarios.Result{}, events...)
+	assert.Equal(t, strikingMax+1, a.Struck)
+	assert.Equal(t, strikingMax+1, a.Lost, "of the job that the page follows, too")
 }
 
 // Steps of no job are left out evenly, and arrows go on leading where they led.

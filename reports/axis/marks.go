@@ -7,8 +7,9 @@ import (
 
 // How many steps a picture holds at most: a page of it stays below a megabyte.
 const (
+	decisiveMax = 1000 // that broke something, or are on the path to the violation that the page explains
 	followedMax = 3000 // of the jobs that the page follows
-	strikingMax = 3000 // that were struck or broke something, and of the harness
+	strikingMax = 3000 // that were struck, and of the harness
 	othersMax   = 2000 // of other jobs
 	keepingMax  = 700  // of no job, evenly over the run
 )
@@ -16,6 +17,7 @@ const (
 // marks are the steps that the picture holds.
 type marks struct {
 	list     []Mark
+	decisive int
 	followed int
 	striking int
 	others   int
@@ -25,18 +27,21 @@ type marks struct {
 	left     int
 	leftFrom time.Duration // when the first of another job was left out
 	lost     int           // the first of a followed job that was left out
+	struck   int           // the first that was left out of those that were struck
 }
 
 // room says whether there is room for a step, and takes it.
-func (m *marks) room(step int, at time.Duration, striking, followed bool, kind Kind) bool {
+func (m *marks) room(step int, at time.Duration, decisive, striking, followed bool, kind Kind) bool {
 	var taken bool
 	switch {
+	case decisive:
+		taken = count(&m.decisive, decisiveMax)
 	case striking:
-		taken = count(&m.striking, strikingMax)
-	case followed:
-		if taken = count(&m.followed, followedMax); !taken && m.lost == 0 {
-			m.lost = step
+		if taken = count(&m.striking, strikingMax); !taken && m.struck == 0 {
+			m.struck = step
 		}
+	case followed:
+		taken = count(&m.followed, followedMax)
 	case kind == Keeping:
 		m.passed++
 		if taken = m.passed >= m.every; taken {
@@ -50,6 +55,9 @@ func (m *marks) room(step int, at time.Duration, striking, followed bool, kind K
 	}
 	if !taken {
 		m.left++
+		if followed && m.lost == 0 {
+			m.lost = step
+		}
 	}
 	return taken
 }

@@ -218,6 +218,7 @@
   // messagesThen says of each message about the job where it was after the step: in its stream, and at its consumer.
   const messagesThen = (m) => {
     const then = new Map();
+    if (axis.lost && m.s >= axis.lost) return [];
     for (const other of axis.marks) {
       if (other.s > m.s) break;
       for (const t of other.m || []) {

@@ -12,8 +12,11 @@ const ordersTried = 8
 
 // noReturn looks for the point of no return up to the step of the violation, first at the start and then by halves. What comes
 // in every order from a step comes in every order from a later one, too, as those are among the orders from the first: halves
-// find the first such step, as far as so few orders tell. It gives up, with nil, if the steps do not suffice.
+// find the first such step, as far as so few orders tell. Which job it comes of may hang on the order, and is no matter here. It
+// gives up, with nil, if the steps do not suffice.
 func (b *bench) noReturn(violated int) (*why.NoReturn, error) {
+	defer func(of string) { b.of = of }(b.of)
+	b.of = ""
 	n := &why.NoReturn{Step: violated, Before: ordersTried, Orders: ordersTried}
 	for from, step := 0, 0; from < n.Step; step = from + (n.Step-from)/2 {
 		came, known, err := b.ordersFrom(step)

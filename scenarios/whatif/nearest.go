@@ -17,7 +17,7 @@ import (
 // the part of the engine that is there for the invariant, as it parts where the part acts, then one that lacks a strike, and of
 // these one in which the invariant holds before one in which it has nothing to judge, unless that is by that part: no write, no
 // wrong write.
-func (b *bench) nearest(c *why.Cause, list []change) error {
+func (b *bench) nearest(c *why.Cause, list []change, apart *set) error {
 	jobs := b.upTo.JobsIn(c.Job + " " + c.Message)
 	for _, at := range c.Path {
 		jobs = append(jobs, b.upTo.JobsIn(at.Says)...)
@@ -50,10 +50,16 @@ func (b *bench) nearest(c *why.Cause, list []change) error {
 		}
 		return t.Parts
 	}
-	for i := range c.Tried {
-		if t := &c.Tried[i]; t.Needed && (best == nil || cmp.Or(rank(t)-rank(best), cmp.Compare(length(t), length(best))) > 0) {
+	consider := func(t *why.Tried) {
+		if t.Needed && (best == nil || cmp.Or(rank(t)-rank(best), cmp.Compare(length(t), length(best))) > 0) {
 			best = t
 		}
+	}
+	for i := range c.Tried {
+		consider(&c.Tried[i])
+	}
+	if apart != nil {
+		consider(&apart.Tried)
 	}
 	if best == nil {
 		return nil
@@ -62,10 +68,16 @@ func (b *bench) nearest(c *why.Cause, list []change) error {
 	if best.Parts == 0 {
 		return nil
 	}
-	i := slices.IndexFunc(list, func(one change) bool {
-		return one.what == best.What && one.says == best.Says && one.instead == best.Instead
-	})
-	changed, _ := apply(b.plan, list[i])
+	var made []change
+	if apart != nil && best == &apart.Tried {
+		made = apart.made
+	} else {
+		i := slices.IndexFunc(list, func(one change) bool {
+			return one.what == best.What && one.says == best.Says && one.instead == best.Instead
+		})
+		made = list[i : i+1]
+	}
+	changed, _ := apply(b.plan, made...)
 	return b.part(c.Nearest, changed, jobs)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
@@ -85,6 +86,9 @@ var notSeen = map[string]string{
 	"world.redis_disk":               "a server syncs its disk without an operation of its own",
 }
 
+// comesAnyway are the parts without which the violation comes though no fault of the plan strikes.
+var comesAnyway = []string{"engine.keep_cancellations", "engine.workflow.strict_run_lock", "engine.workflow.durable_timers", "engine.workflow.delay_poller"}
+
 // Of what goes wrong without a part of the engine, that part is to blame, and why comes upon the operation at which it acts.
 // With -short it is so of one in six.
 func TestTheTogglesPartIsToBlame(t *testing.T) {
@@ -105,6 +109,10 @@ func TestTheTogglesPartIsToBlame(t *testing.T) {
 			isPart := func(t why.Tried) bool { return strings.HasPrefix(t.Says, toggle.Setting+"=") }
 			assert.True(t, slices.ContainsFunc(append(c.Blamed(), c.Needed(why.Remedy)...), isPart), "%s", c)
 			assert.True(t, strings.HasPrefix(c.Brief(), toggle.Without()), "%s", c)
+			struck := len(c.Needed(why.Strike)) > 0 || slices.ContainsFunc(c.Together, func(says string) bool {
+				return slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.String() == says })
+			})
+			assert.Equal(t, len(p.Faults) > 0 && !slices.Contains(comesAnyway, toggle.Setting), struck, "it names the strike: %s", c)
 			require.NotNil(t, c.Nearest)
 			assert.False(t, c.Nearest.Circumstance(), "the nearest run differs in a strike or in the engine: %v", c.Nearest)
 			assert.False(t, c.Cut)

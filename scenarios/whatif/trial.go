@@ -11,6 +11,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
@@ -73,14 +74,18 @@ func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
 			o.Idle = i.Status == scenarios.StatusNotExercised
 		case fails(i.Status) && own[i.Name] == scenarios.StatusViolated:
 			o.Still = append(o.Still, i.Name)
+		case fails(i.Status) && unjudged(i.Name, own): // it may break in the plan's own run just as well
 		case i.Status == scenarios.StatusViolated, fails(i.Status) && !fails(own[i.Name]):
 			o.Breaks = append(o.Breaks, i.Name)
 		case i.Status == scenarios.StatusNotExercised && own[i.Name] == scenarios.StatusViolated:
 			o.Unjudged = append(o.Unjudged, i.Name)
 		}
 	}
-	for _, v := range res.Violations {
-		if of := cmp.Or(v.Job, "no single job"); v.Invariant == b.invariant && !slices.Contains(o.Elsewhere, of) {
+	broken := jobsOf(b.whole, b.invariant)
+	for _, of := range jobsOf(res, b.invariant) {
+		if slices.Contains(broken, of) {
+			o.Others = append(o.Others, of)
+		} else {
 			o.Elsewhere = append(o.Elsewhere, of)
 		}
 	}
@@ -95,6 +100,22 @@ func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
 		}
 	}
 	return o
+}
+
+// jobsOf are the jobs for which a run breaks an invariant.
+func jobsOf(res *scenarios.Result, invariant string) (list []string) {
+	for _, v := range res.Violations {
+		if of := cmp.Or(v.Job, "no single job"); v.Invariant == invariant && !slices.Contains(list, of) {
+			list = append(list, of)
+		}
+	}
+	return list
+}
+
+// unjudged says whether an invariant is no longer judged in a run with these statuses, as one that it needs is broken.
+func unjudged(invariant string, in map[string]scenarios.Status) bool {
+	i, _ := judge.Find(invariant)
+	return slices.ContainsFunc(i.Needs, func(name string) bool { return fails(in[name]) })
 }
 
 func fails(s scenarios.Status) bool {

@@ -61,11 +61,12 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 		}
 	}
 	given, parts := b.changes()
-	if err := b.blame(c, given, parts, opt.Quick); err != nil {
+	apart, err := b.blame(c, given, parts, opt.Quick)
+	if err != nil {
 		return nil, err
 	}
 	c.Path = path(b.upTo, v, phases, b.beside(c))
-	if err := b.nearest(c, append(given, parts...)); err != nil {
+	if err := b.nearest(c, append(given, parts...), apart); err != nil {
 		return nil, err
 	}
 	c.Cut = b.cut
@@ -155,21 +156,27 @@ func (b *bench) changes() (given, parts []change) {
 	return changes(b.plan, b.invariant, broken)
 }
 
-// blame makes the changes, each alone.
-func (b *bench) blame(c *why.Cause, given, parts []change, quick bool) (err error) {
+// blame makes the changes, each alone, and finds what can only be left out at once; nil if there is no such.
+func (b *bench) blame(c *why.Cause, given, parts []change, quick bool) (apart *set, err error) {
 	if err := b.tryEach(c, given); err != nil {
-		return err
+		return nil, err
 	}
-	if c.Together, c.Apart, err = b.together(c, given); err != nil {
-		return err
+	if apart, err = b.together(c, given); err != nil {
+		return nil, err
+	}
+	if apart != nil {
+		c.Apart = apart.Outcome
+		for _, one := range apart.made {
+			c.Together = append(c.Together, one.says)
+		}
 	}
 	if c.Hardened, c.Beside, err = b.hardened(); err != nil {
-		return err
+		return nil, err
 	}
 	if !quick || c.Hardened == why.Holds || c.Hardened == why.Idle || len(c.Blamed())+len(c.Together) == 0 {
-		return b.tryEach(c, parts)
+		return apart, b.tryEach(c, parts)
 	}
-	return nil
+	return apart, nil
 }
 
 // beside are the steps of the strikes without each of which the violation comes all the same.
@@ -219,6 +226,8 @@ func (b *bench) hardened() (s why.Standing, o why.Outcome, err error) {
 	switch {
 	case err != nil || !known:
 		return "", o, err
+	case comes && !first(res.Violations, b.comes).Promised:
+		return why.Beyond, o, nil
 	case comes:
 		return why.Breaks, o, nil
 	}
@@ -238,8 +247,8 @@ func (b *bench) try(p *plans.Plan, one change) (t why.Tried, known bool, err err
 	}
 	if known && !comes {
 		t.Outcome = b.outcome(res)
-		ofAll := one.what == why.Strike || len(t.Elsewhere) == 0 // a setting is of all jobs: one that only decides which is hit is not needed
-		t.Needed = ofAll && (one.what != why.Remedy || !t.Idle || t.Means != "")
+		moved := len(t.Elsewhere) > 0 // what only decides which job is hit is not needed
+		t.Needed = !moved && (one.what != why.Remedy || !t.Idle || t.Means != "")
 	}
 	if beside.equal < len(b.own) {
 		t.Parts = beside.equal + 1
@@ -247,58 +256,69 @@ func (b *bench) try(p *plans.Plan, one change) (t why.Tried, known bool, err err
 	return t, known, err
 }
 
+// set is changes that are made at once, and what comes of them.
+type set struct {
+	made []change
+	why.Tried
+}
+
 // together finds strikes without all of which the violation does not come, and no fewer of them, where none of these is necessary
 // alone; and the like of strikes and settings, where nothing is.
-func (b *bench) together(c *why.Cause, given []change) (said []string, o why.Outcome, err error) {
+func (b *bench) together(c *why.Cause, given []change) (*set, error) {
 	b.say("changes at once")
 	spare := func(kinds ...why.What) []change {
 		return slices.DeleteFunc(slices.Clone(given), func(one change) bool {
 			return !slices.Contains(kinds, one.what) || slices.ContainsFunc(c.Tried, func(t why.Tried) bool { return t.Needed && t.Says == one.says })
 		})
 	}
-	said, o, err = b.fewest(spare(why.Strike))
-	if err == nil && said == nil && len(c.Needed(why.Strike, why.Setting)) == 0 {
-		said, o, err = b.fewest(spare(why.Strike, why.Setting))
+	fewest, err := b.fewest(spare(why.Strike))
+	if err == nil && fewest == nil && len(c.Needed(why.Strike, why.Setting)) == 0 {
+		fewest, err = b.fewest(spare(why.Strike, why.Setting))
 	}
-	return said, o, err
+	return fewest, err
 }
 
 // fewest finds changes without all of which the violation does not come, and no fewer of them: nil if it comes without the whole list.
-func (b *bench) fewest(left []change) (said []string, o why.Outcome, err error) {
-	left = b.valid(left)
-	if len(left) < 2 {
-		return nil, o, nil
+func (b *bench) fewest(list []change) (*set, error) {
+	list = b.valid(list)
+	if len(list) < 2 {
+		return nil, nil
 	}
-	held := func(made []change) (bool, error) {
+	without := func(made []change) (*set, error) {
 		p, ok := apply(b.plan, made...)
 		if !ok {
-			return false, nil
+			return nil, nil
 		}
-		res, comes, known, err := b.play(p, nil, nil)
-		if known && !comes {
-			o = b.outcome(res)
+		t, known, err := b.try(p, change{what: made[0].what, strike: -1, says: and(made)})
+		if err != nil || !known || !t.Needed {
+			return nil, err
 		}
-		return known && !comes, err
+		return &set{made, t}, nil
 	}
-	if ok, err := held(left); err != nil || !ok {
-		return nil, o, err
+	found, err := without(list)
+	if err != nil || found == nil {
+		return nil, err
 	}
-	for i := 0; i < len(left); {
-		fewer := slices.Delete(slices.Clone(left), i, i+1)
-		ok, err := held(fewer)
+	for i := 0; i < len(found.made); {
+		fewer, err := without(slices.Delete(slices.Clone(found.made), i, i+1))
 		switch {
 		case err != nil:
-			return nil, o, err
-		case ok:
-			left = fewer
+			return nil, err
+		case fewer != nil:
+			found = fewer
 		default:
 			i++
 		}
 	}
-	for _, c := range left {
-		said = append(said, c.says)
+	return found, nil
+}
+
+func and(made []change) string {
+	var says []string
+	for _, one := range made {
+		says = append(says, one.says)
 	}
-	return said, o, nil
+	return strings.Join(says, " and ")
 }
 
 // valid are those of the changes that make a valid plan all at once.

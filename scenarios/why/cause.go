@@ -23,7 +23,7 @@ type Cause struct {
 	Hardened Standing  `json:"hardened,omitempty"`  // what the same plan does under the preset hardened; "" if it is that already
 	Beside   Outcome   `json:"beside,omitzero"`     // what else comes under it
 	Nearest  *Nearest  `json:"nearest,omitempty"`   // nil: it comes with each change alone
-	NoReturn *NoReturn `json:"no_return,omitempty"` // nil: it was not looked for to the end
+	NoReturn *NoReturn `json:"no_return,omitempty"` // nil: it is not known
 	Path     []Point   `json:"path"`                // how it came to that, at most six sentences
 	Runs     int       `json:"runs"`                // that all of this took, besides the plan's own to its end
 	Steps    int       `json:"steps"`               // of all of these
@@ -48,7 +48,7 @@ type Tried struct {
 	Means   string `json:"means,omitempty"`   // what a strike of that kind does; or what is so without that part of the engine, where it is there for this invariant
 	Aside   string `json:"aside,omitempty"`   // what is so without that part of the engine, which is there for another invariant that the run breaks
 	Instead string `json:"instead,omitempty"` // key=value as it was tried; of a strike, and of what is given for a job, it is left out
-	Needed  bool   `json:"needed"`            // the violation does not come with this change; of a setting or a Remedy, not of another job either; of a Remedy, the invariant is judged then, or the Remedy is there for it
+	Needed  bool   `json:"needed"`            // the violation does not come with this change, nor of a job of which the plan's own run has none; of a Remedy, the invariant is judged then, or the Remedy is there for it
 	Parts   int    `json:"parts"`             // the first step that is another than in the plan's own run up to the violation; 0: none is
 	Outcome
 }
@@ -60,7 +60,8 @@ type Outcome struct {
 	Still  []string `json:"still,omitempty"`  // those that break and are among what the plan's own run also breaks
 	Jobs   []string `json:"jobs,omitempty"`   // that do not settle, or fail, and do well in the plan's own run
 
-	Elsewhere []string `json:"elsewhere,omitempty"` // other jobs than the violation's for which the invariant breaks
+	Elsewhere []string `json:"elsewhere,omitempty"` // other jobs than the violation's for which the invariant breaks, and in the plan's own run does not
+	Others    []string `json:"others,omitempty"`    // those for which it breaks in that, too
 	Unjudged  []string `json:"unjudged,omitempty"`  // invariants that the plan's own run also breaks, and that have nothing to judge
 }
 
@@ -69,7 +70,7 @@ func (o *Outcome) Clean() bool { return o.wrong() == 0 }
 
 // wrong counts what goes wrong. That nothing is judged is less than any of it.
 func (o *Outcome) wrong() int {
-	n := 2 * (len(o.Breaks) + len(o.Still) + len(o.Jobs) + len(o.Elsewhere))
+	n := 2 * (len(o.Breaks) + len(o.Still) + len(o.Jobs) + len(o.Elsewhere) + len(o.Others))
 	if o.Idle {
 		n++
 	}
@@ -93,6 +94,7 @@ type Standing string
 const (
 	Holds  Standing = "holds"
 	Breaks Standing = "breaks"
+	Beyond Standing = "breaks outside of its promise"
 	Idle   Standing = "not exercised"
 )
 

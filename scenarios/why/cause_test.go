@@ -20,6 +20,7 @@ func TestACauseInASentence(t *testing.T) {
 		"The violation needs one of these: a; b. Without all of them, promise holds.":                                                                                                                                                                                  {Tried: []Tried{spare}, Together: []string{"a", "b"}},
 		"The violation needs one of these: a; b. It needs engine.fence=false and workload.slow.3=10s, too. Without all of the first, or any one of the others, promise holds.":                                                                                         {Tried: []Tried{engine, world}, Together: []string{"a", "b"}},
 		"The violation needs no strike and no setting of the plan. With engine.epochs=true, promise holds.":                                                                                                                                                            {Tried: []Tried{spare, remedy}},
+		"The violation comes whatever strike or setting of the plan is left out. It comes under the preset hardened, too, where nothing promises that it does not.":                                                                                                    {Tried: []Tried{spare}, Hardened: Beyond},
 		"The violation comes whatever strike or setting of the plan is left out. The same plan is violated under the preset hardened, too.":                                                                                                                            {Tried: []Tried{spare}, Hardened: Breaks},
 		"The violation needs a strike: a crash of worker-1 at 10s. Without it, promise holds. The same plan holds under the preset hardened.":                                                                                                                          {Tried: []Tried{strike}, Hardened: Holds},
 		"The violation needs a strike: late on publish of job 1, by 10s. It needs engine.fence=false, too. Without any one of these, promise holds.":                                                                                                                   {Tried: []Tried{{What: Strike, Says: "late on publish of job 1, by 10s", Needed: true}, engine}},
@@ -80,6 +81,7 @@ func TestWhatIsNotKnownIsNotSaid(t *testing.T) {
 	for want, c := range map[string]*Cause{
 		"Without it, promise holds. Under the preset hardened, promise holds, but then z breaks.":                                                                                        hardened,
 		"Without any one of these, promise holds. This run also breaks z.":                                                                                                               judged,
+		"Without it, promise holds for job-3, but then the invariant still breaks for job-4.":                                                                                            with(Outcome{Others: []string{"job-4"}}),
 		"Without it, promise holds for job-3, but then the invariant breaks for job-4.":                                                                                                  with(Outcome{Elsewhere: []string{"job-4"}}),
 		"The violation needs no strike and no setting of the plan that can be left out. With a=true, promise holds. backoff=5m could not be left out alone: the plan is not valid then.": {Tried: []Tried{remedy("a")}, Untried: []string{"backoff=5m"}},
 		"With a=true, b=true or c=true, promise holds. With 1 more part of the engine the violation does not come either.":                                                               {Tried: []Tried{remedy("a"), remedy("b"), remedy("c"), remedy("d")}},
@@ -88,5 +90,5 @@ func TestWhatIsNotKnownIsNotSaid(t *testing.T) {
 		assert.Contains(t, saidOf(c), want)
 	}
 	c := &Cause{Invariant: "promise", Tried: []Tried{strike}}
-	assert.Contains(t, c.Holding(), "The runs are so long that the point of no return was not looked for to the end.")
+	assert.Contains(t, c.Holding(), "From which step on it comes in every order is not known.")
 }

@@ -21,7 +21,7 @@ func (c *Cause) remedies() (named []Tried, more int) {
 
 // Held says that the invariant holds, and for which job, where it does for that one alone.
 func (c *Cause) Held(o Outcome) string {
-	if len(o.Elsewhere) > 0 {
+	if len(o.Elsewhere)+len(o.Others) > 0 {
 		return c.Invariant + " holds for " + c.Job
 	}
 	return c.Invariant + " holds"
@@ -104,20 +104,22 @@ func (c *Cause) Holding() string {
 		says = append(says, "Under the preset hardened, "+c.Invariant+" has nothing to judge"+c.Beside.But()+".")
 	case Breaks:
 		says = append(says, "The same plan is violated under the preset hardened, too.")
+	case Beyond:
+		says = append(says, "It comes under the preset hardened, too, where nothing promises that it does not.")
 	}
 	if len(c.Untried) > 0 {
 		says = append(says, list(few(c.Untried))+" could not be left out alone: the plan is not valid then.")
 	}
-	if order := c.NoReturn.String(); order != "" {
-		says = append(says, order)
-	}
-	switch {
-	case c.Cut && c.NoReturn == nil:
-		says = append(says, "The runs are so long that not every change could be tried, and that the point of no return was not looked for to the end.")
-	case c.Cut:
+	if c.Cut {
 		says = append(says, "The runs are so long that not every change could be tried.")
+	}
+	switch order := c.NoReturn.String(); {
 	case c.NoReturn == nil:
-		says = append(says, "The runs are so long that the point of no return was not looked for to the end.")
+		says = append(says, "From which step on it comes in every order is not known.")
+	case c.NoReturn.Step == c.Step && c.Step > 0:
+		says = append(says, "Whether it comes hangs on the order of the steps to the last.")
+	case order != "":
+		says = append(says, order)
 	}
 	return strings.Join(says, " ")
 }
@@ -320,6 +322,9 @@ func (o *Outcome) But() string {
 	}
 	if len(o.Elsewhere) > 0 {
 		says = append(says, "the invariant breaks for "+list(few(o.Elsewhere)))
+	}
+	if len(o.Others) > 0 {
+		says = append(says, "the invariant still breaks for "+list(few(o.Others)))
 	}
 	breaks(o.Breaks, "")
 	breaks(o.Still, " still")
