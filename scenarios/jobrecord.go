@@ -18,6 +18,8 @@ type record struct {
 	synced     bool            // nats-server has each message on the disk before it acknowledges it
 	each       int             // how often each job is to be submitted
 	deliveries int             // of one message to the schedulers, before it is given up
+	ackWait    time.Duration   // of a consumer
+	syncEvery  time.Duration   // of nats-server
 	poison     []*jobRecord    // messages of the stranger that were stored
 	locks      map[string]lock // by key
 	idleTicks  []idleTick

@@ -19,6 +19,8 @@ type progress struct {
 	cancels     int                // jobs whose cancellation was stored
 	outstanding map[message]bool   // stored in a stream and not acknowledged yet
 	again       map[message]string // acknowledged, and delivered once more, as nats-server has lost that: to which node, until it answers or crashes
+	acked       time.Duration      // when a message was last acknowledged
+	unforgotten time.Duration      // from when on none comes again that was acknowledged before nats-server died
 	buried      time.Duration      // when a job last failed, or a message was terminated: the DLQ entry may be still to come
 }
 
@@ -52,6 +54,18 @@ func (p *progress) acknowledged(e *sim.Event) {
 		return
 	}
 	delete(p.outstanding, message{e.Seq, e.Target})
+	p.acked = e.At
+}
+
+// unwritten is how old what nats-server has written of its consumers is at most when it is killed: see [sim.World.KillNATS].
+const unwritten = 100 * time.Millisecond
+
+// died takes in that nats-server has lost what was acknowledged to it since: that comes again once its consumer has waited for
+// an ack.
+func (p *progress) died(at, since, ackWait time.Duration) {
+	if p.acked > 0 && p.acked >= since {
+		p.unforgotten = max(p.unforgotten, at+ackWait+afterwards)
+	}
 }
 
 // delivered takes in that a node has a message in its hands.
@@ -124,7 +138,7 @@ func (r *run) atRest() bool {
 	if open := r.plan.Workload.Jobs - r.record.settled; open > 0 && open > r.waiting()+r.lost() {
 		return false
 	}
-	if len(r.record.again) > 0 {
+	if len(r.record.again) > 0 || r.world.Now() < r.record.unforgotten {
 		return false
 	}
 	for m := range r.record.outstanding {

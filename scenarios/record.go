@@ -15,7 +15,7 @@ import (
 func newRecord(plan *plans.Plan) *record {
 	r := &record{
 		progress: progress{outstanding: map[message]bool{}, again: map[message]string{}}, down: map[string]bool{}, locks: map[string]lock{}, stacks: map[string]string{},
-		synced: plan.World.SyncAlways, each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Relays(), derived: newDerived(), letters: newLetters(),
+		synced: plan.World.SyncAlways, each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, ackWait: plan.Engine.AckWait, syncEvery: plan.World.SyncInterval, relayed: plan.Relays(), derived: newDerived(), letters: newLetters(),
 	}
 	for n := range plan.Workload.Jobs {
 		r.jobs = append(r.jobs, &jobRecord{JobResult: JobResult{ID: plans.JobID(n + 1), Dispatches: []DispatchPoint{}}})

@@ -38,3 +38,14 @@ func TestAStrikeAfterTheLastOperationIsWaitedFor(t *testing.T) {
 		assert.Len(t, res.Fired, 1, do)
 	}
 }
+
+// nats-server that is killed forgets the last acks. The run waits for what comes again of that, and for what is made of it.
+func TestWhatWasAcknowledgedInVainComesAgain(t *testing.T) {
+	for phase, again := range map[string]int{"job_ack": 2, "job_deliver": 1} {
+		p := plan(t, "preset: hardened\nworkload: {jobs: 1}\nfaults: [{after: {job: 1, phase: "+phase+"}, do: kill, node: nats, for: 2s}]\n")
+		res, err := Run(context.Background(), p, RunOptions{Source: phase})
+		require.NoError(t, err)
+		assert.Equal(t, again, res.Jobs[0].Executions, "%s: %s", phase, res.Reason)
+		assert.NotEqual(t, Inconclusive, res.Verdict, "%s: %s", phase, res.Reason)
+	}
+}
