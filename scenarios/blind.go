@@ -1,10 +1,8 @@
 package scenarios
 
 import (
-	"maps"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -26,18 +24,8 @@ func (r *record) controlled(e *sim.Event) {
 	switch e.Name {
 	case "crash":
 		r.down[e.Target] = true
-		maps.DeleteFunc(r.again, func(_ message, node string) bool { return node == e.Target })
 	case "restart":
 		delete(r.down, e.Target)
-	case string(faults.Kill), string(faults.PowerLoss):
-		if e.Target == sim.NATS {
-			since := e.At - unwritten
-			if e.Name == string(faults.PowerLoss) {
-				since = e.At - max(unwritten, r.syncEvery)
-			}
-			r.died(e.At, since, r.ackWait)
-		}
-		return
 	case "reconnect":
 		r.reconnects = append(r.reconnects, moment{at: e.At, step: e.Step, node: e.Target})
 		return

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -60,11 +61,22 @@ func (p *progress) acknowledged(e *sim.Event) {
 // unwritten is how old what nats-server has written of its consumers is at most when it is killed: see [sim.World.KillNATS].
 const unwritten = 100 * time.Millisecond
 
-// died takes in that nats-server has lost what was acknowledged to it since: that comes again once its consumer has waited for
-// an ack.
-func (p *progress) died(at, since, ackWait time.Duration) {
-	if p.acked > 0 && p.acked >= since {
-		p.unforgotten = max(p.unforgotten, at+ackWait+afterwards)
+// forgets takes in a node that crashes with messages in its hands, and a nats-server that has lost what was acknowledged to it
+// last: that comes again once its consumer has waited for an ack.
+func (r *record) forgets(e *sim.Event) {
+	since := e.At - unwritten
+	switch faults.Effect(e.Name) {
+	case faults.Crash:
+		maps.DeleteFunc(r.again, func(_ message, node string) bool { return node == e.Target })
+		return
+	case faults.Kill:
+	case faults.PowerLoss:
+		since = e.At - max(unwritten, r.syncEvery)
+	default:
+		return
+	}
+	if e.Target == sim.NATS && r.acked > 0 && r.acked >= since {
+		r.unforgotten = max(r.unforgotten, e.At+r.ackWait+afterwards)
 	}
 }
 

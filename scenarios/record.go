@@ -81,6 +81,7 @@ func (r *record) operated(e *sim.Event) {
 	case actors.KindEffect:
 		r.executed(e)
 	case sim.KindControl:
+		r.forgets(e)
 		r.controlled(e)
 	}
 	if e.Phase == "lock_acquire" || e.Phase == "saga_lock" || e.Phase == "run_lock" {
