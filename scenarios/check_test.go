@@ -50,10 +50,13 @@ func (c constant) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 // What a run stores agrees with itself, and with its trace. That it stores a trace changes nothing of its result, and neither
-// does what the engine logs.
+// does what the engine logs. With -short it is so of one scenario in five.
 func TestCheck(t *testing.T) {
 	mute := func(_ string, cfg *engine.Config) { cfg.Logger = slog.New(constant{cfg.Logger.Handler()}) }
-	for _, name := range plans.Names() {
+	for i, name := range plans.Names() {
+		if testing.Short() && i%5 != 0 {
+			continue
+		}
 		p, res, events := traced(t, name, RunOptions{Variant: mute})
 		want, err := json.MarshalIndent(played(t, name, p.Preset), "", "  ")
 		require.NoError(t, err)
