@@ -81,7 +81,7 @@ func Read(dir string) (*Stored, error) {
 	default:
 		s.Run = &scenarios.Result{}
 		if err = readJSON(dir, ResultFile, scenarios.ResultVersion, runAgain(dir, scenarios.RunCommand(filepath.Join(dir, PlanFile))), s.Run); err == nil {
-			s.Plan, err = readStoredPlan(dir)
+			s.Plan, err = readStoredPlan(dir, runAgain(dir, s.Run.Replay))
 		}
 		if err == nil {
 			err = errors.Join(readIfThere(dir, SamplesFile, &s.Run.Samples), readIfThere(dir, AlertsFile, &s.Run.Alerts))
@@ -328,11 +328,11 @@ func versionOf(data []byte) (int, error) {
 	return v.Version, err
 }
 
-func readStoredPlan(dir string) (*plans.Plan, error) {
+func readStoredPlan(dir, again string) (*plans.Plan, error) {
 	path := filepath.Join(dir, PlanFile)
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, unreadable(path, err, "run its scenario again")
+		return nil, unreadable(path, err, again)
 	}
 	return plans.Parse(path, data)
 }

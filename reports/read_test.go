@@ -114,7 +114,7 @@ func TestReadNamesTheFileAndARemedy(t *testing.T) {
 		},
 		"a wrong type": {func(dir string) { put(t, dir, ResultFile, `{"version": 2, "steps": "many"}`) }, "DIR/result.json: it is not what this build writes: cannot unmarshal string"},
 		"no result":    {func(dir string) { require.NoError(t, os.Remove(filepath.Join(dir, ResultFile))) }, "DIR/result.json: there is no such file; run it again: wavetank run DIR/plan.yaml"},
-		"no plan":      {func(dir string) { require.NoError(t, os.Remove(filepath.Join(dir, PlanFile))) }, "DIR/plan.yaml: there is no such file; run its scenario again"},
+		"no plan":      {func(dir string) { require.NoError(t, os.Remove(filepath.Join(dir, PlanFile))) }, "DIR/plan.yaml: there is no such file; run it again: wavetank run publish-failure --seed 7 --out DIR"},
 		"no trace":     {func(dir string) { require.NoError(t, os.Remove(filepath.Join(dir, TraceFile))) }, "DIR/trace.jsonl: there is no such file; run it again: wavetank run publish-failure --seed 7"},
 		"a broken trace": {
 			func(dir string) { put(t, dir, TraceFile, "{\"step\":1}\nnonsense\n") },

@@ -192,11 +192,10 @@ type Unsettled struct {
 }
 
 // Leading are the sentences of the story that lead to a violation, at most so many, and how many more there are. What the
-// violation depends on stays longest, then what the faults did and what went wrong, and then whose turn it is with a job anew. Of
-// the others, those before the first
-// fault go first, with those of the violation's own step, and then those in the middle. What is of other jobs alone goes before
-// its like.
-func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
+// violation depends on stays longest, with what is known to be needed: the steps of these. Then comes what the faults did and what
+// went wrong, and then whose turn it is with a job anew. Of the others, those before the first fault go first, with those of the
+// violation's own step, and then those in the middle. What is of other jobs alone goes before its like.
+func (res *Result) Leading(v *Violation, most int, needed ...int) (list []int, left int) {
 	struck, first := map[int]bool{}, -1
 	for _, f := range res.Fired {
 		struck[f.Step] = true
@@ -215,7 +214,7 @@ func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
 		w := 0
 		switch at := res.TellingAt[i]; {
 		case at.Step == v.Step && v.Step > 0:
-		case slices.Contains(v.Steps, at.Step):
+		case slices.Contains(v.Steps, at.Step), slices.Contains(needed, at.Step):
 			return 8
 		case at.Wrong || struck[at.Step]:
 			w = 6

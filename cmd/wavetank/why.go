@@ -145,7 +145,7 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 		}
 		cli.Section(p, heading+c.Apart.But(), c.Together, why.Clip)
 	}
-	cli.Section(p, "Would have held it, each alone", c.Needed(why.Remedy), remedy)
+	cli.Section(p, "Would have held it, each alone", c.Remedies(), remedy)
 	if n := c.Nearest; n != nil {
 		p.Line("\n%s", p.Paint(cli.Bold, "Nearest run without it"))
 		with := n.With()

@@ -95,6 +95,9 @@ func pointOf(e *sim.Event) *Point {
 	return &Point{e.Step, e.At, e.Node, e.Phase, e.Job, e.Words()}
 }
 
+// Changes is the key of what only one of two events changes.
+const Changes = "changes of its own"
+
 // FieldsThatDiffer goes through the fields of two events, under their names in the trace. Of the changes it has those that
 // only one of them has.
 func FieldsThatDiffer(a, b *sim.Event) []Value {
@@ -107,7 +110,7 @@ func FieldsThatDiffer(a, b *sim.Event) []Value {
 			continue
 		}
 		if name == "changes" {
-			if v := changesThatDiffer(name, a, b); v.A != v.B { // what lasts as long from another instant on is the same
+			if v := changesThatDiffer(Changes, a, b); v.A != v.B { // what lasts as long from another instant on is the same
 				list = append(list, v)
 			}
 			continue

@@ -39,13 +39,13 @@ func TestFieldsOfEventsThatSayTheSame(t *testing.T) {
 	}
 	p := parting(t, event("5", `{"key":"k","value":"1"},{"key":"l","value":"2"}`), event("6", `{"key":"k","value":"1"},{"key":"l","value":"3","expires_ns":60000000006}`))
 	assert.Equal(t, p.A.Says, p.B.Says)
-	assert.Equal(t, []Value{{Key: "at", A: "0s", B: "0s, 1ns later"}, {Key: "changes", A: "l = 2", B: "l = 3 for 1m0s"}}, p.Differ)
+	assert.Equal(t, []Value{{Key: "at", A: "0s", B: "0s, 1ns later"}, {Key: Changes, A: "l = 2", B: "l = 3 for 1m0s"}}, p.Differ)
 
 	p = parting(t, event("6", `{"key":"l","value":"2","expires_ns":60000000006}`), event("5", `{"key":"l","value":"2","expires_ns":60000000005}`))
 	assert.Equal(t, []Value{{Key: "at", A: "0s, 1ns later", B: "0s"}}, p.Differ, "it lasts as long in both")
 
 	p = parting(t, event("5", `{"key":"k","gone":true},{"stream":"S","seq":2,"subject":"x","header":{"H":"v"}}`), event("5", `{"stream":"S","seq":2,"subject":"x","header":{"H":"v"}},{"key":"k","gone":true}`))
-	assert.Equal(t, []Value{{Key: "changes", A: "k gone; S seq 2 on x H: v", B: "S seq 2 on x H: v; k gone"}}, p.Differ)
+	assert.Equal(t, []Value{{Key: Changes, A: "k gone; S seq 2 on x H: v", B: "S seq 2 on x H: v; k gone"}}, p.Differ)
 }
 
 func TestALineThatIsNoEvent(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/wavetank-sim/wavetank/scenarios/diff"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -150,12 +149,16 @@ func pointOf(e, other *sim.Event) *why.Point {
 	if other == nil || other.Words() != p.Says {
 		return p
 	}
-	var differ []string
 	for _, v := range diff.FieldsThatDiffer(e, other) {
-		differ = append(differ, v.Key+" "+why.Clip(cmp.Or(v.A, "none")))
-	}
-	if len(differ) > 0 {
-		p.Says += ", with " + strings.Join(differ, ", ")
+		of := v.Key + " "
+		if v.Key == diff.Changes {
+			of = ""
+		}
+		if v.A != "" {
+			p.Says += ", with " + of + why.Clip(v.A)
+		} else {
+			p.Says += ", without " + of + why.Clip(v.B)
+		}
 	}
 	return p
 }

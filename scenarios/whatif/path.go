@@ -14,10 +14,10 @@ import (
 const pathMost = 6
 
 // path is how it came to the violation: the sentences of the story that lead to it, as many as there is room for, and that of
-// it. Those of one step are one.
-func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string, beside []int) (list []why.Point) {
+// it. Those of one step are one. Needed and beside are the steps of the strikes that the violation hangs on, and of the others.
+func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string, needed, beside []int) (list []why.Point) {
 	for most := pathMost - 1; ; most++ {
-		leading, left := res.Leading(v, most)
+		leading, left := res.Leading(v, most, needed...)
 		longer := tell(res, v, leading, phases, beside)
 		if len(longer) > pathMost {
 			return list

@@ -75,8 +75,10 @@ func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
 		case fails(i.Status) && own[i.Name] == scenarios.StatusViolated:
 			o.Still = append(o.Still, i.Name)
 		case fails(i.Status) && unjudged(i.Name, own): // it may break in the plan's own run just as well
-		case i.Status == scenarios.StatusViolated, fails(i.Status) && !fails(own[i.Name]):
+		case i.Status == scenarios.StatusViolated:
 			o.Breaks = append(o.Breaks, i.Name)
+		case fails(i.Status) && !fails(own[i.Name]):
+			o.Beyond = append(o.Beyond, i.Name)
 		case i.Status == scenarios.StatusNotExercised && own[i.Name] == scenarios.StatusViolated:
 			o.Unjudged = append(o.Unjudged, i.Name)
 		}
@@ -97,6 +99,8 @@ func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
 			o.Jobs = append(o.Jobs, j.ID+" does not settle, as "+res.Unsettled[open].Reason)
 		case before == "SUCCEEDED" && (j.State == "TIMEOUT" || j.State == "FAILED"):
 			o.Jobs = append(o.Jobs, j.ID+" ends "+j.State)
+		case j.ID == b.of && before == "TIMEOUT" && j.State == before:
+			o.Same = j.ID + " ends TIMEOUT"
 		}
 	}
 	return o

@@ -65,7 +65,8 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 	if err != nil {
 		return nil, err
 	}
-	c.Path = path(b.upTo, v, phases, b.beside(c))
+	needed, beside := b.strikes(c)
+	c.Path = path(b.upTo, v, phases, needed, beside)
 	if err := b.nearest(c, append(given, parts...), apart); err != nil {
 		return nil, err
 	}
@@ -179,18 +180,25 @@ func (b *bench) blame(c *why.Cause, given, parts []change, quick bool) (apart *s
 	return apart, nil
 }
 
-// beside are the steps of the strikes without each of which the violation comes all the same.
-func (b *bench) beside(c *why.Cause) (steps []int) {
+// strikes are the steps of the first of each fault without which the violation does not come, alone or with others; and those of the
+// strikes without each of which it comes all the same.
+func (b *bench) strikes(c *why.Cause) (needed, beside []int) {
+	told := map[int]bool{}
 	for _, f := range b.upTo.Fired {
 		if f.Number >= len(b.plan.Faults) {
 			continue // a death that world.dying draws
 		}
 		says := b.plan.Faults[f.Number].String()
-		if slices.ContainsFunc(c.Unneeded(), func(t why.Tried) bool { return t.What == why.Strike && t.Says == says }) {
-			steps = append(steps, f.Step)
+		is := func(t why.Tried) bool { return t.What == why.Strike && t.Says == says }
+		switch {
+		case slices.ContainsFunc(c.Unneeded(), is):
+			beside = append(beside, f.Step)
+		case !told[f.Number] && (slices.ContainsFunc(c.Needed(why.Strike), is) || slices.Contains(c.Together, says)):
+			told[f.Number] = true
+			needed = append(needed, f.Step)
 		}
 	}
-	return steps
+	return needed, beside
 }
 
 // tryEach tries the changes until the steps are used up.

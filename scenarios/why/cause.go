@@ -57,9 +57,11 @@ type Tried struct {
 type Outcome struct {
 	Idle   bool     `json:"idle,omitempty"`   // the invariant has nothing to judge, so it does not hold either
 	Breaks []string `json:"breaks,omitempty"` // other invariants, which the plan's own run does not break, or only outside of their promise
+	Beyond []string `json:"beyond,omitempty"` // those that break outside of their promise, and in the plan's own run do not
 	Still  []string `json:"still,omitempty"`  // those that break and are among what the plan's own run also breaks
 	Jobs   []string `json:"jobs,omitempty"`   // that do not settle, or fail, and do well in the plan's own run
 
+	Same      string   `json:"same,omitempty"`      // what becomes of the violation's job as in the plan's own run: that it ends TIMEOUT
 	Elsewhere []string `json:"elsewhere,omitempty"` // other jobs than the violation's for which the invariant breaks, and in the plan's own run does not
 	Others    []string `json:"others,omitempty"`    // those for which it breaks in that, too
 	Unjudged  []string `json:"unjudged,omitempty"`  // invariants that the plan's own run also breaks, and that have nothing to judge
@@ -70,8 +72,11 @@ func (o *Outcome) Clean() bool { return o.wrong() == 0 }
 
 // wrong counts what goes wrong. That nothing is judged is less than any of it.
 func (o *Outcome) wrong() int {
-	n := 2 * (len(o.Breaks) + len(o.Still) + len(o.Jobs) + len(o.Elsewhere) + len(o.Others))
+	n := 2 * (len(o.Breaks) + len(o.Beyond) + len(o.Still) + len(o.Jobs) + len(o.Elsewhere) + len(o.Others))
 	if o.Idle {
+		n++
+	}
+	if o.Same != "" {
 		n++
 	}
 	return n
@@ -159,6 +164,13 @@ func (c *Cause) Needed(kinds ...What) (list []Tried) {
 			list = append(list, t)
 		}
 	}
+	return list
+}
+
+// Remedies are the parts of the engine with which the violation does not come, those first with which nothing else goes wrong.
+func (c *Cause) Remedies() []Tried {
+	list := c.Needed(Remedy)
+	slices.SortStableFunc(list, worseLast)
 	return list
 }
 

@@ -54,7 +54,7 @@ func TestWhatComesOfEachChange(t *testing.T) {
 	gone := Tried{What: Remedy, Says: "engine.c=false", Instead: "engine.c=true", Means: "It is written.", Needed: true, Outcome: Outcome{Idle: true}}
 	long := Tried{What: Setting, Says: "workload.labels.3=" + strings.Repeat("x", 10_000), Needed: true}
 	for want, c := range map[string]*Cause{
-		"It is lost. The violation needs 2 strikes: worker-1 crashed; the publish of job-3 failed. It needs workload.every=5s, too. Without the crash, promise holds. Without workload.every=5s, promise has nothing to judge. Without the fail-before, promise holds, but then job-3 ends TIMEOUT. With engine.b=true, promise holds. With engine.a=true, promise holds, but then x and y break and z still breaks. This run also breaks z.": {Tried: []Tried{crash, lost, idle, worse, good}, Also: []string{"z"}},
+		"The violation needs 2 strikes: worker-1 crashed; the publish of job-3 failed. It needs workload.every=5s, too. Without the crash, promise holds. Without workload.every=5s, promise has nothing to judge. Without the fail-before, promise holds, but then job-3 ends TIMEOUT. With engine.b=true, promise holds. With engine.a=true, promise holds, but then x and y break and z still breaks. This run also breaks z.": {Tried: []Tried{crash, lost, idle, worse, good}, Also: []string{"z"}},
 		"It is written. The violation needs no strike and no setting of the plan. With engine.c=true, there is nothing to judge.":                                                     {Tried: []Tried{gone}},
 		"The violation needs a strike: worker-1 crashed. Without it, promise holds. This run also breaks z, which holds with each of these changes, too.":                             {Tried: []Tried{crash}, Also: []string{"z"}},
 		"The violation needs a strike: the publish of job-3 failed. Without it, promise holds, but then job-3 ends TIMEOUT. Under the preset hardened, promise has nothing to judge.": {Tried: []Tried{lost}, Hardened: Idle},
@@ -81,6 +81,7 @@ func TestWhatIsNotKnownIsNotSaid(t *testing.T) {
 	for want, c := range map[string]*Cause{
 		"Without it, promise holds. Under the preset hardened, promise holds, but then z breaks.":                                                                                        hardened,
 		"Without any one of these, promise holds. This run also breaks z.":                                                                                                               judged,
+		"Without it, promise holds, but then z breaks outside of its promise and job-3 ends TIMEOUT all the same.":                                                                       with(Outcome{Beyond: []string{"z"}, Same: "job-3 ends TIMEOUT"}),
 		"Without it, promise holds for job-3, but then the invariant still breaks for job-4.":                                                                                            with(Outcome{Others: []string{"job-4"}}),
 		"Without it, promise holds for job-3, but then the invariant breaks for job-4.":                                                                                                  with(Outcome{Elsewhere: []string{"job-4"}}),
 		"The violation needs no strike and no setting of the plan that can be left out. With a=true, promise holds. backoff=5m could not be left out alone: the plan is not valid then.": {Tried: []Tried{remedy("a")}, Untried: []string{"backoff=5m"}},
@@ -90,5 +91,5 @@ func TestWhatIsNotKnownIsNotSaid(t *testing.T) {
 		assert.Contains(t, saidOf(c), want)
 	}
 	c := &Cause{Invariant: "promise", Tried: []Tried{strike}}
-	assert.Contains(t, c.Holding(), "From which step on it comes in every order is not known.")
+	assert.Contains(t, c.Holding(), "Whether the order of the steps matters is not known.")
 }

@@ -13,8 +13,7 @@ const remediesMost = 3
 
 // remedies are those that are named, and how many more there are: those with which nothing else goes wrong come first.
 func (c *Cause) remedies() (named []Tried, more int) {
-	list := c.Needed(Remedy)
-	slices.SortStableFunc(list, worseLast)
+	list := c.Remedies()
 	n := min(len(list), remediesMost)
 	return list[:n], len(list) - n
 }
@@ -30,11 +29,15 @@ func (c *Cause) Held(o Outcome) string {
 // Brief says which part of the engine is missing, where that is known, and what the violation takes.
 func (c *Cause) Brief() string { return strings.Join(append(c.mechanism(), c.needs()), " ") }
 
-// mechanism is what is so without the parts of the engine that would hold the invariant, or else another that the run breaks.
+// mechanism is what is so without the parts of the engine that would hold the invariant, or else another that the run breaks. Where
+// less goes wrong with one than with another, only the first is the cause.
 func (c *Cause) mechanism() (says []string) {
 	var other []string
 	remedies, _ := c.remedies()
 	for _, t := range append(c.Needed(Setting), remedies...) {
+		if t.What == Remedy && t.wrong() > remedies[0].wrong() {
+			continue
+		}
 		if t.Means != "" {
 			says = append(says, t.Means)
 		}
@@ -107,7 +110,7 @@ func (c *Cause) Holding() string {
 	case Beyond:
 		says = append(says, "It comes under the preset hardened, too, where nothing promises that it does not.")
 	}
-	if len(c.Untried) > 0 {
+	if len(c.Untried) > 0 && len(c.Blamed()) == 0 {
 		says = append(says, list(few(c.Untried))+" could not be left out alone: the plan is not valid then.")
 	}
 	if c.Cut {
@@ -115,7 +118,7 @@ func (c *Cause) Holding() string {
 	}
 	switch order := c.NoReturn.String(); {
 	case c.NoReturn == nil:
-		says = append(says, "From which step on it comes in every order is not known.")
+		says = append(says, "Whether the order of the steps matters is not known.")
 	case c.NoReturn.Step == c.Step && c.Step > 0:
 		says = append(says, "Whether it comes hangs on the order of the steps to the last.")
 	case order != "":
@@ -311,13 +314,13 @@ func Clip(text string) string {
 // But says what goes wrong, to be put behind that the invariant holds; "" if nothing does.
 func (o *Outcome) But() string {
 	var says []string
-	breaks := func(names []string, how string) {
+	breaks := func(names []string, still, where string) {
 		switch len(names) {
 		case 0:
 		case 1:
-			says = append(says, names[0]+how+" breaks")
+			says = append(says, names[0]+still+" breaks"+where)
 		default:
-			says = append(says, list(few(names))+how+" break")
+			says = append(says, list(few(names))+still+" break"+where)
 		}
 	}
 	if len(o.Elsewhere) > 0 {
@@ -326,9 +329,14 @@ func (o *Outcome) But() string {
 	if len(o.Others) > 0 {
 		says = append(says, "the invariant still breaks for "+list(few(o.Others)))
 	}
-	breaks(o.Breaks, "")
-	breaks(o.Still, " still")
-	if says = append(says, few(o.Jobs)...); len(says) == 0 {
+	breaks(o.Breaks, "", "")
+	breaks(o.Still, " still", "")
+	breaks(o.Beyond, "", " outside of its promise")
+	says = append(says, few(o.Jobs)...)
+	if o.Same != "" {
+		says = append(says, o.Same+" all the same")
+	}
+	if len(says) == 0 {
 		return ""
 	}
 	return ", but then " + list(says)
