@@ -32,6 +32,7 @@ type view struct {
 	Jump           string // the first violation's anchor; empty if there is none
 	JumpOutside    bool   // it is outside its invariant's promise, as all of them are
 	Why            *whyView
+	FindWhy        string // the command that finds it, where nobody has
 	ByName         bool // the command to replay names the program alone, and no path to it
 	TellingRows    []toldRow
 	TellingLeft    int
@@ -162,7 +163,7 @@ func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view
 		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: words.Duration(res.Virtual), World: words.List(inhabitants(plan)),
 		Lanes: diagram, Machine: plots.MachineOf(res), Figures: plots.Run(plan, res, plots.Traced{Focus: f.jobs, Naks: c.naks, Rollbacks: c.rollbacks}), CounterRows: counters(res),
 	}
-	v.Why, v.ByName = whyOf(res, shown), strings.HasPrefix(res.Replay, "wavetank ")
+	v.Why, v.FindWhy, v.ByName = whyOf(res, shown), findWhy(res), strings.HasPrefix(res.Replay, "wavetank ")
 	if v.Lead = res.Story; v.Why != nil && len(res.Story) > leadMax { // it is of a finding, and tells what the path below shows
 		v.Lead = planned(plan)
 	}

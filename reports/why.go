@@ -15,6 +15,7 @@ type whyView struct {
 	Rows     []toldRow // its path
 	Nearest  *nearestView
 	Hardened string // the command that runs the same plan under the preset hardened; "" if it is that
+	More     string // the command that finds what is not known here; "" if all is
 }
 
 // nearestView is the nearest run without the violation, beside this one.
@@ -57,10 +58,21 @@ func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
 			v.Nearest.Partings = append(v.Nearest.Partings, partingOf(n.Then, shown))
 		}
 	}
+	if c.Cut || c.NoReturn == nil {
+		v.More = scenarios.WhyCommand(res, c.Invariant)
+	}
 	if c.Hardened != "" {
 		v.Hardened = givenPreset.ReplaceAllString(res.Replay, "") + " --preset " + plans.PresetHardened
 	}
 	return v
+}
+
+// findWhy is the command that finds what the first violation hangs on, where nobody has looked for that; "" elsewhere.
+func findWhy(res *scenarios.Result) string {
+	if res.Cause != nil || len(res.Violations) == 0 {
+		return ""
+	}
+	return scenarios.WhyCommand(res, res.Violations[0].Invariant)
 }
 
 func partingOf(p *why.Parting, shown map[int]bool) partingView {

@@ -39,6 +39,21 @@ func TestThePageSaysWhy(t *testing.T) {
 	assert.Contains(t, text(tape.page()), "The nearest run in which one-dispatch-per-job holds, with engine.x=y, is the same in all its steps.", "and it does not hold as a whole")
 }
 
+// The page has the commands for what it does not know, and for the same plan under the preset hardened, whatever preset was given.
+func TestThePageSaysHowToKnowMore(t *testing.T) {
+	tape := ackLost(true)
+	command := scenarios.WhyCommand(tape.res, "one-dispatch-per-job")
+	assert.Contains(t, text(tape.page()), "Why it came to that was not looked for. This finds it: "+command)
+	tape.res.Replay += " --preset documented"
+	tape.res.Cause = &why.Cause{Invariant: "one-dispatch-per-job", Hardened: why.Holds, Cut: true}
+	page := text(tape.page())
+	assert.NotContains(t, page, "was not looked for")
+	assert.Contains(t, page, "With more steps: "+scenarios.WhyCommand(tape.res, "one-dispatch-per-job"))
+	assert.Contains(t, page, "The same plan under the preset hardened: "+strings.TrimSuffix(tape.res.Replay, " --preset documented")+" --preset hardened")
+	tape.res.Violations, tape.res.Cause = nil, nil
+	assert.NotContains(t, text(tape.page()), "was not looked for")
+}
+
 // The page explains the first violation; of each other it has the command that does.
 func TestAnotherViolationHasTheCommandThatExplainsIt(t *testing.T) {
 	tape := ackLost(true)

@@ -124,7 +124,7 @@ func replaceable(path string) error {
 		}
 	}
 	if len(entries) > 0 && !ofRun {
-		return cli.Fail(cli.ExitUsage, "%s holds %s, but neither the %s nor the %s of a run; move it away, or choose another folder with --out", path, entries[0].Name(), reports.ResultFile, reports.TraceFile)
+		return cli.Fail(cli.ExitUsage, "%s holds %s, and no %s or %s in it is of a run; move it away, or choose another folder with --out", path, entries[0].Name(), reports.ResultFile, reports.TraceFile)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -202,8 +203,11 @@ func TestOTLPIsReadByTheCollector(t *testing.T) {
 				failed++
 			}
 		}
-		links := 0
+		links, ofSaga := 0, 0
 		for _, s := range spans {
+			if strings.HasPrefix(s.Name(), "locks saga ") {
+				ofSaga++
+			}
 			if !s.ParentSpanID().IsEmpty() {
 				require.Contains(t, spans, s.ParentSpanID())
 				parent := spans[s.ParentSpanID()]
@@ -221,6 +225,7 @@ func TestOTLPIsReadByTheCollector(t *testing.T) {
 		assert.Positive(t, kinds[ptrace.SpanKindConsumer])
 		assert.Positive(t, kinds[ptrace.SpanKindProducer])
 		assert.Equal(t, len(res.Violations), failed)
+		assert.Equal(t, scenario == "saga-crash", ofSaga > 0, "what is of no job is there")
 	}
 }
 

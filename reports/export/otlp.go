@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,8 +17,9 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// OTLP writes the run as OpenTelemetry spans, a trace for each job, in the OTLP file format: JSON, a line for each span.
-// A node is a service. events are the run's, in the order of steps. It fails with the first error of events or of w.
+// OTLP writes the run as OpenTelemetry spans, a trace for each job and one for what is of no job, such as the lock of a saga, in the
+// OTLP file format: JSON, a line for each span. Heartbeats, and for how long a worker counts as alive by them, are left out. A node
+// is a service. events are the run's, in the order of steps. It fails with the first error of events or of w.
 func OTLP(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2[sim.Event, error]) error {
 	o := &otlp{start: res.Start, enc: json.NewEncoder(w), jobs: map[string]*span{}, under: map[*lasting.Span]*span{}, sent: map[lasting.Message]link{}}
 	o.enc.SetEscapeHTML(false)
@@ -30,11 +32,11 @@ func OTLP(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2
 		last = e.At
 		begun, ended := follow.Next(&e)
 		for _, l := range begun {
-			if l.Job != "" {
+			if l.What != lasting.Lives {
 				o.under[l] = o.begin(l)
 			}
 		}
-		if !history.Idles(&e) && e.Job != "" && !history.Beats(&e) {
+		if !history.Idles(&e) && !history.Beats(&e) {
 			o.step(&e, follow.During(&e))
 		}
 		for _, l := range ended {
@@ -129,6 +131,9 @@ type status struct {
 	Message string `json:"message,omitempty"`
 }
 
+// ofNone is the trace of what is of no job.
+const ofNone = "no job"
+
 func (o *otlp) unix(at time.Duration) string {
 	return strconv.FormatInt(o.start.Add(at).UnixNano(), 10)
 }
@@ -163,7 +168,7 @@ func (o *otlp) ends(s *span, at time.Duration) {
 }
 
 func (o *otlp) begin(l *lasting.Span) *span {
-	s := o.span(l.Job, l.Title(), l.Node, l.From, l.Step)
+	s := o.span(cmp.Or(l.Job, ofNone), l.Title(), l.Node, l.From, l.Step)
 	if l.What == lasting.Handles {
 		s.Kind = kindConsumer
 		if from, ok := o.sent[l.Message]; ok {
@@ -190,7 +195,7 @@ func (o *otlp) step(e *sim.Event, during *lasting.Span) {
 	s := o.under[during]
 	alone := s == nil
 	if alone {
-		s = o.span(e.Job, title(e), e.Node, e.At, e.Step)
+		s = o.span(cmp.Or(e.Job, ofNone), title(e), e.Node, e.At, e.Step)
 		o.ends(s, e.At)
 		s.Attributes = append(attributes("job", e.Job), about...)
 		if e.Kind == sim.KindPublish {
@@ -224,7 +229,7 @@ func (o *otlp) write(node string, s *span) {
 		Scopes []scope `json:"scopeSpans"`
 	}
 	var r resource
-	r.Resource.Attributes = attributes("service.name", node)
+	r.Resource.Attributes = attributes("service.name", cmp.Or(node, "harness"))
 	r.Scopes = []scope{{[]*span{s}}}
 	o.err = o.enc.Encode(struct {
 		Resources []resource `json:"resourceSpans"`
