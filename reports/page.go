@@ -33,7 +33,7 @@ type view struct {
 	JumpOutside    bool   // it is outside its invariant's promise, as all of them are
 	Why            *whyView
 	FindWhy        string // the command that finds it, where nobody has
-	ByName         bool // the command to replay names the program alone, and no path to it
+	ByName         bool   // the command to replay names the program alone, and no path to it
 	TellingRows    []toldRow
 	TellingLeft    int
 	Violating      []violationCard
