@@ -60,6 +60,9 @@ func TestEachOperationIsASite(t *testing.T) {
 		assert.True(t, seen[key], key)
 	}
 	assert.False(t, seen["state_read 1 of job 1 on scheduler-1 by late"], "a read changes nothing later")
+	for _, try := range define(t, "preset: hardened\nthen: {heal: false}", Options{}).Tries {
+		assert.NotEqual(t, kill, kindOf(&try.Fault), "where nothing heals it would never end")
+	}
 }
 
 func TestLengthsAreOnBothSidesOfEveryDuration(t *testing.T) {

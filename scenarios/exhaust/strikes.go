@@ -91,7 +91,9 @@ func (d *Definition) strikesAt(p *plans.Plan, phase faults.Phase, s *Site) (list
 	}
 	if slices.Contains(p.Nodes(), s.Node) {
 		each(startUp, func(d time.Duration) { node(faults.Fault{Do: faults.Crash, Node: faults.Actor, RestartIn: d}) })
-		node(faults.Fault{Do: faults.Crash, Node: faults.Actor})
+		if p.Then.Heal { // else it never ends, and neither does what waits for the node
+			node(faults.Fault{Do: faults.Crash, Node: faults.Actor})
+		}
 		each(standstill, func(d time.Duration) { node(faults.Fault{Do: faults.Pause, Node: faults.Actor, For: d}) })
 	}
 	for _, link := range p.FaultWorld().Links {
