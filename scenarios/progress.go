@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -14,15 +13,14 @@ import (
 
 // progress counts what a run has still to wait for.
 type progress struct {
-	submitted   int                // submissions that were stored, of those that are to be
-	settled     int                // jobs in a terminal state
-	queued      int                // dispatches that wait in the outbox
-	cancels     int                // jobs whose cancellation was stored
-	outstanding map[message]bool   // stored in a stream and not acknowledged yet
-	again       map[message]string // acknowledged, and delivered once more, as nats-server has lost that: to which node, until it answers or crashes
-	acked       time.Duration      // when a message was last acknowledged
-	unforgotten time.Duration      // from when on none comes again that was acknowledged before nats-server died
-	buried      time.Duration      // when a job last failed, or a message was terminated: the DLQ entry may be still to come
+	submitted   int              // submissions that were stored, of those that are to be
+	settled     int              // jobs in a terminal state
+	queued      int              // dispatches that wait in the outbox
+	cancels     int              // jobs whose cancellation was stored
+	outstanding map[message]bool // stored in a stream and not acknowledged yet
+	acked       time.Duration    // when a message was last acknowledged
+	unforgotten time.Duration    // from when on none comes again that was acknowledged before nats-server died
+	buried      time.Duration    // when a job last failed, or a message was terminated: the DLQ entry may be still to come
 }
 
 // message is one that a stream holds.
@@ -61,14 +59,11 @@ func (p *progress) acknowledged(e *sim.Event) {
 // unwritten is how old what nats-server has written of its consumers is at most when it is killed: see [sim.World.KillNATS].
 const unwritten = 100 * time.Millisecond
 
-// forgets takes in a node that crashes with messages in its hands, and a nats-server that has lost what was acknowledged to it
-// last: that comes again once its consumer has waited for an ack.
+// forgets takes in that nats-server has lost what was acknowledged to it last: that comes again once its consumer has waited for
+// an ack since its delivery, and what is made of it takes no longer than before.
 func (r *record) forgets(e *sim.Event) {
 	since := e.At - unwritten
 	switch faults.Effect(e.Name) {
-	case faults.Crash:
-		maps.DeleteFunc(r.again, func(_ message, node string) bool { return node == e.Target })
-		return
 	case faults.Kill:
 	case faults.PowerLoss:
 		since = e.At - max(unwritten, r.syncEvery)
@@ -79,16 +74,6 @@ func (r *record) forgets(e *sim.Event) {
 		r.unforgotten = max(r.unforgotten, e.At+r.ackWait+afterwards)
 	}
 }
-
-// delivered takes in that a node has a message in its hands.
-func (p *progress) delivered(e *sim.Event) {
-	if m := (message{e.Seq, e.Target}); e.Outcome == sim.OutcomeOK && e.Fault == "" && !p.outstanding[m] {
-		p.again[m] = e.Node
-	}
-}
-
-// answered takes in that a node says what it has done with a message.
-func (p *progress) answered(e *sim.Event) { delete(p.again, message{e.Seq, e.Target}) }
 
 // boxed notes whether the outbox has a dispatch of the job.
 func (p *progress) boxed(j *jobRecord, queued bool) {
@@ -142,7 +127,7 @@ func (r *run) lost() (n int) {
 }
 
 // atRest says whether nothing is left to wait for: every job is settled or lost, the outbox is
-// empty, every message that a living node should still see, or has in its hands, has been acknowledged, and nothing else is to come.
+// empty, every message that a living node should still see has been acknowledged, and nothing else is to come.
 func (r *run) atRest() bool {
 	if r.world.Syncs() || r.record.queued > 0 || !r.injector.Quiet() || r.world.Now() < max(r.injector.Last(), r.record.buried)+afterwards {
 		return false
@@ -150,7 +135,7 @@ func (r *run) atRest() bool {
 	if open := r.plan.Workload.Jobs - r.record.settled; open > 0 && open > r.waiting()+r.lost() {
 		return false
 	}
-	if len(r.record.again) > 0 || r.world.Now() < r.record.unforgotten {
+	if r.world.Now() < r.record.unforgotten {
 		return false
 	}
 	for m := range r.record.outstanding {

@@ -14,7 +14,7 @@ import (
 
 func newRecord(plan *plans.Plan) *record {
 	r := &record{
-		progress: progress{outstanding: map[message]bool{}, again: map[message]string{}}, down: map[string]bool{}, locks: map[string]lock{}, stacks: map[string]string{},
+		progress: progress{outstanding: map[message]bool{}}, down: map[string]bool{}, locks: map[string]lock{}, stacks: map[string]string{},
 		synced: plan.World.SyncAlways, each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, ackWait: plan.Engine.AckWait, syncEvery: plan.World.SyncInterval, relayed: plan.Relays(), derived: newDerived(), letters: newLetters(),
 	}
 	for n := range plan.Workload.Jobs {
@@ -68,13 +68,9 @@ func (r *record) observe(e *sim.Event, facts []history.Fact) {
 func (r *record) operated(e *sim.Event) {
 	done := history.AnswerOf(e) == history.Done
 	switch e.Kind {
-	case sim.KindDeliver:
-		r.delivered(e)
 	case sim.KindAck, sim.KindTerm:
-		r.answered(e)
 		r.acknowledged(e)
 	case sim.KindNak:
-		r.answered(e)
 		if int(e.Delivered) >= r.deliveries { // it does not come again
 			r.acknowledged(e)
 		}

@@ -46,7 +46,8 @@ func newExhaust() *cobra.Command {
 		Short: "Strike every operation of a run once, by everything that can strike it, and certify what holds",
 		Long: `Exhaust runs a plan as it is and lists the operations that it makes. Then it
 runs the plan once for each of them and each fault that can strike it: every
-effect on the operation, and right after it a crash with and without a restart,
+effect on the operation, and right after it a crash with a restart and, if the plan
+heals, without one,
 a pause and a partition of the node that made it, a failover of Redis, a restart
 of nats-server, a kill and a power loss of either, and a Redis without memory.
 

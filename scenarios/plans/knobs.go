@@ -154,7 +154,7 @@ var knobs = []Knob{
 	{Name: "engine.cancel_notice", Draws: "true false", scenario: "cancel-running", off: "false", breaks: "cancelled-job-is-told",
 		says: "the worker of a cancelled job is not told, and works on to its end"},
 	{Name: "engine.wait_replica", Draws: "true false", scenario: "failover-after-running", off: "false", breaks: "acked-only-when-durable",
-		says: "a message is acknowledged while one Redis alone has what was written for it, and what that loses is lost"},
+		says: "a message is acknowledged while one Redis alone has what was written for it, and is not sent again if that Redis loses it"},
 	{Name: "engine.keep_cancellations", scenario: "cancel-before-record", off: "false", breaks: "cancellation-takes-effect",
 		says: "a cancellation that comes before its job's record is forgotten, and the job runs"},
 	{Name: "engine.sweep_scheduled", Draws: "true false", scenario: "scheduled-orphan", off: "false", breaks: "every-job-settles",

@@ -81,7 +81,8 @@ func (b *bench) nearest(c *why.Cause, list []change, apart *set) error {
 }
 
 // part finds the events at which a run parts from the plan's own. Where that is of none of the jobs on the path to the violation,
-// which tells little, it finds the first that differ of one of them, of the violation's own if there is one, too. What a strike does by itself is told as it is.
+// which tells little, it finds the first that differ of one of them, of the violation's own if there is one, too. What a strike does
+// by itself is told as it is.
 func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string) error {
 	own, err := b.event(b.plan, n.Parts)
 	if err != nil {

@@ -120,7 +120,7 @@ func (c *Cause) Holding() string {
 	case c.NoReturn == nil:
 		says = append(says, "Whether the order of the steps matters is not known.")
 	case c.NoReturn.Step == c.Step && c.Step > 0:
-		says = append(says, "Whether it comes hangs on the order of the steps to the last.")
+		says = append(says, "Whether it comes depends on the order of the steps right up to the violation.")
 	case order != "":
 		says = append(says, order)
 	}
