@@ -73,7 +73,7 @@ func (s Server) Dial(ctx context.Context, name string) (*Conn, error) {
 	if c.nc, err = nats.Connect(s.URL, opts...); err != nil {
 		return nil, fmt.Errorf("%s %s", at, trouble(err))
 	}
-	if c.js, err = jetstream.New(c.nc, jetstream.WithDefaultTimeout(answerWithin), jetstream.WithPublishAsyncMaxPending(256)); err != nil {
+	if c.js, err = jetstream.New(c.nc, jetstream.WithDefaultTimeout(answerWithin), jetstream.WithPublishAsyncTimeout(answerWithin), jetstream.WithPublishAsyncMaxPending(256)); err != nil {
 		return nil, err
 	}
 	within, cancel := c.while(ctx)

@@ -33,6 +33,9 @@ import (
 func coordinated(t *testing.T, dir string, c *Coordinator) (*campaign.Result, error) {
 	t.Helper()
 	c.AckWait = soon
+	if c.Say == nil {
+		c.Say = say // which the output of a test that hangs has, too
+	}
 	return campaign.Run(t.Context(), dir, campaign.Options{Workers: 1, Command: worker(), Elsewhere: c})
 }
 

@@ -68,7 +68,7 @@ func reason(err error) string {
 		return "not connected" // the client says that a buffer is full, which is not there
 	case errors.Is(err, nats.ErrNoServers): // the client's word for a connection that was refused
 		return "nobody listens there"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrAsyncPublishTimeout):
 		return "no answer"
 	}
 	var op *net.OpError

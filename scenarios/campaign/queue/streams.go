@@ -263,8 +263,6 @@ func (c *Conn) each(ctx context.Context, size int, message func(i int) (subject 
 			if !strings.Contains(err.Error(), "maximum messages per subject exceeded") {
 				return err
 			}
-		case <-time.After(answerWithin):
-			return errors.New("no answer to what was published")
 		case <-ctx.Done():
 			return ctx.Err()
 		}
