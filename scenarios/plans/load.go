@@ -143,17 +143,17 @@ func alsoInvalid(doc *strictyaml.Document, p *Plan, err error) error {
 	for _, e := range append([]*strictyaml.Error{unread}, unread.Also...) {
 		parts[part(e)] = true
 	}
-	for _, others := range []string{"preset", "engine", "kernel", "topology", "workload"} {
-		if parts[others] {
-			return err
-		}
+	if parts["preset"] { // on which the meaning of all hangs
+		return err
 	}
+	world := parts["engine"] || parts["kernel"] || parts["topology"] || parts["workload"]
 	if !errors.As(doc.Locate(p.Validate()), &wrong) {
 		return err
 	}
 	all := []*strictyaml.Error{unread}
 	for _, e := range append([]*strictyaml.Error{wrong}, wrong.Also...) {
-		if e.Line > 0 && !parts[part(e)] {
+		inAnyWorld := part(e) == "expect" || strings.HasSuffix(e.Path, ".do")
+		if e.Line > 0 && !parts[part(e)] && (inAnyWorld || !world) {
 			one := *e
 			one.Also = nil
 			all = append(all, &one)

@@ -313,6 +313,12 @@ expect:
 		`p.yaml:3:18: workload.jobs is -1, out of range`,
 		`p.yaml:4:9: preset is "hard"`,
 	}, tell("name: x\ntopology: {schedulers: x}\nworkload: {jobs: -1}\npreset: hard\nfaults:\n  - on: {job: 99, phase: publish}\n    do: crash\n    node: worker-9\n"),
+		"what hangs on the preset waits")
+	assert.Equal(t, []string{
+		`p.yaml:2:24: topology.schedulers is 300, out of range`,
+		`p.yaml:5:9: unknown fault "crush"`,
+		`p.yaml:9:21: unknown invariant "none-such"`,
+	}, tell("name: x\ntopology: {schedulers: 300}\nfaults:\n  - at: 1s\n    do: crush\n    node: worker-9\n  - on: {job: 99, phase: publish}\n    do: fail-before\nexpect: {violates: [none-such]}\n"),
 		"what may hang on the size of the world waits")
 }
 
