@@ -234,19 +234,18 @@ func (res *Result) Leading(v *Violation, most int, needed ...int) (list []int, l
 	return list, left
 }
 
-// Aside says whether a sentence of the story tells of no step that the violation depends on, and either of a strike at one of the
-// steps beside, without a word of the violation's job, or of other jobs alone, where nothing went wrong.
+// Aside says whether a sentence of the story tells of a strike at one of the steps beside without a word of the violation's job. If
+// the violation depends on its step, no other sentence is aside. Else those of other jobs alone are, but for strikes, and where
+// something went wrong.
 func (res *Result) Aside(sentence int, v *Violation, beside []int) bool {
-	at := res.TellingAt[sentence]
-	says := res.Telling[sentence]
-	wrong := at.Wrong || slices.ContainsFunc(res.Fired, func(f FiredFault) bool { return f.Step == at.Step })
+	at, says := res.TellingAt[sentence], res.Telling[sentence]
 	switch {
+	case (at.Wrong || at.Ends > 0) && slices.Contains(beside, cmp.Or(at.Ends, at.Step)):
+		return !res.names(says, v)
 	case at.Step == v.Step || slices.Contains(v.Steps, at.Step):
 		return false
-	case slices.Contains(beside, cmp.Or(at.Ends, at.Step)):
-		return !res.names(says, v)
 	}
-	return !wrong && res.ofOthers(v, says)
+	return !at.Wrong && res.ofOthers(v, says)
 }
 
 // ofOthers says whether a sentence names jobs, but none that the violation is about.

@@ -65,7 +65,7 @@ func TestAnInvariantThatIsToldByAMetric(t *testing.T) {
 	assert.Equal(t, "engine.stale_reason_code=stale_worker", c.Nearest.Instead)
 	assert.Zero(t, c.Nearest.Parts)
 	assert.Equal(t, why.Idle, c.Hardened)
-	assert.Contains(t, c.Holding(), "Without any one of these, stale-worker-has-its-own-reason has nothing to judge.")
+	assert.Contains(t, c.Holding(), "Without any one of what it needs, stale-worker-has-its-own-reason has nothing to judge.")
 	var told strings.Builder
 	for _, at := range c.Path {
 		told.WriteString(at.Says + "\n")
@@ -148,7 +148,7 @@ func TestAViolationIsOfItsJob(t *testing.T) {
 	require.Len(t, c.Blamed(), 1)
 	assert.Equal(t, "fail-after on publish of job 3", c.Blamed()[0].Says)
 	assert.Empty(t, c.Together)
-	assert.Contains(t, c.Holding(), "Without it, one-dispatch-per-job holds for job-3, but then the invariant still breaks for job-4.")
+	assert.Contains(t, c.Holding(), "Without the strike, one-dispatch-per-job holds for job-3, but then the invariant still breaks for job-4.")
 	for _, at := range c.Path {
 		assert.NotContains(t, at.Says, "job-4")
 	}
@@ -232,7 +232,7 @@ func TestAPowerLossTakesWhatWasNotSynced(t *testing.T) {
 	c, err := Explain(context.Background(), load(t, "nats-power-cut"), Options{Quick: true})
 	require.NoError(t, err)
 	assert.Equal(t, why.Holds, c.Hardened)
-	assert.Contains(t, c.String(), "The violation needs a strike: a power loss took nats-server down (it comes back without what it had not synced to its disk, though it had acknowledged it). It needs workload.work=1m, too. Without any one of these, every-intent-is-published holds. With world.sync_always=true, every-intent-is-published holds.")
+	assert.Contains(t, c.String(), "The violation needs a strike: a power loss took nats-server down (it comes back without what it had not synced to its disk, though it had acknowledged it). It needs workload.work=1m, too. Without any one of what it needs, every-intent-is-published holds. With world.sync_always=true, every-intent-is-published holds.")
 	assert.Equal(t, "job-6", c.Job)
 	assert.True(t, slices.ContainsFunc(c.Path, func(p why.Point) bool { return strings.Contains(p.Says, "the dispatch of job-6 was lost") }), "of the same step, what is of the violation's job")
 }
@@ -386,19 +386,26 @@ func TestABranchHasTheEventsOfItsTrunkUpToItsStep(t *testing.T) {
 	}
 }
 
-// The path names what a reader looks for: that the circuit was half-open, and how long a lock lasts that nobody gave back.
-func TestThePathNamesTheCircuitAndTheLock(t *testing.T) {
-	for name, want := range map[string]string{
-		"breaker-storm":        "found the safety circuit half-open",
-		"lock-release-failure": "found the lock of job-3 taken by itself, since 2.618s (it lasts for 1m)",
+// The path names what a reader looks for: that the circuit was half-open, how long a lock lasts that nobody gave back, and the crash
+// that a rollback ended with, though it struck another job. It leaves out what another job lost, and a pause that nothing hangs on.
+func TestThePathNamesWhatAReaderLooksFor(t *testing.T) {
+	for name, c := range map[string]struct{ has, lacks string }{
+		"breaker-storm":        {has: "found the safety circuit half-open"},
+		"lock-release-failure": {has: "found the lock of job-3 taken by itself, since 2.618s (it lasts for 1m)"},
+		"nats-power-cut":       {has: "the dispatch of job-6 was lost", lacks: "of job-3 was lost"},
+		"saga-crash":           {has: "scheduler-1 crashed, right after the saga_publish of job-3"},
+		"saga-expired-lock":    {has: "scheduler-1 was paused for 3m, right after the saga_pop", lacks: "paused for 1m"},
 	} {
-		c, err := Explain(context.Background(), load(t, name), Options{Quick: true})
+		cause, err := Explain(context.Background(), load(t, name), Options{Quick: true})
 		require.NoError(t, err)
 		var told strings.Builder
-		for _, at := range c.Path {
+		for _, at := range cause.Path {
 			told.WriteString(at.Says + "\n")
 		}
-		assert.Contains(t, told.String(), want, name)
+		assert.Contains(t, told.String(), c.has, name)
+		if c.lacks != "" {
+			assert.NotContains(t, told.String(), c.lacks, name)
+		}
 	}
 }
 

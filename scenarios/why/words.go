@@ -181,15 +181,17 @@ func (c *Cause) outcomes(needed []Tried) (all []Outcome) {
 
 // leaving names what is left out.
 func (c *Cause) leaving() string {
-	switch needed := len(c.Needed(Strike, Setting)); {
-	case len(c.Together) > 0 && needed > 0:
+	switch needed := c.Needed(Strike, Setting); {
+	case len(c.Together) > 0 && len(needed) > 0:
 		return "all of the first, or any one of the others"
 	case len(c.Together) > 0:
 		return "all of them"
-	case needed > 1:
-		return "any one of these"
+	case len(needed) > 1:
+		return "any one of what it needs"
+	case len(needed) == 1 && needed[0].What == Setting:
+		return Clip(needed[0].Says)
 	}
-	return "it"
+	return "the strike"
 }
 
 // short names one of these changes: a strike by its kind alone, if no other is of that.

@@ -44,9 +44,9 @@ var everyIntentIsPublished = rule.New(invariants.Invariant{
 func unpublished(i *model.Intent) invariants.Clause {
 	write := invariants.Say("the DISPATCHED write at step %d (to %s)", invariants.StepNo(i.Step), i.Worker)
 	if i.Lost {
-		return invariants.Say("what was published for %s was lost", write)
+		return invariants.Say("the dispatch that was stored for %s was lost", write)
 	}
-	return invariants.Say("nothing was ever published for %s", write)
+	return invariants.Say("no dispatch was ever stored for %s", write)
 }
 
 var noDispatchAfterEnd = rule.New(invariants.Invariant{

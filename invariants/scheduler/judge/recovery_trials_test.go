@@ -35,7 +35,7 @@ var recoveryTrials = map[string]trial{
 		breaks: func(s *story) {
 			s.submit(job1).begins(s1, job1).intended(s1, job1, w1).unlock(s1, job1).wait(6*time.Minute).timesOut(s2, job1)
 		},
-		says: "TIMEOUT was written at step 12, and nothing was ever published for the DISPATCHED write at step 6 (to worker-1)",
+		says: "TIMEOUT was written at step 12, and no dispatch was ever stored for the DISPATCHED write at step 6 (to worker-1)",
 		holds: func(s *story) {
 			calm(s)
 			rolledBack(s) // undone, so that nothing need follow
