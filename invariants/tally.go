@@ -24,6 +24,13 @@ type Outcome struct {
 	Unprovided bool         // the settings of the run have nothing that provides for it, whatever the faults
 	Released   []StrikeKind // the kinds of strike that release it under the settings of the run
 	Violations []Violation  // in the order of their steps; at most ViolationsMax of each sort
+	Unlisted   []Unlisted   // the others
+}
+
+// Unlisted is what is kept of a violation that a report does not spell out.
+type Unlisted struct {
+	Job      string
+	Promised bool
 }
 
 // Violation is one way in which an invariant did not hold.
@@ -56,6 +63,7 @@ func (t *Tally) Violated(v Violation, strikes Vocabulary, struck Kinds, format s
 		n = &t.Promised
 	}
 	if *n++; *n > ViolationsMax {
+		t.Unlisted = append(t.Unlisted, Unlisted{v.Job, v.Promised})
 		return v.Promised
 	}
 	said := Say(format, args...)

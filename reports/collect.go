@@ -51,7 +51,7 @@ type row struct {
 	down        []string // nodes that are crashed after this step; shared between rows
 }
 
-// collector takes from a trace what the page needs, in one pass and bounded space.
+// collector takes from a trace what the page needs, in one pass.
 type collector struct {
 	focus   focus
 	anchors map[int]int // step -> rank

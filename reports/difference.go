@@ -36,13 +36,12 @@ type differenceView struct {
 // sideView is one of the runs.
 type sideView struct {
 	*diff.Side
-	Letter        string
-	Badge         badge
-	VirtualTime   string
-	Href          string // to its report; empty if there is none
-	report        []byte
-	Violations    []violationCard
-	ViolationsOut int
+	Letter      string
+	Badge       badge
+	VirtualTime string
+	Href        string // to its report; empty if there is none
+	report      []byte
+	Violations  []violationCard
 }
 
 type pointView struct {
@@ -93,9 +92,9 @@ func DifferencePage(w io.Writer, d *diff.Difference, dir string) error {
 func sideViewOf(letter string, s *diff.Side, dir string) sideView {
 	v := sideView{Side: s, Letter: letter, Badge: verdictBadge(s.Verdict), VirtualTime: words.Duration(s.Virtual)}
 	if page, err := os.ReadFile(filepath.Join(s.Dir, PageFile)); err == nil {
-		v.Href, v.report = LinkTo(realPath(dir), realPath(s.Dir)), page
+		v.Href, v.report = LinkTo(RealPath(dir), RealPath(s.Dir)), page
 	}
-	v.Violations, v.ViolationsOut = violationCards(&scenarios.Result{Violations: s.Alone}, nil)
+	v.Violations = violationCards(&scenarios.Result{Violations: s.Alone}, nil)
 	return v
 }
 
@@ -107,8 +106,8 @@ func (v sideView) row(step int) string {
 	return ""
 }
 
-// realPath is a folder by its absolute name: a page that is there by a link is there by that name, too.
-func realPath(dir string) string {
+// RealPath is a folder by its absolute name: a page that is there by a link is there by that name, too.
+func RealPath(dir string) string {
 	if to, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = to
 	}

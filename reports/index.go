@@ -29,7 +29,7 @@ var indexTemplate = pageTemplateOf("index.html")
 // Entry is one stored folder as an index shows it.
 type Entry struct {
 	Href     string // to its report.html, relative to the index; empty if there is none
-	Kind     string // run, campaign, sweep, comparison
+	Kind     string // run, campaign, sweep, comparison, certificate
 	Name     string
 	Preset   string
 	Seed     string

@@ -33,11 +33,11 @@ type view struct {
 	JumpOutside    bool   // it is outside its invariant's promise, as all of them are
 	Why            *whyView
 	FindWhy        string // the command that finds it, where nobody has
+	Hardened       string // the command that runs the same plan under the preset hardened; "" if nothing is violated, or if it is that
 	ByName         bool   // the command to replay names the program alone, and no path to it
 	TellingRows    []toldRow
 	TellingLeft    int
 	Violating      []violationCard
-	ViolatingLeft  int
 	Exercised      []invariantRow
 	NotExercised   []invariantRow
 	Situations     []invariantRow
@@ -163,7 +163,7 @@ func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view
 		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: words.Duration(res.Virtual), World: words.List(inhabitants(plan)),
 		Lanes: diagram, Machine: plots.MachineOf(res), Figures: plots.Run(plan, res, plots.Traced{Focus: f.jobs, Naks: c.naks, Rollbacks: c.rollbacks}), CounterRows: counters(res),
 	}
-	v.Why, v.FindWhy, v.ByName = whyOf(res, shown), findWhy(res), strings.HasPrefix(res.Replay, "wavetank ")
+	v.Why, v.FindWhy, v.Hardened, v.ByName = whyOf(res, shown), findWhy(res), underHardened(res), strings.HasPrefix(res.Replay, "wavetank ")
 	if v.Lead = res.Story; v.Why != nil && len(res.Story) > leadMax { // it is of a finding, and tells what the path below shows
 		v.Lead = planned(plan)
 	}
@@ -176,7 +176,7 @@ func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view
 		v.TellingRows = append(v.TellingRows, row)
 	}
 	v.TellingRows = withAlerts(v.TellingRows, res)
-	v.Violating, v.ViolatingLeft = violationCards(res, shown)
+	v.Violating = violationCards(res, shown)
 	v.Violating = withWhy(v.Violating, res)
 	v.Exercised, v.NotExercised, v.Situations, v.Unreached = invariantRows(plan, res)
 	v.RunRows, v.RunsLeft = runRows(res)

@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	jobsMax       = 100 // rows of the table of jobs
-	pathMax       = 40  // state writes told of one job
-	violationsMax = 100
-	faultsMax     = 100
-	tellingMax    = 200
+	jobsMax         = 100 // rows of the table of jobs
+	pathMax         = 40  // state writes told of one job
+	violationsMax   = 100
+	violationsLeast = 5 // of each invariant
+	faultsMax       = 100
+	tellingMax      = 200
 )
 
 // badge is a status: a word, and a class that colours it.
@@ -64,7 +65,13 @@ type violationCard struct {
 	Says string         // what the invariant says
 	Why  string         // the command that explains it; "" if the page does
 	More []violationRow // in the order of time
+
+	Left     int // that the page has no room for
+	Unlisted int // that the result does not list
 }
+
+// Others is how many more there are.
+func (c violationCard) Others() int { return len(c.More) + c.Left + c.Unlisted }
 
 type runRow struct {
 	*scenarios.RunResult
@@ -117,8 +124,8 @@ func ref(step int, at time.Duration, shown map[int]bool) stepRef {
 	return stepRef{step, words.Instant(at), shown[step]}
 }
 
-// violationCards has those within their promise first, and leaves out how many are too much for a page.
-func violationCards(res *scenarios.Result, shown map[int]bool) (cards []violationCard, left int) {
+// violationCards has those within their promise first, and of each invariant as many as there is room for.
+func violationCards(res *scenarios.Result, shown map[int]bool) (cards []violationCard) {
 	sorted := slices.Clone(res.Violations)
 	slices.SortStableFunc(sorted, func(a, b scenarios.Violation) int {
 		if a.Promised != b.Promised {
@@ -129,7 +136,7 @@ func violationCards(res *scenarios.Result, shown map[int]bool) (cards []violatio
 		}
 		return cmp.Compare(a.Step, b.Step)
 	})
-	sorted, left = words.Capped(sorted, violationsMax)
+	counted := map[string]bool{}
 	for _, v := range sorted {
 		v.Message = clip(v.Message)
 		row := violationRow{v, ref(v.Step, v.At, shown)}
@@ -142,11 +149,17 @@ func violationCards(res *scenarios.Result, shown map[int]bool) (cards []violatio
 		for _, inv := range res.Invariants {
 			if inv.Name == v.Invariant {
 				card.Says = inv.Says
+				if !counted[inv.Name] {
+					card.Unlisted, counted[inv.Name] = inv.Unlisted, true
+				}
 			}
 		}
 		cards = append(cards, card)
 	}
-	return cards, left
+	for i := range cards {
+		cards[i].More, cards[i].Left = words.Capped(cards[i].More, max(violationsLeast, violationsMax/len(cards)))
+	}
+	return cards
 }
 
 func runRows(res *scenarios.Result) (rows []runRow, left int) {

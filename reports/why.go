@@ -11,11 +11,10 @@ import (
 // whyView is what the page says of the first violation's cause.
 type whyView struct {
 	*why.Cause
-	Promise  string    // what the invariant says
-	Rows     []toldRow // its path
-	Nearest  *nearestView
-	Hardened string // the command that runs the same plan under the preset hardened; "" if it is that
-	More     string // the command that finds what is not known here; "" if all is
+	Promise string    // what the invariant says
+	Rows    []toldRow // its path
+	Nearest *nearestView
+	More    string // the command that finds what is not known here; "" if all is
 }
 
 // nearestView is the nearest run without the violation, beside this one.
@@ -61,10 +60,15 @@ func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
 	if c.Cut || c.NoReturn == nil {
 		v.More = scenarios.WhyCommand(res, c.Invariant)
 	}
-	if c.Hardened != "" {
-		v.Hardened = givenPreset.ReplaceAllString(res.Replay, "") + " --preset " + plans.PresetHardened
-	}
 	return v
+}
+
+// underHardened is the command that runs the plan of a violation under the preset hardened; "" if it is that, or breaks nothing.
+func underHardened(res *scenarios.Result) string {
+	if len(res.Violations) == 0 || res.Preset == plans.PresetHardened {
+		return ""
+	}
+	return givenPreset.ReplaceAllString(res.Replay, "") + " --preset " + plans.PresetHardened
 }
 
 // findWhy is the command that finds what the first violation hangs on, where nobody has looked for that; "" elsewhere.

@@ -72,10 +72,11 @@ func (r *run) judged(res *Result) {
 		}
 		expected, asked := r.plan.Expect.Judges(row.Name), r.asked(row.Name)
 		if o.OnDemand && o.Unprovided && !asked {
-			o.Exercised, o.Violations, row.Exercised = 0, nil, 0
+			o.Exercised, o.Violations, o.Unlisted, row.Exercised = 0, nil, nil, 0
 		}
 		if o.Quiet != "" && !asked {
 			o.Violations = slices.DeleteFunc(slices.Clone(o.Violations), func(v invariants.Violation) bool { return !v.Promised })
+			o.Unlisted = slices.DeleteFunc(slices.Clone(o.Unlisted), func(v invariants.Unlisted) bool { return !v.Promised })
 		}
 		switch {
 		case row.Kind == "sometimes" && o.Exercised > 0:
@@ -94,6 +95,10 @@ func (r *run) judged(res *Result) {
 				row.Status = StatusUnpromised
 			}
 		}
+		for _, v := range o.Unlisted {
+			row.unlisted = append(row.unlisted, invariants.Unlisted{Job: v.Job, Promised: v.Promised || expected})
+		}
+		row.Unlisted = len(o.Unlisted)
 		res.Invariants = append(res.Invariants, row)
 	}
 	slices.SortStableFunc(res.Violations, func(a, b Violation) int { return a.Step - b.Step })

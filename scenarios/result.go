@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/samples"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
@@ -93,7 +94,10 @@ type InvariantResult struct {
 	Kind      string `json:"kind"`              // always, eventually, sometimes
 	Promise   string `json:"promise,omitempty"` // the class of faults under which it is promised, in words
 	Status    Status `json:"status"`
-	Exercised int    `json:"exercised"` // how often there was something to judge
+	Exercised int    `json:"exercised"`          // how often there was something to judge
+	Unlisted  int    `json:"unlisted,omitempty"` // violations that are not in the result's list, as there are so many
+
+	unlisted []invariants.Unlisted
 }
 
 // Violation is one way in which an invariant did not hold.
@@ -246,6 +250,40 @@ func (res *Result) Aside(sentence int, v *Violation, beside []int) bool {
 		return false
 	}
 	return !at.Wrong && res.ofOthers(v, says)
+}
+
+// CountViolations counts all violations, with those that the result does not list.
+func (res *Result) CountViolations() int {
+	n := len(res.Violations)
+	for _, i := range res.Invariants {
+		n += i.Unlisted
+	}
+	return n
+}
+
+// BrokenFor are the jobs for which the run breaks an invariant, within its promise or anyway, each once; "" is no single job. Of a
+// result that was stored they are those of the violations that it lists.
+func (res *Result) BrokenFor(invariant string, anyway bool) (jobs []string) {
+	there := map[string]bool{}
+	add := func(job string, promised bool) {
+		if (promised || anyway) && !there[job] {
+			there[job] = true
+			jobs = append(jobs, job)
+		}
+	}
+	for _, v := range res.Violations {
+		if v.Invariant == invariant {
+			add(v.Job, v.Promised)
+		}
+	}
+	for _, i := range res.Invariants {
+		if i.Name == invariant {
+			for _, v := range i.unlisted {
+				add(v.Job, v.Promised)
+			}
+		}
+	}
+	return jobs
 }
 
 // ofOthers says whether a sentence names jobs, but none that the violation is about.

@@ -19,9 +19,9 @@ func newReport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Make the pages of stored runs again, and an index over them",
-		Long: `Report makes report.html again in the folder of each run, campaign, sweep or
-comparison given, from what it holds. A folder of such folders, as runs is, counts
-for all of them. Over more than one it makes index.html: what was found first,
+		Long: `Report makes report.html again in the folder of each run, campaign, sweep,
+comparison or certificate given, from what it holds. A folder of such folders, as
+runs is, counts for all of them. Over more than one it makes index.html: what was found first,
 then what is inconclusive, then what held.`,
 		Example: `  wavetank report runs
   wavetank report runs/publish-failure-1
@@ -43,6 +43,18 @@ then what is inconclusive, then what held.`,
 	return cmd
 }
 
+// each has a folder once, whatever names it was given by: the first.
+func each(dirs []string) (list []string) {
+	there := map[string]bool{}
+	for _, dir := range dirs {
+		if name := reports.RealPath(dir); !there[name] {
+			there[name] = true
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
 // rewrite makes pages again. A folder that cannot be read does not keep the others from theirs: its row
 // in the index says so, and the command fails.
 func rewrite(args []string, out string, say *cli.Printer, show *cli.Progress) error {
@@ -54,6 +66,7 @@ func rewrite(args []string, out string, say *cli.Printer, show *cli.Progress) er
 		}
 		dirs = append(dirs, found...)
 	}
+	dirs = each(dirs)
 	single := len(dirs) == 1 && dirs[0] == args[0] && out == ""
 	switch {
 	case out == "" && len(args) == 1:

@@ -129,7 +129,7 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 		fmt.Fprintf(stderr, "wavetank: %s, seed %d: the world does not move; %s\n\n%s", s.Name, s.Seed, cause, dump)
 		os.Exit(cli.ExitInternal)
 	}
-	res, err := f.simulate(ctx, s, dir, cli.NewProgress(stderr, f.quiet), stalled)
+	res, unexplained, err := f.simulate(ctx, s, dir, cli.NewProgress(stderr, f.quiet), stalled)
 	if res == nil {
 		return err
 	}
@@ -155,7 +155,10 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	if err != nil {
 		return err
 	}
-	if len(res.Violations) > 0 && res.Cause == nil && context.Cause(ctx) != nil {
+	switch {
+	case unexplained != nil && context.Cause(ctx) == nil:
+		return unexplained
+	case unexplained != nil:
 		return cli.Fail(cli.ExitInterrupted, "interrupted while it looked for the cause; the run is kept, and this finds it: %s", f.withProgram("wavetank why "+scenarios.ShellWord(filepath.Join(dir.path, reports.PlanFile))))
 	}
 	return verdictError(res.Verdict)
@@ -189,45 +192,44 @@ func onOneThread() {
 	}
 }
 
-// simulate runs the plan and fills the folder. A result with an error is of a run that could not be stored.
-func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *cli.Progress, stalled func(string)) (*scenarios.Result, error) {
+// simulate runs the plan and fills the folder. A result with an error is of a run that could not be stored; one that could not be
+// explained is whole but for its cause.
+func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *cli.Progress, stalled func(string)) (res *scenarios.Result, unexplained, err error) {
 	trace, err := dir.create(reports.TraceFile)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	source := s.source
 	if strictyaml.FromStandardInput(source) {
 		source = filepath.Join(dir.path, reports.PlanFile) // what was read is gone; this can be read again
 	}
 	onOneThread()
-	res, err := scenarios.Run(ctx, s.Plan, scenarios.RunOptions{
+	res, err = scenarios.Run(ctx, s.Plan, scenarios.RunOptions{
 		Trace: trace, Progress: ofRun(show), OnStall: stalled, Source: source, Overrides: s.overrides, Sample: true,
 	})
 	show.Done()
 	closed := trace.close()
 	switch cause := context.Cause(ctx); {
 	case cause != nil && (errors.Is(err, context.Canceled) || err == nil):
-		return nil, cause
+		return nil, nil, cause
 	case errors.Is(err, sim.ErrNoRedisServer): // somebody else has ended it
-		return nil, cli.Fail(cli.ExitUsage, "%s, seed %d: %w; run it again", s.Name, s.Seed, err)
+		return nil, nil, cli.Fail(cli.ExitUsage, "%s, seed %d: %w; run it again", s.Name, s.Seed, err)
 	case errors.Is(err, syscall.ENOSPC):
-		return nil, cli.Fail(cli.ExitUsage, "%s, seed %d: %w", s.Name, s.Seed, err)
+		return nil, nil, cli.Fail(cli.ExitUsage, "%s, seed %d: %w", s.Name, s.Seed, err)
 	case err != nil:
-		return nil, fmt.Errorf("%s, seed %d: the run broke down: %w", s.Name, s.Seed, err)
+		return nil, nil, fmt.Errorf("%s, seed %d: the run broke down: %w", s.Name, s.Seed, err)
 	}
 	res.Replay = cli.Pasteable(f.withProgram(res.Replay))
 	if len(res.Violations) > 0 && !f.noWhy && f.debugAt == 0 { // who debugs looks at one run
-		if err := f.explain(ctx, s, res, show); err != nil && context.Cause(ctx) == nil { // the run is whole without it
-			return nil, err
-		}
+		unexplained = f.explain(ctx, s, res, show)
 	}
 	if closed == nil {
 		closed = reports.Write(dir.temp, s.Plan, res)
 	}
 	if closed != nil {
-		return res, dir.unwritable(closed)
+		return res, unexplained, dir.unwritable(closed)
 	}
-	return res, nil
+	return res, unexplained, nil
 }
 
 // explain looks for what the first violation hangs on.
@@ -236,7 +238,7 @@ func (f *runFlags) explain(ctx context.Context, s *subject, res *scenarios.Resul
 	res.Cause, err = whatif.Explain(ctx, s.Plan, whatif.Options{Quick: true, Progress: func(what string) { show.Show("why: %s", what) }})
 	show.Done()
 	if err != nil {
-		return fmt.Errorf("%s, seed %d: the run broke down while it was made again to find why: %w", s.Name, s.Seed, err)
+		return fmt.Errorf("%s, seed %d: the run is kept without its cause, as it broke down when it was made again to find that: %w", s.Name, s.Seed, err)
 	}
 	return nil
 }

@@ -16,6 +16,9 @@ import (
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
+// whyVersion is the format of what why prints as JSON.
+const whyVersion = 1
+
 type whyFlags struct {
 	planFlags
 	seed      string
@@ -104,7 +107,10 @@ func (f *whyFlags) why(ctx context.Context, arg string, stdout, stderr io.Writer
 		return err
 	}
 	if f.json {
-		err = cli.PrintJSON(stdout, cause)
+		err = cli.PrintJSON(stdout, struct {
+			Version int `json:"version"`
+			*why.Cause
+		}{whyVersion, cause})
 	} else {
 		printCause(cli.NewPrinter(stdout), s, cause)
 	}

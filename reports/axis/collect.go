@@ -224,13 +224,13 @@ func (c *Collector) turns(e *sim.Event) (list []Turn) {
 		return words.Cut(subject, saysMax) + " " + strconv.FormatUint(seq, 10)
 	}
 	for _, change := range e.Changes {
-		if change.Stream == "" || len(list) == changesMax {
+		if change.Stream == "" {
 			continue
 		}
 		of := name(change.Subject, change.Seq)
 		if i, known := c.nameOf[of]; change.Gone && known {
 			list = append(list, Turn{i, "gone"})
-		} else if !change.Gone && c.follows(e.Job) {
+		} else if !change.Gone && c.follows(e.Job) && len(list) < changesMax {
 			list = append(list, Turn{indexOf(of, &c.named, c.nameOf), "stored"})
 		}
 	}
@@ -294,6 +294,14 @@ func (c *Collector) changes(e *sim.Event) (list []Change, more int) {
 	return list, more
 }
 
+// orNone is a list that the script can go through, if it has nothing, too.
+func orNone[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
 // Axis is the picture, once the run is over.
 func (c *Collector) Axis() *Axis {
 	for _, s := range c.lasting.Rest(c.end) {
@@ -302,7 +310,7 @@ func (c *Collector) Axis() *Axis {
 	for i := range c.res.Fired {
 		c.fault(&c.res.Fired[i])
 	}
-	a := &Axis{Jobs: c.jobs, Messages: c.named, Marks: c.marks.list, Arrows: c.arrows, Spans: c.spans.list(), SpansLeft: c.spans.left, End: c.end.Microseconds(),
+	a := &Axis{Jobs: orNone(c.jobs), Colour: []int{}, Messages: c.named, Marks: orNone(c.marks.list), Arrows: orNone(c.arrows), Spans: orNone(c.spans.list()), SpansLeft: c.spans.left, End: c.end.Microseconds(),
 		Lost: c.marks.lost, Left: c.marks.left, LeftFrom: c.marks.leftFrom.Microseconds(), Struck: c.marks.struck, Every: c.marks.every}
 	for _, id := range c.jobs {
 		colour, ok := c.followed[id]

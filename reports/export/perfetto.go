@@ -88,7 +88,7 @@ func Perfetto(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.
 type perfetto struct {
 	w      io.Writer
 	tracks map[uint64]bool // that are described
-	nodes  []string
+	nodes  int
 	last   time.Duration
 	err    error
 }
@@ -145,9 +145,9 @@ func (p *perfetto) track(node, name string) uint64 {
 	parent, id := hash(node), hash(node, name)
 	if !p.tracks[parent] {
 		p.tracks[parent] = true
-		p.nodes = append(p.nodes, node)
+		p.nodes++
 		process := protowire.AppendTag(nil, processPID, protowire.VarintType)
-		process = protowire.AppendVarint(process, uint64(len(p.nodes)))
+		process = protowire.AppendVarint(process, uint64(p.nodes))
 		process = text(process, processName, node)
 		p.describe(varint(nil, descriptorUUID, parent), descriptorProcess, process)
 	}

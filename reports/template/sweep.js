@@ -41,7 +41,14 @@
   // quoted is a word of a command line.
   const quoted = (text) => /^[A-Za-z0-9_.:=%+,/-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
 
+  const clear = () => {
+    for (const row of rows) row.hidden = false;
+    table.classList.remove("near");
+    said.textContent = "";
+    box.querySelector(".ask").hidden = true;
+  };
   const show = () => {
+    if (fields.every((field) => !field.value.trim())) return clear();
     const off = [], none = [], unread = [], near = new Map();
     let given = JSON.parse(box.dataset.command), own = [];
     for (const field of fields) {
@@ -66,16 +73,13 @@
     table.classList.toggle("near", open); // nothing is sure of what was not measured
     if (unread.length) said.textContent = unread.join("; ") + ".";
     else if (open) said.textContent = `Not measured: ${none.concat(off).join("; ")}.` + (first && " There:" + first);
-    else said.textContent = first.trim();
+    else said.textContent = first.trim() || "This page has no room for the row of it; sweep.json has it.";
     command.textContent = ["wavetank", "sweep", ...given, ...own].map(quoted).join(" ");
     box.querySelector(".ask").hidden = !open;
   };
   for (const field of fields) field.addEventListener("input", show);
   box.querySelector("button").addEventListener("click", () => {
     for (const field of fields) field.value = "";
-    for (const row of rows) row.hidden = false;
-    table.classList.remove("near");
-    said.textContent = "";
-    box.querySelector(".ask").hidden = true;
+    clear();
   });
 })();

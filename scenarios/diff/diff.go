@@ -27,14 +27,16 @@ type Run struct {
 
 // Difference is in what two runs differ.
 type Difference struct {
-	Version int      `json:"version"`
-	Equal   bool     `json:"equal"` // events, verdict and violations are
-	A       Side     `json:"a"`
-	B       Side     `json:"b"`
-	Plans   []Value  `json:"plans"`
-	Parting *Parting `json:"parting"` // nil: the traces are equal
-	Before  []Told   `json:"before"`  // both stories up to there, in the order of time
-	Story   []Told   `json:"story"`   // and from there
+	Version int     `json:"version"`
+	Equal   bool    `json:"equal"` // events, verdict and violations are
+	A       Side    `json:"a"`
+	B       Side    `json:"b"`
+	Plans   []Value `json:"plans"`
+	// Unlisted are the invariants of which a run has more violations than its result lists.
+	Unlisted []string `json:"unlisted,omitempty"`
+	Parting  *Parting `json:"parting"` // nil: the traces are equal
+	Before   []Told   `json:"before"`  // both stories up to there, in the order of time
+	Story    []Told   `json:"story"`   // and from there
 }
 
 // Side is one of the runs.
@@ -70,6 +72,13 @@ func Of(a, b Run) (*Difference, error) {
 		return nil, err
 	}
 	d := &Difference{Version: Version, A: sideOf(a, b), B: sideOf(b, a), Plans: valuesOf(a.Plan, b.Plan), Parting: parting}
+	for _, list := range [][]scenarios.InvariantResult{a.Result.Invariants, b.Result.Invariants} {
+		for _, i := range list {
+			if i.Unlisted > 0 && !slices.Contains(d.Unlisted, i.Name) {
+				d.Unlisted = append(d.Unlisted, i.Name)
+			}
+		}
+	}
 	d.Equal = parting == nil && d.A.Verdict == d.B.Verdict && len(d.A.Alone)+len(d.B.Alone) == 0
 	d.Before, d.Story = together(a.Result, b.Result, parting)
 	return d, nil
@@ -85,14 +94,18 @@ func sideOf(r, other Run) Side {
 	return Side{
 		Dir: r.Dir, Scenario: res.Scenario, Preset: res.Preset, Seed: res.Seed, Build: res.Build, Verdict: res.Verdict, Reason: res.Reason,
 		Digest: res.Digest, Steps: res.Steps, Virtual: res.Virtual, About: about,
-		Fired: res.Fired, Violations: res.Violations, Alone: alone(res.Violations, other.Result.Violations),
+		Fired: res.Fired, Violations: res.Violations, Alone: alone(res, other.Result),
 	}
 }
 
-// alone are the violations of a list that the other has not: of that invariant, for that job, as often.
-func alone(list, other []scenarios.Violation) []scenarios.Violation {
-	left, found := slices.Clone(other), []scenarios.Violation{}
-	for _, v := range list {
+// alone are the violations of a run that the other has not: of that invariant, for that job, as often. Where the other lists not all
+// of an invariant, that is not known.
+func alone(res, other *scenarios.Result) []scenarios.Violation {
+	left, found := slices.Clone(other.Violations), []scenarios.Violation{}
+	for _, v := range res.Violations {
+		if slices.ContainsFunc(other.Invariants, func(i scenarios.InvariantResult) bool { return i.Name == v.Invariant && i.Unlisted > 0 }) {
+			continue
+		}
 		i := slices.IndexFunc(left, func(o scenarios.Violation) bool {
 			return o.Invariant == v.Invariant && o.Job == v.Job && o.Promised == v.Promised
 		})
@@ -115,6 +128,9 @@ func (d *Difference) Says() string {
 		says += fmt.Sprintf(" The verdict of both: %s.", d.A.Verdict)
 	} else {
 		says += fmt.Sprintf(" The verdicts: A %s, B %s.", d.A.Verdict, d.B.Verdict)
+	}
+	if len(d.Unlisted) > 0 {
+		says += fmt.Sprintf(" There are so many violations of %s that no result lists them all: which of them only one run has is not known.", strings.Join(d.Unlisted, ", "))
 	}
 	if d.Equal && len(d.Plans) > 0 {
 		says += " The plans differ, and it makes no difference."

@@ -111,8 +111,14 @@ func TestStoriesOfOtherJobsSaySo(t *testing.T) {
 func TestViolationsAreCounted(t *testing.T) {
 	v := func(name, job string) scenarios.Violation { return scenarios.Violation{Invariant: name, Job: job} }
 	twice := []scenarios.Violation{v("x", "job-1"), v("x", "job-1"), v("y", "")}
-	assert.Equal(t, twice[1:2], alone(twice, []scenarios.Violation{v("y", ""), v("x", "job-1")}))
-	assert.Len(t, alone(twice, []scenarios.Violation{v("x", "job-2")}), 3)
+	of := func(list ...scenarios.Violation) *scenarios.Result {
+		return &scenarios.Result{Violations: list, Invariants: []scenarios.InvariantResult{{Name: "x"}, {Name: "y"}}}
+	}
+	assert.Equal(t, twice[1:2], alone(of(twice...), of(v("y", ""), v("x", "job-1"))))
+	other := of(v("x", "job-2"))
+	assert.Len(t, alone(of(twice...), other), 3)
+	other.Invariants[0].Unlisted = 1
+	assert.Equal(t, twice[2:], alone(of(twice...), other), "which of x only one has is not known")
 }
 
 func TestValuesOfPlans(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios/diff"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -17,9 +18,13 @@ import (
 // these one in which the invariant holds before one in which it has nothing to judge, unless that is by that part: no write, no
 // wrong write.
 func (b *bench) nearest(c *why.Cause, list []change, apart *set) error {
-	jobs := b.upTo.JobsIn(c.Job + " " + c.Message)
-	for _, at := range c.Path {
-		jobs = append(jobs, b.upTo.JobsIn(at.Says)...)
+	var jobs []string
+	for _, says := range append([]string{c.Job + " " + c.Message}, saying(c.Path)...) {
+		for _, job := range b.upTo.JobsIn(says) {
+			if !slices.Contains(jobs, job) {
+				jobs = append(jobs, job)
+			}
+		}
 	}
 	var best *why.Tried
 	rank := func(t *why.Tried) (n int) {
@@ -77,13 +82,21 @@ func (b *bench) nearest(c *why.Cause, list []change, apart *set) error {
 		made = list[i : i+1]
 	}
 	changed, _ := apply(b.plan, made...)
-	return b.part(c.Nearest, changed, jobs)
+	return b.part(c.Nearest, changed, jobs, c.At)
+}
+
+// saying are the sentences of a path.
+func saying(path []why.Point) (says []string) {
+	for _, at := range path {
+		says = append(says, at.Says)
+	}
+	return says
 }
 
 // part finds the events at which a run parts from the plan's own. Where that is of none of the jobs on the path to the violation,
 // which tells little, it finds the first that differ of one of them, of the violation's own if there is one, too. What a strike does
 // by itself is told as it is.
-func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string) error {
+func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string, violated time.Duration) error {
 	own, err := b.event(b.plan, n.Parts)
 	if err != nil {
 		return err
@@ -97,16 +110,16 @@ func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string) error {
 	if n.What == why.Strike || of(own) || of(other) {
 		return nil
 	}
+	ownOf, _, err := b.eventsOf(b.plan, jobs)
+	if err != nil {
+		return err
+	}
+	otherOf, over, err := b.eventsOf(changed, jobs)
+	if err != nil {
+		return err
+	}
 	for _, job := range jobs {
-		own, _, err := b.eventsOf(b.plan, job)
-		if err != nil {
-			return err
-		}
-		other, over, err := b.eventsOf(changed, job)
-		if err != nil {
-			return err
-		}
-		i := 0
+		own, other, i := ownOf[job], otherOf[job], 0
 		for i < len(own) && i < len(other) && own[i].Words() == other[i].Words() {
 			i++
 		}
@@ -116,6 +129,9 @@ func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string) error {
 			return nil
 		case i < len(own) && over:
 			n.Then = &why.Parting{Job: job, Own: pointOf(own[i], nil)}
+			return nil
+		case len(own) > 0 && i < len(other) && other[i].At < violated: // by then its own run has nothing of it any more
+			n.Then = &why.Parting{Job: job, Other: pointOf(other[i], nil)}
 			return nil
 		}
 	}
@@ -131,14 +147,19 @@ func (b *bench) event(p *plans.Plan, number int) (*sim.Event, error) {
 	return k.events[0], nil
 }
 
-// eventsOf are those of a job as far as the steps suffice, up to the violation if it comes. It says whether they are all.
-func (b *bench) eventsOf(p *plans.Plan, job string) (list []*sim.Event, over bool, err error) {
+// eventsOf are those of each of these jobs as far as the steps suffice, up to the violation if it comes. It says whether they are
+// all.
+func (b *bench) eventsOf(p *plans.Plan, jobs []string) (of map[string][]*sim.Event, over bool, err error) {
 	if b.steps >= b.most {
 		return nil, false, nil
 	}
-	k := &kept{job: job}
+	k := &kept{jobs: jobs}
 	_, comes, known, err := b.run(p, nil, k, b.most-b.steps)
-	return k.events, known && !comes, err
+	of = map[string][]*sim.Event{}
+	for _, e := range k.events {
+		of[e.Job] = append(of[e.Job], e)
+	}
+	return of, known && !comes, err
 }
 
 // pointOf tells an event. Where the words of another are the same, it has what differs, too.

@@ -47,6 +47,12 @@ func (b *bench) play(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer
 	return res, comes, known, err
 }
 
+// breaks says whether a run has the violation, within its promise or anyway.
+func (b *bench) breaks(res *scenarios.Result, anyway bool) bool {
+	jobs := res.BrokenFor(b.invariant, anyway)
+	return len(jobs) > 0 && (b.of == "" || slices.Contains(jobs, b.of))
+}
+
 // comes says whether a violation is the one that is judged by.
 func (b *bench) comes(v *scenarios.Violation) bool {
 	return v.Invariant == b.invariant && (v.Promised || b.anyway) && (b.of == "" || v.Job == b.of)
@@ -83,9 +89,10 @@ func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
 			o.Unjudged = append(o.Unjudged, i.Name)
 		}
 	}
-	broken := jobsOf(b.whole, b.invariant)
-	for _, of := range jobsOf(res, b.invariant) {
-		if slices.Contains(broken, of) {
+	broken := b.whole.BrokenFor(b.invariant, true)
+	for _, job := range res.BrokenFor(b.invariant, true) {
+		of := cmp.Or(job, "no single job")
+		if slices.Contains(broken, job) {
 			o.Others = append(o.Others, of)
 		} else {
 			o.Elsewhere = append(o.Elsewhere, of)
@@ -104,16 +111,6 @@ func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
 		}
 	}
 	return o
-}
-
-// jobsOf are the jobs for which a run breaks an invariant.
-func jobsOf(res *scenarios.Result, invariant string) (list []string) {
-	for _, v := range res.Violations {
-		if of := cmp.Or(v.Job, "no single job"); v.Invariant == invariant && !slices.Contains(list, of) {
-			list = append(list, of)
-		}
-	}
-	return list
 }
 
 // unjudged says whether an invariant is no longer judged in a run with these statuses, as one that it needs is broken.
@@ -140,7 +137,7 @@ func (b *bench) run(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer,
 	}
 	b.runs++
 	b.steps += res.Steps
-	comes = first(res.Violations, b.comes) != nil
+	comes = b.breaks(res, b.anyway)
 	over := res.InTime || !res.OutOfSteps && !slices.ContainsFunc(res.Invariants, func(i scenarios.InvariantResult) bool {
 		return i.Name == b.invariant && i.Kind == string(invariants.Eventually)
 	})
@@ -187,21 +184,22 @@ func (p *parting) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// kept keeps the event of one number, or all of one job.
+// kept keeps the event of one number, or all of some jobs.
 type kept struct {
 	number int // from 1
-	job    string
+	jobs   []string
 	seen   int
 	events []*sim.Event
 }
 
 func (k *kept) Write(line []byte) (int, error) {
-	if k.seen++; k.seen == k.number || k.job != "" && bytes.Contains(line, []byte(`"job":"`+k.job+`"`)) {
+	of := func(job string) bool { return bytes.Contains(line, []byte(`"job":"`+job+`"`)) }
+	if k.seen++; k.seen == k.number || slices.ContainsFunc(k.jobs, of) {
 		e := &sim.Event{}
 		if err := json.Unmarshal(bytes.TrimSuffix(line, []byte("\n")), e); err != nil {
 			return 0, err
 		}
-		if k.seen == k.number || e.Job == k.job {
+		if k.seen == k.number || slices.Contains(k.jobs, e.Job) {
 			k.events = append(k.events, e)
 		}
 	}

@@ -234,7 +234,7 @@ func (b *bench) hardened() (s why.Standing, o why.Outcome, err error) {
 	switch {
 	case err != nil || !known:
 		return "", o, err
-	case comes && !first(res.Violations, b.comes).Promised:
+	case comes && !b.breaks(res, false):
 		return why.Beyond, o, nil
 	case comes:
 		return why.Breaks, o, nil

@@ -20,7 +20,7 @@ type Cause struct {
 	Untried  []string  `json:"untried,omitempty"`   // strikes and settings without which, alone, the plan is none
 	Together []string  `json:"together,omitempty"`  // strikes, or strikes and settings, none of which is necessary, but all at once
 	Apart    Outcome   `json:"apart,omitzero"`      // what else comes without those
-	Hardened Standing  `json:"hardened,omitempty"`  // what the same plan does under the preset hardened; "" if it is that already
+	Hardened Standing  `json:"hardened,omitempty"`  // what the same plan does under the preset hardened; "" if it is that already, is none under it, or if that is not known
 	Beside   Outcome   `json:"beside,omitzero"`     // what else comes under it
 	Nearest  *Nearest  `json:"nearest,omitempty"`   // nil: it comes with each change alone
 	NoReturn *NoReturn `json:"no_return,omitempty"` // nil: it is not known
