@@ -128,12 +128,15 @@ func (m Mechanism[C]) names() (names []string) {
 	return names
 }
 
+// Unprovided is the promise of a row under settings that have nothing that provides for it.
+const Unprovided = "not under these settings"
+
 // Says tells in one sentence what the row promises: under these settings, or under any if cfg is nil.
 func (r *Row[C]) Says(cfg *C) string {
 	prefix := ""
 	switch {
 	case cfg != nil && !r.Promised(cfg):
-		return "not under these settings"
+		return Unprovided
 	case cfg == nil && len(r.Takes) > 0:
 		prefix = "with " + strings.Join(names(r.Takes), ", or with ") + ", "
 	}

@@ -57,7 +57,7 @@ func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
 			v.Nearest.Partings = append(v.Nearest.Partings, partingOf(n.Then, shown))
 		}
 	}
-	if c.Cut || c.NoReturn == nil {
+	if len(c.Unknown) > 0 || c.NoReturn == nil {
 		v.More = scenarios.WhyCommand(res, c.Invariant)
 	}
 	return v

@@ -45,7 +45,7 @@ func TestThePageSaysHowToKnowMore(t *testing.T) {
 	command := scenarios.WhyCommand(tape.res, "one-dispatch-per-job")
 	assert.Contains(t, text(tape.page()), "Why it came to that was not looked for. This finds it: "+command)
 	tape.res.Replay += " --preset documented"
-	tape.res.Cause = &why.Cause{Invariant: "one-dispatch-per-job", Hardened: why.Holds, Cut: true}
+	tape.res.Cause = &why.Cause{Invariant: "one-dispatch-per-job", Hardened: why.Holds, Unknown: []string{"without x"}}
 	page := text(tape.page())
 	assert.NotContains(t, page, "was not looked for")
 	assert.Contains(t, page, "With more steps: "+scenarios.WhyCommand(tape.res, "one-dispatch-per-job"))

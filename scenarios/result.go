@@ -185,6 +185,7 @@ type ToldAt struct {
 	Ends     int           `json:"ends,omitempty"`     // the step of the strike whose end it tells of
 	Turn     bool          `json:"turn,omitempty"`     // a handling of a job begins by it that is not its first
 	Wrong    bool          `json:"wrong,omitempty"`    // it tells of a strike, or of an operation that failed, was late or did nothing
+	Strike   bool          `json:"strike,omitempty"`   // it tells of a strike, or of its end
 }
 
 // Unsettled names a job that did not settle, and why.
@@ -238,18 +239,17 @@ func (res *Result) Leading(v *Violation, most int, needed ...int) (list []int, l
 	return list, left
 }
 
-// Aside says whether a sentence of the story tells of a strike at one of the steps beside without a word of the violation's job. If
-// the violation depends on its step, no other sentence is aside. Else those of other jobs alone are, but for strikes, and where
-// something went wrong.
+// Aside says whether a sentence of the story tells of a strike at one of the steps beside without a word of the violation's job, or,
+// at a step that the violation does not depend on, of other jobs alone and of no strike.
 func (res *Result) Aside(sentence int, v *Violation, beside []int) bool {
 	at, says := res.TellingAt[sentence], res.Telling[sentence]
 	switch {
-	case (at.Wrong || at.Ends > 0) && slices.Contains(beside, cmp.Or(at.Ends, at.Step)):
+	case at.Strike && slices.Contains(beside, cmp.Or(at.Ends, at.Step)):
 		return !res.names(says, v)
-	case at.Step == v.Step || slices.Contains(v.Steps, at.Step):
+	case at.Strike || at.Step == v.Step || slices.Contains(v.Steps, at.Step):
 		return false
 	}
-	return !at.Wrong && res.ofOthers(v, says)
+	return res.ofOthers(v, says)
 }
 
 // CountViolations counts all violations, with those that the result does not list.

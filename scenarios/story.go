@@ -77,7 +77,8 @@ func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []stri
 		if l.step == lastStep {
 			l.step = 0
 		}
-		when = append(when, ToldAt{l.step, l.at, l.violates, l.ends, l.turn, l.wrong || l.rank == rankStrike || l.rank == rankAfter})
+		struck := l.rank == rankStrike || l.rank == rankAfter
+		when = append(when, ToldAt{l.step, l.at, l.violates, l.ends, l.turn, l.wrong || struck, struck})
 	}
 	if left > 0 {
 		told = append(told, fmt.Sprintf("The last %s that matter little %s left out.", count(left, "step"), isAre(left)))

@@ -125,8 +125,8 @@ func notFound(c *why.Cause) error {
 	switch {
 	case c.Found():
 		return nil
-	case c.Cut:
-		return cli.Fail(cli.ExitInconclusive, "no cause was found: the runs are so long that not every change could be tried")
+	case len(c.Unknown) > 0:
+		return cli.Fail(cli.ExitInconclusive, "no cause was found, and of %s it is not known what comes", cli.Plural(len(c.Unknown), "change"))
 	case len(c.Untried) > 0:
 		return cli.Fail(cli.ExitInconclusive, "no cause was found: the plan is not valid without %s", why.Clip(strings.Join(c.Untried, ", ")))
 	}
@@ -143,7 +143,8 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 	cli.Section(p, "How it came", c.Path, pointed)
 	cli.Section(p, "Necessary: without any one of these it does not come", c.Blamed(), changed)
 	cli.Section(p, "Circumstances that it needs, too", c.Circumstances(), changed)
-	cli.Section(p, "Not necessary", c.Unneeded(), func(t why.Tried) string { return why.Clip(t.Says) })
+	cli.Section(p, "Not necessary", c.Unneeded(), unneeded)
+	cli.Section(p, "Not known what comes", c.Unknown, why.Clip)
 	if len(c.Together) > 0 {
 		heading := "One of these is necessary: without all of them it does not come"
 		if c.Apart.Idle {
@@ -170,6 +171,13 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 		}
 	}
 	p.Line("\n%s, %s", cli.Plural(c.Runs, "run"), cli.Plural(c.Steps, "step"))
+}
+
+func unneeded(t why.Tried) string {
+	if t.Otherwise > 0 {
+		return fmt.Sprintf("%s (without it, it comes at %s)", why.Clip(t.Says), words.Instant(t.Otherwise))
+	}
+	return why.Clip(t.Says)
 }
 
 func pointed(at why.Point) string {

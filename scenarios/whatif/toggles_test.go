@@ -115,7 +115,7 @@ func TestTheTogglesPartIsToBlame(t *testing.T) {
 			assert.Equal(t, len(p.Faults) > 0 && !slices.Contains(comesAnyway, toggle.Setting), struck, "it names the strike: %s", c)
 			require.NotNil(t, c.Nearest)
 			assert.False(t, c.Nearest.Circumstance(), "the nearest run differs in a strike or in the engine: %v", c.Nearest)
-			assert.False(t, c.Cut)
+			assert.Empty(t, c.Unknown)
 			assert.LessOrEqual(t, c.Steps, opt.Steps+2*max(c.Nearest.Parts, stepsLeast), "all runs but those up to the parting share the steps")
 			t.Logf("%d steps of %d", c.Steps, opt.Steps)
 

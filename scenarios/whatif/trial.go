@@ -29,13 +29,13 @@ type bench struct {
 	anyway    bool              // outside of its promise, too
 	whole     *scenarios.Result // the plan's own run, to its end
 	upTo      *scenarios.Result // the same, up to the violation
-	own       []uint64          // hashes of its events, in their order
+	violated  *scenarios.Violation
+	own       []uint64 // hashes of its events, in their order
 	say       func(string)
 	pct       int // steps over which the strategy pct spreads its change points, as in the plan's own run to its end
 	runs      int
-	steps     int  // of all runs
-	most      int  // how many they may take
-	cut       bool // it is not known of some run whether the violation comes
+	steps     int // of all runs
+	most      int // how many they may take
 }
 
 // play makes a run, if there are steps left. Else, and if it takes more of them, it is not known whether the violation comes.
@@ -43,7 +43,6 @@ func (b *bench) play(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer
 	if b.steps < b.most {
 		res, comes, known, err = b.run(plan, branch, trace, b.most-b.steps)
 	}
-	b.cut = b.cut || !known
 	return res, comes, known, err
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -70,7 +72,6 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 	if err := b.nearest(c, append(given, parts...), apart); err != nil {
 		return nil, err
 	}
-	c.Cut = b.cut
 	b.say("the point of no return")
 	if c.NoReturn, err = b.noReturn(cmp.Or(v.Step, b.upTo.Steps)); err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func (b *bench) ownRun(invariant string) (*scenarios.Violation, map[int]string, 
 	if v == nil {
 		return nil, nil, b.held()
 	}
-	b.upTo, b.own, b.of = res, own.list, subject(whole, v)
+	b.upTo, b.violated, b.own, b.of = res, v, own.list, subject(whole, v)
 	if i, _ := judge.Find(b.invariant); i.Quiet == "" {
 		b.anyway = true // with a change it may come outside of its promise, which is no better
 	}
@@ -159,6 +160,7 @@ func (b *bench) changes() (given, parts []change) {
 
 // blame makes the changes, each alone, and finds what can only be left out at once; nil if there is no such.
 func (b *bench) blame(c *why.Cause, given, parts []change, quick bool) (apart *set, err error) {
+	slices.SortStableFunc(given, func(x, y change) int { return b.nearness(y) - b.nearness(x) }) // the steps may not suffice for all
 	if err := b.tryEach(c, given); err != nil {
 		return nil, err
 	}
@@ -180,6 +182,25 @@ func (b *bench) blame(c *why.Cause, given, parts []change, quick bool) (apart *s
 	return apart, nil
 }
 
+// nearness is how likely it is that the violation hangs on a change: most if it is a strike of its job, and least if it is one that had
+// not struck by then.
+func (b *bench) nearness(one change) int {
+	if one.what != why.Strike {
+		return 1
+	}
+	n := 0
+	for _, f := range b.upTo.Fired {
+		if f.Number != one.strike {
+			continue
+		}
+		n = max(n, 2)
+		if f.Job == b.violated.Job || slices.Contains(b.violated.Steps, f.Step) {
+			n = 3
+		}
+	}
+	return n
+}
+
 // strikes are the steps of the first of each fault without which the violation does not come, alone or with others; and those of the
 // strikes without each of which it comes all the same.
 func (b *bench) strikes(c *why.Cause) (needed, beside []int) {
@@ -191,7 +212,7 @@ func (b *bench) strikes(c *why.Cause) (needed, beside []int) {
 		says := b.plan.Faults[f.Number].String()
 		is := func(t why.Tried) bool { return t.What == why.Strike && t.Says == says }
 		switch {
-		case slices.ContainsFunc(c.Unneeded(), is):
+		case slices.ContainsFunc(c.Unneeded(), func(t why.Tried) bool { return is(t) && t.Otherwise == 0 }):
 			beside = append(beside, f.Step)
 		case !told[f.Number] && (slices.ContainsFunc(c.Needed(why.Strike), is) || slices.Contains(c.Together, says)):
 			told[f.Number] = true
@@ -213,11 +234,15 @@ func (b *bench) tryEach(c *why.Cause, list []change) error {
 			continue
 		}
 		t, known, err := b.try(p, one)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if known {
+		case known:
 			c.Tried = append(c.Tried, t)
+		case one.what == why.Strike || one.instead == "":
+			c.Unknown = append(c.Unknown, "without "+one.says)
+		default:
+			c.Unknown = append(c.Unknown, "with "+one.instead)
 		}
 	}
 	return nil
@@ -253,7 +278,13 @@ func (b *bench) try(p *plans.Plan, one change) (t why.Tried, known bool, err err
 	if one.what == why.Strike {
 		t.Did = b.upTo.Did(one.strike)
 	}
+	if known && comes && one.what == why.Strike && b.cameBy(one.strike) {
+		if v := first(res.Violations, b.comes); v != nil && v.At != b.violated.At {
+			t.Otherwise = v.At
+		}
+	}
 	if known && !comes {
+		known = one.what == why.Strike || one.means == "" || !b.unjudged(res) // else the part has not shown that it holds the invariant
 		t.Outcome = b.outcome(res)
 		moved := len(t.Elsewhere) > 0 // what only decides which job is hit is not needed
 		t.Needed = !moved && (one.what != why.Remedy || !t.Idle || t.Means != "")
@@ -262,6 +293,20 @@ func (b *bench) try(p *plans.Plan, one change) (t why.Tried, known bool, err err
 		t.Parts = beside.equal + 1
 	}
 	return t, known, err
+}
+
+// cameBy says whether a strike of the plan was of an operation that the violation depends on.
+func (b *bench) cameBy(strike int) bool {
+	return slices.ContainsFunc(b.upTo.Fired, func(f scenarios.FiredFault) bool {
+		return f.Number == strike && slices.Contains(b.violated.Steps, f.Step) && !faults.KindOf(faults.Effect(f.Do)).OnNode()
+	})
+}
+
+// unjudged says whether a run has nothing to judge by the invariant, and settings that do not provide for it.
+func (b *bench) unjudged(res *scenarios.Result) bool {
+	return slices.ContainsFunc(res.Invariants, func(i scenarios.InvariantResult) bool {
+		return i.Name == b.invariant && i.Status == scenarios.StatusNotExercised && i.Promise == invariants.Unprovided
+	})
 }
 
 // set is changes that are made at once, and what comes of them.

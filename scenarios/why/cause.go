@@ -27,7 +27,7 @@ type Cause struct {
 	Path     []Point   `json:"path"`                // how it came to that, at most six sentences
 	Runs     int       `json:"runs"`                // that all of this took, besides the plan's own to its end
 	Steps    int       `json:"steps"`               // of all of these
-	Cut      bool      `json:"cut,omitempty"`       // the runs are so long that it is not known what comes of every change
+	Unknown  []string  `json:"unknown,omitempty"`   // changes of which it is not known what comes: the steps do not suffice, the run is not over in its time, or nothing judges the invariant
 }
 
 // What says what a change is made to.
@@ -49,7 +49,10 @@ type Tried struct {
 	Aside   string `json:"aside,omitempty"`   // what is so without that part of the engine, which is there for another invariant that the run breaks
 	Instead string `json:"instead,omitempty"` // key=value as it was tried; of a strike, and of what is given for a job, it is left out
 	Needed  bool   `json:"needed"`            // the violation does not come with this change, nor of a job of which the plan's own run has none; of a Remedy, the invariant is judged then, or the Remedy is there for it
-	Parts   int    `json:"parts"`             // the first step that is another than in the plan's own run up to the violation; 0: none is
+	// Otherwise is when the violation comes all the same without a strike that it came by: one of an operation that it depends on.
+	Otherwise time.Duration `json:"otherwise_ns,omitempty"`
+
+	Parts int `json:"parts"` // the first step that is another than in the plan's own run up to the violation; 0: none is
 	Outcome
 }
 

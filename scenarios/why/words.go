@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // remediesMost is how many remedies are named.
@@ -27,7 +28,19 @@ func (c *Cause) Held(o Outcome) string {
 }
 
 // Brief says which part of the engine is missing, where that is known, and what the violation takes.
-func (c *Cause) Brief() string { return strings.Join(append(c.mechanism(), c.needs()), " ") }
+func (c *Cause) Brief() string {
+	return strings.Join(slices.Concat(c.mechanism(), []string{c.needs()}, c.otherwise()), " ")
+}
+
+// otherwise says by which strikes the violation came that it comes without all the same.
+func (c *Cause) otherwise() (says []string) {
+	for _, t := range c.Tried {
+		if t.Otherwise > 0 {
+			says = append(says, fmt.Sprintf("It came by another strike, too: %s. Without that it comes all the same, at %s.", saying([]Tried{t})[0], invariants.Instant(t.Otherwise)))
+		}
+	}
+	return says
+}
 
 // mechanism is what is so without the parts of the engine that would hold the invariant, or else another that the run breaks. Where
 // less goes wrong with one than with another, only the first is the cause.
@@ -76,11 +89,11 @@ func (c *Cause) needs() string {
 		return "The violation needs a strike: " + strikes[0] + "." + too
 	case len(strikes) > 1:
 		return fmt.Sprintf("The violation needs %d strikes: %s.%s", len(strikes), strings.Join(strikes, "; "), too)
-	case len(settings) > 0 && (c.Cut || len(c.Untried) > 0 || len(c.Blamed()) > 0):
+	case len(settings) > 0 && (len(c.Unknown) > 0 || len(c.Untried) > 0 || len(c.Blamed()) > 0):
 		return "The violation needs " + list(settings) + "."
 	case len(settings) > 0:
 		return "The violation needs " + list(settings) + ", but no strike and no setting of the engine."
-	case c.Cut:
+	case len(c.Unknown) > 0:
 		return "What the violation needs is not known."
 	case len(c.Untried) > 0:
 		return "The violation needs no strike and no setting of the plan that can be left out."
@@ -113,8 +126,8 @@ func (c *Cause) Holding() string {
 	if len(c.Untried) > 0 && len(c.Blamed()) == 0 {
 		says = append(says, list(few(c.Untried))+" could not be left out alone: the plan is not valid then.")
 	}
-	if c.Cut {
-		says = append(says, "The runs are so long that not every change could be tried.")
+	if len(c.Unknown) > 0 {
+		says = append(says, "It is not known what comes "+either(few(c.Unknown))+".")
 	}
 	switch order := c.NoReturn.String(); {
 	case c.NoReturn == nil:
@@ -239,7 +252,7 @@ func (c *Cause) with() (says []string) {
 // others says which other promises the run breaks, and that they hold with each change, too, where all of them are judged and do.
 func (c *Cause) others() string {
 	all := c.outcomes(c.Needed(Strike, Setting, Remedy))
-	says := "This run also breaks " + list(few(c.Also))
+	says := "The plan's own run also breaks " + list(few(c.Also))
 	if slices.ContainsFunc(all, func(o Outcome) bool { return len(o.Still)+len(o.Unjudged) > 0 }) {
 		return says + "."
 	}
@@ -262,6 +275,10 @@ func saying(list []Tried) (says []string) {
 			s = t.Did
 		case t.What == Strike && onNode:
 			s = "a " + s
+		case t.What == Setting && t.Instead != "":
+			if _, value, _ := strings.Cut(t.Instead, "="); value != "true" && value != "false" {
+				s += " rather than " + Clip(value)
+			}
 		}
 		if t.What == Strike && !said[t.Means] && (t.Did == "" || onNode) {
 			s += " (" + t.Means + ")"
