@@ -13,6 +13,12 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/visible"
 )
 
+// How a page and JUnit's XML begin, by which a file that is replaced is known.
+const (
+	PageBegins = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\""
+	XMLBegins  = "<?xml"
+)
+
 var (
 	//go:embed template/*.html
 	templates embed.FS

@@ -176,6 +176,9 @@ func fitJUnit(name string, files []string, dirs ...string) error {
 			return nil // the command makes it, or the link
 		}
 	}
+	if err := cli.Replaceable(name, reports.XMLBegins); err != nil {
+		return err
+	}
 	return cli.Writable(name)
 }
 

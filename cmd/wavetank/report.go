@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -75,7 +76,8 @@ func rewrite(args []string, out string, say *cli.Printer, show *cli.Progress) er
 		out = runsDir
 	}
 	if !single {
-		if err := cli.Writable(filepath.Join(out, reports.IndexFile)); err != nil {
+		index := filepath.Join(out, reports.IndexFile)
+		if err := cmp.Or(cli.Replaceable(index, reports.PageBegins), cli.Writable(index)); err != nil {
 			return err
 		}
 	}

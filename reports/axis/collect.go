@@ -319,7 +319,7 @@ func (c *Collector) Axis() *Axis {
 		}
 		a.Colour = append(a.Colour, colour)
 	}
-	a.Lanes = slices.Clone(c.lanes)
+	a.Lanes = orNone(slices.Clone(c.lanes))
 	slices.SortFunc(a.Lanes, ByNode)
 	moved := make([]int, len(c.lanes))
 	for i, name := range c.lanes {

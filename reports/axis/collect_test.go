@@ -1,6 +1,7 @@
 package axis
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -249,4 +250,11 @@ func TestWhatAStepWentBy(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"5: reads RUNNING, at step 4", "6: reads RUNNING, at step 4", "10: reads SUCCEEDED, at step 9"}, went)
+}
+
+// A run of which nothing can be drawn has lists all the same: the script goes through them.
+func TestAnEmptyPictureHasNoNull(t *testing.T) {
+	data, err := json.Marshal(New(plans.Defaults(), &scenarios.Result{}, nil).Axis())
+	require.NoError(t, err)
+	assert.NotContains(t, string(data), "null")
 }

@@ -17,6 +17,9 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
+// OTLPBegins is how a file of spans begins.
+const OTLPBegins = `{"resourceSpans":[`
+
 // OTLP writes the run as OpenTelemetry spans, a trace for each job and one for what is of no job, such as the lock of a saga, in the
 // OTLP file format: JSON, a line for each span. Heartbeats, and for how long a worker counts as alive by them, are left out. A node
 // is a service. events are the run's, in the order of steps. It fails with the first error of events or of w.

@@ -48,6 +48,9 @@ const (
 	instant    = 3
 )
 
+// PerfettoBegins is how a trace begins: with the tag of its first packet.
+const PerfettoBegins = "\n"
+
 // Perfetto writes the run as a Perfetto trace: a process for each node, with a track for its steps and others for what
 // lasts. events are the run's, in the order of steps. It fails with the first error of events or of w.
 func Perfetto(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2[sim.Event, error]) error {

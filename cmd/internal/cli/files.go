@@ -33,6 +33,23 @@ func Writable(name string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
+// Replaceable refuses a file that is there and holds something else than what would replace it, which begins with these bytes.
+func Replaceable(name, begins string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil // whether it can be written is another question
+	}
+	defer f.Close() // read only: nothing to lose
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil
+	}
+	begin := make([]byte, len(begins))
+	if n, _ := io.ReadFull(f, begin); string(begin[:n]) != begins {
+		return Fail(ExitUsage, "%s holds something else, which would be lost; remove it, or give another name", name)
+	}
+	return nil
+}
+
 // target is the file that name is, or that it links to, there or not. A pipe or a device is written in place.
 func target(name string) (file string, inPlace bool, err error) {
 	info, err := os.Stat(name)

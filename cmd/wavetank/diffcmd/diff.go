@@ -112,7 +112,7 @@ func (f *flags) fitOut(dirs ...string) error {
 			return cli.Fail(cli.ExitUsage, "--out %s would replace a file of the run; give it another name", f.out)
 		}
 	}
-	return nil
+	return cli.Replaceable(f.out, reports.PageBegins)
 }
 
 // open reads a run's folder, and opens its trace.

@@ -68,6 +68,9 @@ func (f *flags) export(dir string, stdout io.Writer) error {
 	} else if filepath.Base(out) != name && slices.Contains(reports.RunFiles, filepath.Base(out)) && cli.SameFolder(filepath.Dir(out), dir) {
 		return cli.Fail(cli.ExitUsage, "--out %s would replace a file of the run; give it another name", out)
 	}
+	if err := cli.Replaceable(out, map[string]string{"perfetto": export.PerfettoBegins, "otlp": export.OTLPBegins}[f.format]); err != nil {
+		return err
+	}
 	stored, err := reports.ReadRun(dir)
 	if of := new(reports.FileError); errors.As(err, &of) {
 		return cli.Fail(cli.ExitUsage, "%v", of)
