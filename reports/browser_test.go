@@ -337,6 +337,11 @@ func TestThePictureIsMovedByAnyMeans(t *testing.T) {
 			step := says[string](b, `[...document.querySelectorAll(".axis svg circle title")].at(-1).textContent.match(/^#(\d+) /)[1]`)
 			says[string](b, `location.hash = "#axis-`+step+`"`)
 			b.do(chromedp.WaitVisible(`//div[@class="axis-step"]/h3[starts-with(., "Step ` + step + `,")]`))
+			led := b.chosen()
+			b.do(chromedp.KeyEvent("p"))
+			assert.NotEqual(t, led, b.chosen(), "the keys are the picture's")
+			says[string](b, `location.hash = "#step-1000000"`)
+			b.do(chromedp.WaitVisible(`//div[@class="axis-step"]/p[text()="Step 1000000 is not on this page."]`))
 			b.quiet()
 		})
 	}

@@ -358,10 +358,14 @@
     e.preventDefault();
     act();
   });
+  // A link leads to a step of the picture, as to one that has no row in the lanes. The keys are the picture's then.
   const fromHash = () => {
-    const step = Number((location.hash.match(/^#axis-(\d+)$/) || [])[1]);
-    const i = step ? axis.marks.findIndex((m) => m.s === step) : -1;
-    if (i >= 0) { choose(i, true); section.scrollIntoView(); }
+    const [, to, n] = location.hash.match(/^#(axis|step)-(\d+)$/) || [];
+    if (!to || to === "step" && document.getElementById("step-" + n)) return;
+    const i = axis.marks.findIndex((m) => m.s === Number(n));
+    if (i >= 0) choose(i, true); else about.replaceChildren(line("p", `Step ${n} is not on this page.`));
+    section.scrollIntoView();
+    svg.focus({ preventScroll: true });
   };
   // With the picture there, Why leads into it.
   const marked = new Set(axis.marks.map((m) => m.s));
