@@ -12,7 +12,7 @@ import (
 
 var oneDispatchPerJob = rule.New(invariants.Invariant{
 	Name:   "one-dispatch-per-job",
-	Says:   "The stream stores at most one dispatch of a job. With epochs it stores at most one of each epoch.",
+	Says:   "The stream stores at most one dispatch of a job. With epochs it stores at most one of each epoch; a dispatch to a topic has none.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, the redelivery gate and the dispatch ordering; State-read errors",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
