@@ -98,6 +98,9 @@ func sideViewOf(letter string, s *diff.Side, dir string) sideView {
 	return v
 }
 
+// Folder is where the run's report is, from the page; "" if there is none.
+func (v sideView) Folder() string { return folderOf(v.Href) }
+
 // row links to a step of the run's report, which does not show all.
 func (v sideView) row(step int) string {
 	if id := fmt.Sprintf("step-%d", step); bytes.Contains(v.report, []byte(`<tr id="`+id+`"`)) {

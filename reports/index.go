@@ -13,6 +13,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/visible"
 )
 
 // IndexFile is the page over several folders.
@@ -42,6 +43,23 @@ type Entry struct {
 	When     time.Time
 	Runs     int           // that it is made of; 0 is unknown
 	Virtual  time.Duration // in all of them; 0 is unknown
+}
+
+// Folder is where the report is, from the index; "" if its name says so.
+func (e Entry) Folder() string {
+	if dir := folderOf(e.Href); dir != e.Name {
+		return dir
+	}
+	return ""
+}
+
+// folderOf is that of a link to a report, relative as the link is; "" is the page's own.
+func folderOf(link string) string {
+	dir, err := url.PathUnescape(path.Dir(link))
+	if err != nil || dir == "." {
+		return ""
+	}
+	return visible.Text(dir)
 }
 
 // Entry is the folder's row in the index of the folder index.

@@ -295,8 +295,8 @@ func TestIndexPutsTroubleFirst(t *testing.T) {
 	said := text(page)
 	last := -1
 	for _, want := range []string{
-		"fuzz-20261121 campaign 3 findings", "publish-ack-lost run violated", "unreadable", "stale-worker run inconclusive",
-		"fuzz-7 campaign nothing found", "comparison compared", "publish-failure run held", "stale-worker-retries sweep answer",
+		"fuzz-20261121 campaign 3 findings", "publish-ack-lost run in ack-lost violated", "unreadable", "stale-worker run in stale-worker-1 inconclusive",
+		"fuzz-7 campaign nothing found", "comparison in compare compared", "publish-failure run in publish-failure-1 held", "stale-worker-retries sweep in sweep-stale answer",
 	} {
 		at := strings.Index(said, want)
 		require.Greater(t, at, last, want)

@@ -132,6 +132,9 @@ func (d *Difference) Says() string {
 	if len(d.Unlisted) > 0 {
 		says += fmt.Sprintf(" There are so many violations of %s that no result lists them all: which of them only one run has is not known.", strings.Join(d.Unlisted, ", "))
 	}
+	if !d.Equal && d.Parting == nil && d.A.Verdict == d.B.Verdict {
+		says += " The violations that count differ."
+	}
 	if d.Equal && len(d.Plans) > 0 {
 		says += " The plans differ, and it makes no difference."
 	}
