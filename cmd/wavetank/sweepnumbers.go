@@ -77,8 +77,8 @@ func (n numbers) lay(d *sweep.Definition, taken []string) error {
 func read(flag, text string) (string, error) {
 	if percent, ok := strings.CutSuffix(text, "%"); ok {
 		share, ok := new(big.Rat).SetString(strings.TrimSpace(percent))
-		if !ok {
-			return "", cli.Fail(cli.ExitUsage, "--%s is %.40q, not a share; give one such as 20%% or 0.2", flag, text)
+		if !ok || share.Sign() < 0 || share.Cmp(big.NewRat(100, 1)) > 0 {
+			return "", cli.Fail(cli.ExitUsage, "--%s is %.40q, not a share; give one from 0%% to 100%%, such as 20%% or 0.2", flag, text)
 		}
 		share.Quo(share, big.NewRat(100, 1))
 		digits, _ := share.FloatPrec()

@@ -34,7 +34,8 @@ func newWhy() *cobra.Command {
 		Short: "Find what a violation hangs on, by running the plan again",
 		Long: `Why runs a plan that breaks an invariant, and then runs it again and again: once
 without each strike and each setting, and once with each part of the engine that
-it does without. What the violation cannot come without is necessary. Of each
+it does without. What the violation cannot come without is necessary. Where it
+came by a strike, and comes without that in another way, why says when. Of each
 change why says what else goes wrong with it: other invariants that break, and
 jobs that do not settle or fail. A run in which the invariant has nothing to judge
 does not hold it.
