@@ -267,6 +267,9 @@ func printSweep(p *cli.Printer, d *sweep.Definition, dir string) {
 	if d.Question != "" {
 		p.Line("  %s", d.Question)
 	}
+	if d.Precision > 0 && d.Budget > 0 && grid(spec) > d.Budget {
+		p.Line("  These are more than the budget of %s, which bounds the seeds that are added; give fewer seeds, or fewer values.", cli.Plural(d.Budget, "run"))
+	}
 	for _, a := range d.Axes {
 		var values []string
 		for _, v := range a.Values {

@@ -110,11 +110,11 @@ func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string, violate
 	if n.What == why.Strike || of(own) || of(other) {
 		return nil
 	}
-	ownOf, _, err := b.eventsOf(b.plan, jobs)
+	ownOf, _, whole, err := b.eventsOf(b.plan, jobs)
 	if err != nil {
 		return err
 	}
-	otherOf, over, err := b.eventsOf(changed, jobs)
+	otherOf, over, _, err := b.eventsOf(changed, jobs)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string, violate
 		case i < len(own) && over:
 			n.Then = &why.Parting{Job: job, Own: pointOf(own[i], nil)}
 			return nil
-		case len(own) > 0 && i < len(other) && other[i].At < violated: // by then its own run has nothing of it any more
+		case whole && len(own) > 0 && i < len(other) && other[i].At < violated: // by then its own run has nothing of it any more
 			n.Then = &why.Parting{Job: job, Other: pointOf(other[i], nil)}
 			return nil
 		}
@@ -147,11 +147,11 @@ func (b *bench) event(p *plans.Plan, number int) (*sim.Event, error) {
 	return k.events[0], nil
 }
 
-// eventsOf are those of each of these jobs as far as the steps suffice, up to the violation if it comes. It says whether they are
-// all.
-func (b *bench) eventsOf(p *plans.Plan, jobs []string) (of map[string][]*sim.Event, over bool, err error) {
+// eventsOf are those of each of these jobs as far as the steps suffice, up to the violation if it comes. It says whether the run was
+// over without it, and whether the steps sufficed for that or for the violation.
+func (b *bench) eventsOf(p *plans.Plan, jobs []string) (of map[string][]*sim.Event, over, whole bool, err error) {
 	if b.steps >= b.most {
-		return nil, false, nil
+		return nil, false, false, nil
 	}
 	k := &kept{jobs: jobs}
 	_, comes, known, err := b.run(p, nil, k, b.most-b.steps)
@@ -159,7 +159,7 @@ func (b *bench) eventsOf(p *plans.Plan, jobs []string) (of map[string][]*sim.Eve
 	for _, e := range k.events {
 		of[e.Job] = append(of[e.Job], e)
 	}
-	return of, known && !comes, err
+	return of, known && !comes, known, err
 }
 
 // pointOf tells an event. Where the words of another are the same, it has what differs, too.

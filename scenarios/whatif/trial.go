@@ -25,12 +25,12 @@ type bench struct {
 	plan      *plans.Plan
 	variant   scheduler.Variant
 	invariant string
-	of        string            // the job, or the run of a workflow, that the violation is of; "" is any
-	anyway    bool              // outside of its promise, too
-	whole     *scenarios.Result // the plan's own run, to its end
-	upTo      *scenarios.Result // the same, up to the violation
-	violated  *scenarios.Violation
-	own       []uint64 // hashes of its events, in their order
+	of        string               // the job, or the run of a workflow, that the violation is of; "" is any
+	anyway    bool                 // outside of its promise, too
+	whole     *scenarios.Result    // the plan's own run, to its end
+	upTo      *scenarios.Result    // the same, up to the violation
+	violated  *scenarios.Violation // that is explained, in upTo
+	own       []uint64             // hashes of its events, in their order
 	say       func(string)
 	pct       int // steps over which the strategy pct spreads its change points, as in the plan's own run to its end
 	runs      int
