@@ -79,7 +79,7 @@ const (
 	popped            saying = "{node} took the compensation of {job} from the stack"
 	timePassed        saying = "{a} of {job} passed{b}"
 	foundOver         saying = "the reconciler of {node} came for {job}, and found it {a}"
-	circuit           saying = "{node} found the {a} circuit {b}"
+	circuit           saying = "for {node} the {a} circuit was {b}"
 	leftOver          saying = "{node} released {a}, with {b} left on its stack"
 	replayed          saying = "a replayer, {node}, found {job} waiting"
 	waited            saying = "{job} had been {a} for {b}: from then on a replayer may take it up"

@@ -22,8 +22,8 @@ func newReport() *cobra.Command {
 		Short: "Make the pages of stored runs again, and an index over them",
 		Long: `Report makes report.html again in the folder of each run, campaign, sweep,
 comparison or certificate given, from what it holds. A folder of such folders, as
-runs is, counts for all of them. Over more than one it makes index.html: what was found first,
-then what is inconclusive, then what held.`,
+runs is, counts for all of them. Over more than one it makes index.html: what was
+found first, then what is inconclusive, then what held.`,
 		Example: `  wavetank report runs
   wavetank report runs/publish-failure-1
   wavetank report runs/fuzz-7 runs/compare --out /tmp/pages`,
@@ -44,8 +44,8 @@ then what is inconclusive, then what held.`,
 	return cmd
 }
 
-// each has a folder once, whatever names it was given by: the first.
-func each(dirs []string) (list []string) {
+// distinct has each folder once, whatever names it was given by: the first.
+func distinct(dirs []string) (list []string) {
 	there := map[string]bool{}
 	for _, dir := range dirs {
 		if name := reports.RealPath(dir); !there[name] {
@@ -67,7 +67,7 @@ func rewrite(args []string, out string, say *cli.Printer, show *cli.Progress) er
 		}
 		dirs = append(dirs, found...)
 	}
-	dirs = each(dirs)
+	dirs = distinct(dirs)
 	single := len(dirs) == 1 && dirs[0] == args[0] && out == ""
 	switch {
 	case out == "" && len(args) == 1:

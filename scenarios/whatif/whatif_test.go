@@ -389,7 +389,7 @@ func TestABranchHasTheEventsOfItsTrunkUpToItsStep(t *testing.T) {
 // that a rollback ended with, though it struck another job. It leaves out what another job lost, and a pause that nothing hangs on.
 func TestThePathNamesWhatAReaderLooksFor(t *testing.T) {
 	for name, c := range map[string]struct{ has, lacks string }{
-		"breaker-storm":        {has: "found the safety circuit half-open"},
+		"breaker-storm":        {has: "for scheduler-3 the safety circuit was half-open"},
 		"lock-release-failure": {has: "found the lock of job-3 taken by itself, since 2.618s (it lasts for 1m)"},
 		"nats-power-cut":       {has: "the dispatch of job-6 was lost", lacks: "of job-3 was lost"},
 		"saga-crash":           {has: "scheduler-1 crashed, right after the saga_publish of job-3"},

@@ -252,7 +252,7 @@ func (c *Cause) with() (says []string) {
 // others says which other promises the run breaks, and that they hold with each change, too, where all of them are judged and do.
 func (c *Cause) others() string {
 	all := c.outcomes(c.Needed(Strike, Setting, Remedy))
-	says := "The plan's own run also breaks " + list(few(c.Also))
+	says := "Without any change the run also breaks " + list(few(c.Also))
 	if slices.ContainsFunc(all, func(o Outcome) bool { return len(o.Still)+len(o.Unjudged) > 0 }) {
 		return says + "."
 	}
