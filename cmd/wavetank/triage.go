@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -255,18 +256,15 @@ func triaged(l *ledger.Ledger, r *ledger.Report) triagedJSON {
 
 // publish writes the files that are asked for. The ledger comes last: what is written by then says the same the next time.
 func (f *triageFlags) publish(l *ledger.Ledger, r *ledger.Report) error {
+	if err := cmp.Or(cli.Replaceable(f.junit, reports.XMLBegins), cli.Replaceable(f.page, reports.PageBegins)); err != nil {
+		return err
+	}
 	if f.junit != "" {
-		if err := cli.Replaceable(f.junit, reports.XMLBegins); err != nil {
-			return err
-		}
 		if err := cli.WriteFile(f.junit, func(w io.Writer) error { return reports.JUnitTriage(w, r) }); err != nil {
 			return err
 		}
 	}
 	if f.page != "" {
-		if err := cli.Replaceable(f.page, reports.PageBegins); err != nil {
-			return err
-		}
 		if err := cli.WriteFile(f.page, func(w io.Writer) error { return reports.NightsPage(w, l) }); err != nil {
 			return err
 		}

@@ -173,7 +173,7 @@ func (b *bench) blame(c *why.Cause, given, parts []change, quick bool) (apart *s
 			c.Together = append(c.Together, one.says)
 		}
 	}
-	if c.Hardened, c.Beside, err = b.hardened(); err != nil {
+	if err := b.hardened(c); err != nil {
 		return nil, err
 	}
 	if !quick || c.Hardened == why.Holds || c.Hardened == why.Idle || len(c.Blamed())+len(c.Together) == 0 {
@@ -249,25 +249,29 @@ func (b *bench) tryEach(c *why.Cause, list []change) error {
 }
 
 // hardened says what the invariant comes to in the same plan under the preset hardened, and what else comes of it.
-func (b *bench) hardened() (s why.Standing, o why.Outcome, err error) {
+func (b *bench) hardened(c *why.Cause) error {
 	p := b.plan.Clone()
 	if p.Preset == plans.PresetHardened || p.Set("preset="+plans.PresetHardened) != nil || p.Validate() != nil {
-		return "", o, nil
+		return nil
 	}
 	b.say("under the preset hardened")
 	res, comes, known, err := b.play(p, nil, nil)
 	switch {
-	case err != nil || !known:
-		return "", o, err
+	case err != nil:
+		return err
+	case !known:
+		c.Unknown = append(c.Unknown, "under the preset "+plans.PresetHardened)
 	case comes && !b.breaks(res, false):
-		return why.Beyond, o, nil
+		c.Hardened = why.Beyond
 	case comes:
-		return why.Breaks, o, nil
+		c.Hardened = why.Breaks
+	default:
+		c.Hardened, c.Beside = why.Holds, b.outcome(res)
+		if c.Beside.Idle {
+			c.Hardened = why.Idle
+		}
 	}
-	if o = b.outcome(res); o.Idle {
-		return why.Idle, o, nil
-	}
-	return why.Holds, o, nil
+	return nil
 }
 
 // try runs the plan with one change.
@@ -324,36 +328,40 @@ func (b *bench) together(c *why.Cause, given []change) (*set, error) {
 			return !slices.Contains(kinds, one.what) || slices.ContainsFunc(c.Tried, func(t why.Tried) bool { return t.Needed && t.Says == one.says })
 		})
 	}
-	fewest, err := b.fewest(spare(why.Strike))
+	fewest, err := b.fewest(c, spare(why.Strike))
 	if err == nil && fewest == nil && len(c.Needed(why.Strike, why.Setting)) == 0 {
-		fewest, err = b.fewest(spare(why.Strike, why.Setting))
+		fewest, err = b.fewest(c, spare(why.Strike, why.Setting))
 	}
 	return fewest, err
 }
 
-// fewest finds changes without all of which the violation does not come, and no fewer of them: nil if it comes without the whole list.
-func (b *bench) fewest(list []change) (*set, error) {
+// fewest finds changes without all of which the violation does not come, and no fewer of them: nil if it comes without the whole list,
+// or if that is not known.
+func (b *bench) fewest(c *why.Cause, list []change) (*set, error) {
 	list = b.valid(list)
 	if len(list) < 2 {
 		return nil, nil
 	}
-	without := func(made []change) (*set, error) {
+	without := func(made []change) (found *set, known bool, err error) {
 		p, ok := apply(b.plan, made...)
 		if !ok {
-			return nil, nil
+			return nil, true, nil
 		}
 		t, known, err := b.try(p, change{what: made[0].what, strike: -1, says: and(made)})
 		if err != nil || !known || !t.Needed {
-			return nil, err
+			return nil, known, err
 		}
-		return &set{made, t}, nil
+		return &set{made, t}, true, nil
 	}
-	found, err := without(list)
+	found, known, err := without(list)
+	if err == nil && !known {
+		c.Unknown = append(c.Unknown, "without "+and(list)+" at once")
+	}
 	if err != nil || found == nil {
 		return nil, err
 	}
 	for i := 0; i < len(found.made); {
-		fewer, err := without(slices.Delete(slices.Clone(found.made), i, i+1))
+		fewer, _, err := without(slices.Delete(slices.Clone(found.made), i, i+1))
 		switch {
 		case err != nil:
 			return nil, err
