@@ -23,8 +23,7 @@ const (
 type reading struct {
 	of    time.Time // when the stream was created that is read; one that is set up again begins anew
 	next  uint64    // of the stream, from 1
-	upTo  uint64    // what was there when the campaign was set up: after it, what is still missing is asked for
-	asked bool
+	asked bool      // for what was missing once nothing was left to read
 	idle  tail
 }
 
@@ -69,11 +68,9 @@ func (c *Coordinator) read(ctx context.Context, r *reading) error {
 	if err != nil {
 		return err
 	}
-	info := runs.CachedInfo()
-	if !info.Created.Equal(r.of) {
-		r.of, r.next = info.Created, 1
+	if created := runs.CachedInfo().Created; !created.Equal(r.of) {
+		r.of, r.next = created, 1
 	}
-	r.next, r.upTo = max(r.next, info.State.FirstSeq), info.State.LastSeq // a stream that has lost its records has its numbers yet
 	consumer, err := runs.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.next, InactiveThreshold: time.Minute, MemoryStorage: true, Replicas: 1,
 	})
@@ -81,11 +78,17 @@ func (c *Coordinator) read(ctx context.Context, r *reading) error {
 		return err
 	}
 	for seen := uint64(0); ; {
-		if !r.asked && r.next > r.upTo {
-			if err := c.ask(ctx); err != nil {
+		if !r.asked {
+			info, err := consumer.Info(ctx)
+			if err != nil {
 				return err
 			}
-			r.asked = true
+			if info.NumPending == 0 { // the stream's numbers do not say it: the server can lose records and keep their numbers
+				if err := c.ask(ctx); err != nil {
+					return err
+				}
+				r.asked = true
+			}
 		}
 		before := seen
 		if seen, err = c.some(ctx, consumer, r, seen); err != nil {

@@ -108,7 +108,7 @@ func TestAServerThatHasLostEverything(t *testing.T) {
 	conn := dialled(t, s)
 	times := 0
 	res, err := campaign.Run(t.Context(), dir, campaign.Options{
-		Workers: 1, Command: worker(), Elsewhere: &Coordinator{Server: Server{URL: s.url()}, Chunk: 2, AckWait: soon},
+		Workers: 1, Command: worker(), Elsewhere: &Coordinator{Server: Server{URL: s.url()}, Chunk: 2, AckWait: soon, Say: say},
 		Record: func(r *campaign.Record) {
 			if times++; times%6 != 0 {
 				return
@@ -124,6 +124,19 @@ func TestAServerThatHasLostEverything(t *testing.T) {
 	assert.True(t, res.Complete)
 	assert.Equal(t, want, resultOf(t, dir))
 	nothingLeft(t, s)
+}
+
+// What a coordinator was making as it was stopped is not made after it has removed everything.
+func TestWhatIsRemovedStaysRemoved(t *testing.T) {
+	s := startServer(t, nil)
+	conn := dialled(t, s)
+	for i := range 300 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%60)*100*time.Microsecond)
+		_, _ = conn.make(ctx, "campaign", []byte("{}"), facts{}, soon)
+		cancel()
+		require.NoError(t, conn.remove(t.Context(), "campaign"))
+		nothingLeft(t, s)
+	}
 }
 
 // Many small chunks pass: whoever does them does nothing here.

@@ -129,7 +129,7 @@ func (c *Conn) make(ctx context.Context, digest string, job []byte, f facts, ack
 func (c *Conn) keepJob(ctx context.Context, digest string, job []byte) (fresh bool, err error) {
 	objects, err := c.js.ObjectStore(ctx, jobBucket(digest))
 	if isGone(err) {
-		err = replicated(func(replicas int) (err error) {
+		err = replicated(ctx, func(ctx context.Context, replicas int) (err error) {
 			objects, err = c.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: jobBucket(digest), Replicas: replicas})
 			return err
 		})
@@ -152,7 +152,7 @@ func (c *Conn) stream(ctx context.Context, cfg jetstream.StreamConfig) (s jetstr
 	if s, err = c.js.Stream(ctx, cfg.Name); !isGone(err) {
 		return s, false, err
 	}
-	err = replicated(func(replicas int) (err error) {
+	err = replicated(ctx, func(ctx context.Context, replicas int) (err error) {
 		cfg.Replicas = replicas
 		s, err = c.js.CreateStream(ctx, cfg)
 		return err
@@ -180,14 +180,21 @@ func (e overlapError) Error() string {
 
 func (e overlapError) Unwrap() error { return e.error }
 
-// replicated makes something with as many replicas as the server has machines for: one, if it is no cluster.
-func replicated(create func(replicas int) error) error {
-	err := create(replicasMax)
-	var api *jetstream.APIError
-	if err == nil || !errors.As(err, &api) {
-		return err
+// replicated makes something with as many replicas as the server has machines for: one, if it is no cluster. Once asked
+// for, it is waited for although ctx ends: the server's threads may take up a request that nobody waits for after a later
+// one, and make anew what that has removed.
+func replicated(ctx context.Context, create func(ctx context.Context, replicas int) error) (err error) {
+	for _, replicas := range []int{replicasMax, 1} {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		err = create(context.WithoutCancel(ctx), replicas)
+		var api *jetstream.APIError
+		if !errors.As(err, &api) {
+			return err
+		}
 	}
-	return create(1)
+	return err
 }
 
 // remove takes away what a campaign has on the server.
