@@ -96,6 +96,7 @@ const (
 	onRecord          saying = "the audit trail recorded {a}{b}"
 	reconnected       saying = "{a} connected to NATS again{b}"
 	runStarted        saying = "{node} started {job}"
+	runWrote          saying = "{node} wrote {job}: {a}"
 	runEnded          saying = "{job} {a}{b}"
 )
 

@@ -245,7 +245,10 @@ func (res *Result) Aside(sentence int, v *Violation, beside []int) bool {
 	at, says := res.TellingAt[sentence], res.Telling[sentence]
 	switch {
 	case at.Strike && slices.Contains(beside, cmp.Or(at.Ends, at.Step)):
-		return !res.names(says, v)
+		if v.Job == "" {
+			return !isOf(says, res.JobsIn(v.Message))
+		}
+		return !isOf(says, []string{v.Job})
 	case at.Strike || at.Step == v.Step || slices.Contains(v.Steps, at.Step):
 		return false
 	}
@@ -286,20 +289,19 @@ func (res *Result) BrokenFor(invariant string, anyway bool) (jobs []string) {
 	return jobs
 }
 
-// ofOthers says whether a sentence names jobs, but none that the violation is about.
+// ofOthers says whether a sentence names jobs, but neither that of the violation nor one that its message names.
 func (res *Result) ofOthers(v *Violation, sentence string) bool {
-	return (v.Job != "" || len(res.JobsIn(v.Message)) > 0) && len(res.JobsIn(sentence)) > 0 && !res.names(sentence, v)
+	own := res.JobsIn(v.Message)
+	if v.Job != "" {
+		own = append(own, v.Job)
+	}
+	return len(own) > 0 && len(res.JobsIn(sentence)) > 0 && !isOf(sentence, own)
 }
 
-// names says whether a sentence names a job that the violation is about, or what comes of one: of a violation of no single job
-// these are those that its message names.
-func (res *Result) names(sentence string, v *Violation) bool {
-	own := []string{v.Job}
-	if v.Job == "" {
-		own = res.JobsIn(v.Message)
-	}
+// isOf says whether a sentence names one of these jobs, or what comes of one.
+func isOf(sentence string, jobs []string) bool {
 	return slices.ContainsFunc(wordsOf(sentence), func(word string) bool {
-		return slices.ContainsFunc(own, func(job string) bool { return word == job || strings.HasPrefix(word, job+"-") })
+		return slices.ContainsFunc(jobs, func(job string) bool { return word == job || strings.HasPrefix(word, job+"-") })
 	})
 }
 

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -18,6 +19,7 @@ type RunResult struct {
 	Ended   time.Duration `json:"ended_ns,omitempty"` // when it reached its terminal state; 0 if it did not
 
 	moments []moment
+	steps   []string          // its steps and their states, as its record has them
 	looked  map[string]string // nodes that have looked at it, to write it; what they saw last
 }
 
@@ -33,6 +35,7 @@ func (r *record) ran(f *history.Fact) {
 		r.runs = append(r.runs, &RunResult{ID: f.Job, Started: f.At, moments: []moment{{at: f.At, step: f.Step, node: f.Node, says: runStarted}}})
 	}
 	run := r.runs[i]
+	run.wrote(f, now)
 	if run.State, run.Why = now.State, now.Reason; !now.Over() {
 		run.Ended = 0
 	} else if run.Ended == 0 {
@@ -43,6 +46,21 @@ func (r *record) ran(f *history.Fact) {
 		}
 		tell(&run.moments, f.Event, runEnded, run.State, why, 0)
 	}
+}
+
+// wrote notes which steps a write of the run's record has brought on.
+func (run *RunResult) wrote(f *history.Fact, now *history.RunRecord) {
+	var steps, changed []string
+	for i := range now.Steps {
+		says := now.Steps[i].ID + " " + now.Steps[i].State
+		if steps = append(steps, says); i >= len(run.steps) || run.steps[i] != says {
+			changed = append(changed, says)
+		}
+	}
+	if len(changed) > 0 && run.steps != nil {
+		run.moments = add(run.moments, moment{at: f.At, step: f.Step, node: f.Node, says: runWrote, a: strings.Join(changed, ", "), quiet: true})
+	}
+	run.steps = steps
 }
 
 // runFenced follows a run's write of several operations: looks at the record and at the lock, and the MULTI. Who gives

@@ -47,19 +47,15 @@ func TestPlanOfARunReplays(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range []string{
 		"publish-failure", "topic-timeout --preset hardened",
-		"state-write-failure --set engine.dispatch_order=publish-first --no-why",
+		"state-write-failure --set engine.dispatch_order=publish-first",
 		"rollback-failure --preset hardened", "dlq-write-failure --preset hardened", // a fault has nothing to strike
 		"paused-holder --preset hardened", "stale-result --preset hardened --seed 5", // what they expect does not come about
-		"calm --set workload.jobs=60 --set workload.slow.50=1m", "stale-worker --set workload.jobs=40 --no-why",
-		"publish-ack-lost --judge result-of-current-epoch --no-why",
-		"stale-result --preset hardened --set engine.refuse_stale_results=false --judge result-of-current-epoch --no-why",
+		"calm --set workload.jobs=60 --set workload.slow.50=1m", "stale-worker --set workload.jobs=40",
+		"publish-ack-lost --judge result-of-current-epoch",
+		"stale-result --preset hardened --set engine.refuse_stale_results=false --judge result-of-current-epoch",
 	} {
-		code, said := runIn(t, "first", strings.Fields(args)...)
-		replay := []string{filepath.Join("first", reports.PlanFile)}
-		if strings.HasSuffix(args, "--no-why") {
-			replay = append(replay, "--no-why")
-		}
-		again, replayed := runIn(t, "again", replay...)
+		code, said := runIn(t, "first", append(strings.Fields(args), "--no-why")...)
+		again, replayed := runIn(t, "again", filepath.Join("first", reports.PlanFile), "--no-why")
 		assert.Equal(t, code, again, args)
 		said, _, _ = strings.Cut(said, "\nReport: ")
 		replayed, _, _ = strings.Cut(replayed, "\nReport: ")

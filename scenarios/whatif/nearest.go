@@ -147,6 +147,16 @@ func (b *bench) event(p *plans.Plan, number int) (*sim.Event, error) {
 	return k.events[0], nil
 }
 
+// eventsAt are the first of each of these steps of the plan's own run, if there are steps left for it.
+func (b *bench) eventsAt(steps []int) (list []*sim.Event, err error) {
+	if len(steps) == 0 || b.steps >= b.most {
+		return nil, nil
+	}
+	k := &kept{steps: steps}
+	_, _, _, err = b.run(b.plan, nil, k, b.plan.Schedule.StepsMax)
+	return slices.CompactFunc(k.events, func(x, y *sim.Event) bool { return x.Step == y.Step }), err
+}
+
 // eventsOf are those of each of these jobs as far as the steps suffice, up to the violation if it comes. It says whether the run was
 // over without it, and whether the steps sufficed for that or for the violation.
 func (b *bench) eventsOf(p *plans.Plan, jobs []string) (of map[string][]*sim.Event, over, whole bool, err error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // pathMost is how many sentences a path has at most.
@@ -15,10 +16,12 @@ const pathMost = 6
 
 // path is how it came to the violation: the sentences of the story that lead to it, as many as there is room for, and that of
 // it. Those of one step are one. Needed and beside are the steps of the strikes that the violation hangs on, and of the others.
-func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string, needed, beside []int) (list []why.Point) {
-	for most := pathMost - 1; ; most++ {
+//
+// What the violation depends on and no sentence tells is told by its event.
+func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string, needed, beside []int, untold []*sim.Event) (list []why.Point) {
+	for most := max(1, pathMost-1-len(untold)); ; most++ {
 		leading, left := res.Leading(v, most, needed...)
-		longer := tell(res, v, leading, phases, beside)
+		longer := tell(res, v, leading, phases, beside, untold)
 		if len(longer) > pathMost {
 			return list
 		}
@@ -28,10 +31,24 @@ func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string, 
 	}
 }
 
+// untold are the steps that a violation depends on of which the story has no sentence.
+func untold(res *scenarios.Result, v *scenarios.Violation) (steps []int) {
+	for _, step := range v.Steps {
+		if step != v.Step && !slices.ContainsFunc(res.TellingAt, func(at scenarios.ToldAt) bool { return at.Step == step }) {
+			steps = append(steps, step)
+		}
+	}
+	return steps
+}
+
 // tell links those sentences of the story, and that of the violation. What becomes of other jobs alone is left out, and so are
 // the steps beside, of strikes that it does not hang on.
-func tell(res *scenarios.Result, v *scenarios.Violation, leading []int, phases map[int]string, beside []int) (list []why.Point) {
+func tell(res *scenarios.Result, v *scenarios.Violation, leading []int, phases map[int]string, beside []int, untold []*sim.Event) (list []why.Point) {
 	for i, at := range res.TellingAt {
+		for ; len(untold) > 0 && untold[0].At <= at.At && (untold[0].Step < at.Step || at.Step == 0); untold = untold[1:] {
+			e := untold[0]
+			list = append(list, why.Point{Step: e.Step, At: e.At, Operation: e.Phase, Says: "At " + invariants.Instant(e.At) + " " + e.Words() + "."})
+		}
 		broken := at.Violates == v.Invariant && strings.Contains(res.Telling[i], v.Message)
 		if !broken && (!slices.Contains(leading, i) || res.Aside(i, v, beside)) {
 			continue

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 
@@ -183,9 +184,10 @@ func (p *parting) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// kept keeps the event of one number, or all of some jobs.
+// kept keeps the event of one number, those of some steps, or all of some jobs.
 type kept struct {
 	number int // from 1
+	steps  []int
 	jobs   []string
 	seen   int
 	events []*sim.Event
@@ -193,12 +195,13 @@ type kept struct {
 
 func (k *kept) Write(line []byte) (int, error) {
 	of := func(job string) bool { return bytes.Contains(line, []byte(`"job":"`+job+`"`)) }
-	if k.seen++; k.seen == k.number || slices.ContainsFunc(k.jobs, of) {
+	at := func(step int) bool { return bytes.Contains(line, fmt.Appendf(nil, `"step":%d,`, step)) }
+	if k.seen++; k.seen == k.number || slices.ContainsFunc(k.jobs, of) || slices.ContainsFunc(k.steps, at) {
 		e := &sim.Event{}
 		if err := json.Unmarshal(bytes.TrimSuffix(line, []byte("\n")), e); err != nil {
 			return 0, err
 		}
-		if k.seen == k.number || slices.Contains(k.jobs, e.Job) {
+		if k.seen == k.number || slices.Contains(k.jobs, e.Job) || slices.Contains(k.steps, e.Step) {
 			k.events = append(k.events, e)
 		}
 	}

@@ -68,7 +68,11 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 		return nil, err
 	}
 	needed, beside := b.strikes(c)
-	c.Path = path(b.upTo, v, phases, needed, beside)
+	events, err := b.eventsAt(untold(b.upTo, v))
+	if err != nil {
+		return nil, err
+	}
+	c.Path = path(b.upTo, v, phases, needed, beside, events)
 	if err := b.nearest(c, append(given, parts...), apart); err != nil {
 		return nil, err
 	}

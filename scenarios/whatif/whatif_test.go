@@ -345,7 +345,7 @@ func TestAPathHasASentenceAStep(t *testing.T) {
 			b := &bench{ctx: context.Background(), plan: load(t, name), say: func(string) {}}
 			v, phases, err := b.ownRun("")
 			require.NoError(t, err)
-			list := path(b.upTo, v, phases, nil, nil)
+			list := path(b.upTo, v, phases, nil, nil, nil)
 			assert.Len(t, list, steps)
 			seen := map[int]bool{}
 			for _, at := range list {

@@ -24,11 +24,19 @@ var derivedRequestMatchesItsSource = rule.New(invariants.Invariant{
 			return
 		}
 		t.Exercise()
-		if should == nil {
-			t.Violation(j, "its record of step %d says that it is derived from %s, which asks for no such job", invariants.StepNo(s.Step), from)
-		} else if field := should.Differs(j.Request); field != "" {
-			t.Violation(j, "its record of step %d says that it is derived from %s, but its %s is another", invariants.StepNo(s.Step), from, field)
+		wrong := "which asks for no such job"
+		if should != nil {
+			field := should.Differs(j.Request)
+			if field == "" {
+				return
+			}
+			wrong = "but its " + field + " is another"
 		}
+		recorded := invariants.Clause{}
+		if c := f.Sagas.Recorded(from, j.Request.IdempotencyKey); c != nil {
+			recorded = invariants.Say(", whose compensation was recorded at step %d", invariants.StepNo(c.Step))
+		}
+		t.Violation(j, "its record of step %d says that it is derived from %s%s, %s", invariants.StepNo(s.Step), from, recorded, wrong)
 	}}
 })
 

@@ -64,8 +64,9 @@ var noDispatchAfterEnd = rule.New(invariants.Invariant{
 			t.Violation(s.About, "dispatch stored, %s seq %d on %s at step %d, although the job was %s since step %d",
 				history.StreamJobs, d.Seq, d.Subject, invariants.StepNo(d.Step), s.About.State, invariants.StepNo(s.About.StateAt))
 		}
-		if slices.Contains(s.About.Voids, d.Epoch) {
-			t.Violation(s.About, "dispatch stored, %s seq %d on %s at step %d, although a void had taken the place of epoch %d", history.StreamJobs, d.Seq, d.Subject, invariants.StepNo(d.Step), d.Epoch)
+		if i := slices.IndexFunc(s.About.Voids, func(v model.Void) bool { return v.Epoch == d.Epoch }); i >= 0 {
+			t.Violation(s.About, "dispatch stored, %s seq %d on %s at step %d, although a void had taken the place of epoch %d at step %d",
+				history.StreamJobs, d.Seq, d.Subject, invariants.StepNo(d.Step), d.Epoch, invariants.StepNo(s.About.Voids[i].Step))
 		}
 	}}
 })

@@ -193,7 +193,7 @@ var recoveryTrials = map[string]trial{
 	},
 	"one-writer-a-tick": {
 		breaks: func(s *story) { s.reconciles(s1).wait(10 * time.Second).reconciles(s2) },
-		says:   "scheduler-2 began a tick of the reconciler at step 2, 10.001s after scheduler-1 had begun one; a poll is 30s",
+		says:   "scheduler-2 began a tick of the reconciler at step 2, 10.001s after scheduler-1 had begun one (at step 1); a poll is 30s",
 		holds: func(s *story) {
 			s.reconciles(s1).wait(time.Minute).reconciles(s2).wait(time.Minute).reconciles(s2)
 			s.writesSnapshot(s1).writesSnapshot(s2)

@@ -27,8 +27,8 @@ var oneWriterATick = rule.New(invariants.Invariant{
 				apart = 2*f.Config.PollInterval - model.Slack
 			}
 			if k.Before != "" && (expires || k.Before != me) && k.Ago < apart {
-				t.Violation(nil, "%s began a tick of the %s at step %d, %s after %s had begun one; a poll is %s",
-					me, k.What, invariants.StepNo(s.Step), k.Ago, k.Before, f.Config.PollInterval)
+				t.Violation(nil, "%s began a tick of the %s at step %d, %s after %s had begun one (at step %d); a poll is %s",
+					me, k.What, invariants.StepNo(s.Step), k.Ago, k.Before, invariants.StepNo(k.Since), f.Config.PollInterval)
 			}
 		case k.Begins:
 		case !k.Live(s.At):

@@ -46,7 +46,7 @@ type Job struct {
 	Intended   Intent     // the last one that did, before another state came
 	Queued     Queued     // its dispatch in the outbox
 	Dispatches []Dispatch // those that a stream stored
-	Voids      []int64    // epochs whose dispatches will never be stored
+	Voids      []Void     // of epochs whose dispatches will never be stored
 	Told       []Notice   // of its cancellation
 	Heard      []Heard    // the processes of workers that were given such a notice
 	Cancelled  string     // the worker that had it when it was cancelled
@@ -78,6 +78,12 @@ type Notice struct {
 	Worker string
 	Epoch  int64
 	Seq    uint64
+}
+
+// Void is a message that took the place of a dispatch.
+type Void struct {
+	Epoch int64
+	Step  int // at which the stream stored it
 }
 
 // Heard is that a worker's process was given a notice.

@@ -93,6 +93,18 @@ func (c *Compensation) RecordedAs() invariants.Clause {
 	return invariants.Say("that was recorded at step %d ", invariants.StepNo(c.Step))
 }
 
+// Recorded finds what was recorded to undo a job, under an idempotency key; nil if nothing was.
+func (k *Sagas) Recorded(job, key string) *Compensation {
+	for _, g := range k.Order {
+		for _, c := range g.Recorded {
+			if c.Job == job && c.key == key {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
 // sagaJob is what sagas need to know of a job.
 type sagaJob struct {
 	Workflow string

@@ -26,14 +26,22 @@ type Tick struct {
 	Under  map[string]bool // the processes that have begun a tick and not done what it is for
 	Last   string          // the process that began the last tick
 	LastAt time.Duration
+	lastBy int              // the step
 	Began  time.Duration    // of the tick that the last renewal is of
 	sound  [3]time.Duration // when the last ticks began that nothing struck, the latest last
 	Begins bool             // the step begins a tick; else it writes what the tick is for
 	Before string           // the process that ticked last before this one, and
+	Since  int              // at which step
 	Ago    time.Duration
 }
 
 func (t *Tick) Live(at time.Duration) bool { return t.Node != "" && (t.Expires == 0 || at < t.Expires) }
+
+// Takes takes in that a process takes or renews the lock, by which it ticks.
+func (t *Tick) Takes(s *Step) {
+	t.Begins, t.Before, t.Since, t.Ago = true, t.Last, t.lastBy, s.At-t.LastAt
+	t.Last, t.LastAt, t.lastBy = t.By, s.At, s.Step
+}
 
 // Begin takes in that a tick begins.
 func (f *Facts) Begin(t *Tick) {

@@ -29,7 +29,7 @@ func (o *Observer) jobsStored(s *model.Step, c *sim.Change, what history.What) b
 	}
 	if what == history.Void {
 		f.Reach(model.VoidStored)
-		own.About.Voids = append(own.About.Voids, history.EpochOf(c))
+		own.About.Voids = append(own.About.Voids, model.Void{Epoch: history.EpochOf(c), Step: s.Step})
 		for _, check := range o.voided {
 			check(own)
 		}

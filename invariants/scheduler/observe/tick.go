@@ -23,11 +23,10 @@ func (o *Observer) tickLockChanged(s *model.Step, c *sim.Change) {
 		t.Under = map[string]bool{}
 	}
 	t.Under[t.By] = t == &o.Facts.Ticks.Writer
-	t.Begins, t.Before, t.Ago = true, t.Last, s.At-t.LastAt
 	if t.By != t.Last || s.At-t.Began > o.Facts.Config.PollInterval*5/6 { // a tick that goes on renews it after two thirds of a poll
 		o.Facts.Begin(t)
 	}
-	t.Last, t.LastAt = t.By, s.At
+	t.Takes(s)
 	for _, check := range o.ticked {
 		check(s, t)
 	}

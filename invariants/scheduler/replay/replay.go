@@ -215,7 +215,11 @@ var noReplayOfCommitted = rule.New(invariants.Invariant{
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: eachReplay(t, func(s *model.Step) {
 		if by := f.Replay.Committed[f.Root(s.About).Commitment()]; by != "" {
-			t.Violation(s.About, "replays %s at step %d, although %s has done what its idempotency key stands for", s.About.Replay.Of, invariants.StepNo(s.Step), by)
+			since := invariants.Clause{}
+			if j := f.Jobs[by]; j != nil && j.State == model.Succeeded {
+				since = invariants.Say(", SUCCEEDED since step %d,", invariants.StepNo(j.StateAt))
+			}
+			t.Violation(s.About, "replays %s at step %d, although %s%s has done what its idempotency key stands for", s.About.Replay.Of, invariants.StepNo(s.Step), by, since)
 		}
 	})}
 })
