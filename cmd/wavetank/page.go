@@ -60,7 +60,7 @@ func planPage(ctx context.Context, dir, file, text, page string) error {
 		return err
 	}
 	if res.Verdict == scenarios.Violated {
-		if res.Cause, err = whatif.Explain(ctx, plan, whatif.Options{Quick: true}); err != nil {
+		if res.Cause, err = whatif.Explain(ctx, plan, whatif.Options{Whole: res, Quick: true}); err != nil {
 			return err
 		}
 	}

@@ -235,7 +235,7 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 // explain looks for what the first violation hangs on.
 func (f *runFlags) explain(ctx context.Context, s *subject, res *scenarios.Result, show *cli.Progress) (err error) {
 	show.Begin("looking for what the violation hangs on; an interrupt keeps the run without it")
-	res.Cause, err = whatif.Explain(ctx, s.Plan, whatif.Options{Quick: true, Progress: func(what string) { show.Show("why: %s", what) }})
+	res.Cause, err = whatif.Explain(ctx, s.Plan, whatif.Options{Whole: res, Quick: true, Progress: func(what string) { show.Show("why: %s", what) }})
 	show.Done()
 	if err != nil {
 		return fmt.Errorf("%s, seed %d: the run is kept without its cause, as it broke down when it was made again to find that: %w", s.Name, s.Seed, err)
