@@ -217,13 +217,7 @@ func violationsOf(res *scenarios.Result, invariant string) string {
 			fmt.Fprintf(&b, "step %d, at %s: %s\n", v.Step, words.Instant(v.At), clip(v.Message))
 		}
 	}
-	left := max(0, n-violationsMax)
-	for _, i := range res.Invariants {
-		if i.Name == invariant {
-			left += i.Unlisted
-		}
-	}
-	if left > 0 {
+	if left := max(0, n-violationsMax) + res.Invariant(invariant).Unlisted; left > 0 {
 		fmt.Fprintf(&b, "%s left out.\n", words.Counted(left, "more violation"))
 	}
 	fmt.Fprintf(&b, "Replay: %s\n", res.Replay)

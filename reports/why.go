@@ -42,12 +42,7 @@ func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
 	if c == nil {
 		return nil
 	}
-	v := &whyView{Cause: c}
-	for _, i := range res.Invariants {
-		if i.Name == c.Invariant {
-			v.Promise = i.Says
-		}
-	}
+	v := &whyView{Cause: c, Promise: res.Invariant(c.Invariant).Says}
 	for _, at := range c.Path {
 		v.Rows = append(v.Rows, toldRow{Text: at.Says, Ref: ref(at.Step, at.At, shown)})
 	}

@@ -20,7 +20,7 @@ func (res *Result) Check() error {
 		return fmt.Errorf("its steps are %d, and cannot be negative", res.Steps)
 	}
 	for _, v := range res.Violations {
-		if !slices.ContainsFunc(res.Invariants, func(i InvariantResult) bool { return i.Name == v.Invariant }) {
+		if res.Invariant(v.Invariant).Name == "" {
 			return fmt.Errorf("it has a violation of %s, and no such invariant", v.Invariant)
 		}
 	}

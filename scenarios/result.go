@@ -255,6 +255,15 @@ func (res *Result) Aside(sentence int, v *Violation, beside []int) bool {
 	return res.ofOthers(v, says)
 }
 
+// Invariant is what became of an invariant; the zero value if it was not judged.
+func (res *Result) Invariant(name string) InvariantResult {
+	i := slices.IndexFunc(res.Invariants, func(i InvariantResult) bool { return i.Name == name })
+	if i < 0 {
+		return InvariantResult{}
+	}
+	return res.Invariants[i]
+}
+
 // CountViolations counts all violations, with those that the result does not list.
 func (res *Result) CountViolations() int {
 	n := len(res.Violations)
@@ -279,12 +288,8 @@ func (res *Result) BrokenFor(invariant string, anyway bool) (jobs []string) {
 			add(v.Job, v.Promised)
 		}
 	}
-	for _, i := range res.Invariants {
-		if i.Name == invariant {
-			for _, v := range i.unlisted {
-				add(v.Job, v.Promised)
-			}
-		}
+	for _, v := range res.Invariant(invariant).unlisted {
+		add(v.Job, v.Promised)
 	}
 	return jobs
 }

@@ -130,39 +130,59 @@ func (r *run) strikes(res *Result, about []*jobRecord) (lines []line) {
 			continue
 		}
 		first := r.strike(fired[list[0]])
-		var alike []FiredFault
-		for _, i := range list {
-			alike = append(alike, res.Fired[i])
+		var others []FiredFault
+		for _, i := range list[1:] {
+			others = append(others, res.Fired[i])
 		}
-		first[0].text += "; " + again(alike)
+		first[0].text += "; " + again(res.Fired[list[0]], others)
 		lines = append(lines, first...)
 	}
 	return lines
 }
 
-// again counts the strikes of a fault behind the first, which is told, and the jobs that all of them hit.
-func again(list []FiredFault) string {
-	jobs := map[string]bool{}
-	for _, f := range list {
+// again counts the strikes of a fault besides one, which is told, and the jobs that all of them hit.
+func again(told FiredFault, others []FiredFault) string {
+	jobs := map[string]bool{told.Job: true}
+	for _, f := range others {
 		jobs[f.Job] = true
 	}
-	text := fmt.Sprintf("the same fault struck %s, the last at %s", count(len(list)-1, "more time"), at(list[len(list)-1].At))
+	text := fmt.Sprintf("the same fault struck %s, the last at %s", count(len(others), "more time"), at(others[len(others)-1].At))
 	if len(jobs) > 1 {
 		text += fmt.Sprintf(", %d jobs in all", len(jobs))
 	}
 	return text
 }
 
-// Did says what a fault of the plan did, by its number; "" if it did not fire.
-func (res *Result) Did(fault int) string {
-	list := slices.DeleteFunc(slices.Clone(res.Fired), func(f FiredFault) bool { return f.Number != fault })
+// Did says what a fault of the plan did, by its number: first what it did to a violation; "" if it did not fire.
+func (res *Result) Did(fault int, to *Violation) string {
+	list := res.StrikesOf(fault, to)
 	switch len(list) {
 	case 0:
 		return ""
 	case 1:
 		return list[0].Says
 	}
-	return list[0].Says + ", and " + again(list)
+	return list[0].Says + ", and " + again(list[0], list[1:])
+}
+
+// StrikesOf are the strikes of a fault of the plan, by its number, in their order, but for the first that a violation is due to: that
+// comes before the others.
+func (res *Result) StrikesOf(fault int, v *Violation) (list []FiredFault) {
+	for _, f := range res.Fired {
+		if f.Number == fault {
+			list = append(list, f)
+		}
+	}
+	if i := slices.IndexFunc(list, func(f FiredFault) bool { return f.Hit(v) }); i > 0 {
+		hit := list[i]
+		list = slices.Insert(slices.Delete(list, i, i+1), 0, hit)
+	}
+	return list
+}
+
+// Hit says whether a strike was of the violation's job, or at a step that it depends on.
+func (f FiredFault) Hit(v *Violation) bool {
+	return v.Job != "" && f.Job == v.Job || slices.Contains(v.Steps, f.Step)
 }
 
 // strike tells of one fault that fired, and of its end.
@@ -228,14 +248,18 @@ type alike struct {
 // broke tells of the violations. Of those that are alike the first are told, and so are those of the first that differ.
 // The others are counted. needed are the steps that those depend on that are told.
 func broke(res *Result) (lines []line, needed dependence) {
-	found := map[string]*alike{} // by invariant
+	type kind struct {
+		invariant string
+		promised  bool
+	}
+	found := map[kind]*alike{}
 	needed = dependence{}
 	for _, v := range res.Violations {
 		on := fmt.Sprint(slices.DeleteFunc(slices.Clone(v.Steps), func(step int) bool { return step == v.Step }))
-		a := found[v.Invariant]
+		a := found[kind{v.Invariant, v.Promised}]
 		if a == nil {
 			a = &alike{told: map[string]int{}}
-			found[v.Invariant] = a
+			found[kind{v.Invariant, v.Promised}] = a
 		}
 		if n := a.told[on]; n > alikeMax || n == 0 && len(a.told) > alikeMax {
 			a.more, a.last = a.more+1, max(a.last, v.At)

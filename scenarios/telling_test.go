@@ -111,9 +111,12 @@ func TestWhatAFaultDidIsCounted(t *testing.T) {
 	same := fired
 	same.Number = 1
 	res := &Result{Fired: []FiredFault{fired, same, other}}
-	assert.Equal(t, "the publish of job-1 failed, and the same fault struck 1 more time, the last at 2s, 2 jobs in all", res.Did(0))
-	assert.Equal(t, "the publish of job-1 failed", res.Did(1))
-	assert.Empty(t, res.Did(2))
+	of := &Violation{Job: "job-1"}
+	assert.Equal(t, "the publish of job-1 failed, and the same fault struck 1 more time, the last at 2s, 2 jobs in all", res.Did(0, of))
+	assert.Equal(t, "the publish of job-1 failed", res.Did(1, of))
+	assert.Empty(t, res.Did(2, of))
+	res.Fired[2].Says = "the publish of job-2 failed"
+	assert.Equal(t, "the publish of job-2 failed, and the same fault struck 1 more time, the last at 1s, 2 jobs in all", res.Did(0, &Violation{Job: "job-2"}))
 }
 
 // A restart of nats-server takes its clients' connections with it; the story says who had theirs again, and when.

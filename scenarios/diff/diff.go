@@ -103,7 +103,7 @@ func sideOf(r, other Run) Side {
 func alone(res, other *scenarios.Result) []scenarios.Violation {
 	left, found := slices.Clone(other.Violations), []scenarios.Violation{}
 	for _, v := range res.Violations {
-		if slices.ContainsFunc(other.Invariants, func(i scenarios.InvariantResult) bool { return i.Name == v.Invariant && i.Unlisted > 0 }) {
+		if other.Invariant(v.Invariant).Unlisted > 0 {
 			continue
 		}
 		i := slices.IndexFunc(left, func(o scenarios.Violation) bool {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios/diff"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -82,7 +81,7 @@ func (b *bench) nearest(c *why.Cause, list []change, apart *set) error {
 		made = list[i : i+1]
 	}
 	changed, _ := apply(b.plan, made...)
-	return b.part(c.Nearest, changed, jobs, c.At)
+	return b.part(c.Nearest, changed, jobs)
 }
 
 // saying are the sentences of a path.
@@ -96,7 +95,7 @@ func saying(path []why.Point) (says []string) {
 // part finds the events at which a run parts from the plan's own. Where that is of none of the jobs on the path to the violation,
 // which tells little, it finds the first that differ of one of them, of the violation's own if there is one, too. What a strike does
 // by itself is told as it is.
-func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string, violated time.Duration) error {
+func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string) error {
 	own, err := b.event(b.plan, n.Parts)
 	if err != nil {
 		return err
@@ -110,17 +109,17 @@ func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string, violate
 	if n.What == why.Strike || of(own) || of(other) {
 		return nil
 	}
-	ownOf, _, whole, err := b.eventsOf(b.plan, jobs)
+	ownOf, _, err := b.eventsOf(b.plan, jobs)
 	if err != nil {
 		return err
 	}
-	otherOf, over, _, err := b.eventsOf(changed, jobs)
+	otherOf, over, err := b.eventsOf(changed, jobs)
 	if err != nil {
 		return err
 	}
 	for _, job := range jobs {
 		own, other, i := ownOf[job], otherOf[job], 0
-		for i < len(own) && i < len(other) && own[i].Words() == other[i].Words() {
+		for i < len(own) && i < len(other) && own[i].Words() == other[i].Words() && own[i].Target == other[i].Target {
 			i++
 		}
 		switch {
@@ -129,9 +128,6 @@ func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string, violate
 			return nil
 		case i < len(own) && over:
 			n.Then = &why.Parting{Job: job, Own: pointOf(own[i], nil)}
-			return nil
-		case whole && len(own) > 0 && i < len(other) && other[i].At < violated: // by then its own run has nothing of it any more
-			n.Then = &why.Parting{Job: job, Other: pointOf(other[i], nil)}
 			return nil
 		}
 	}
@@ -153,15 +149,15 @@ func (b *bench) eventsAt(steps []int) (list []*sim.Event, err error) {
 		return nil, nil
 	}
 	k := &kept{steps: steps}
-	_, _, _, err = b.run(b.plan, nil, k, b.plan.Schedule.StepsMax)
+	_, _, _, err = b.run(b.plan, nil, k, b.most-b.steps)
 	return slices.CompactFunc(k.events, func(x, y *sim.Event) bool { return x.Step == y.Step }), err
 }
 
 // eventsOf are those of each of these jobs as far as the steps suffice, up to the violation if it comes. It says whether the run was
-// over without it, and whether the steps sufficed for that or for the violation.
-func (b *bench) eventsOf(p *plans.Plan, jobs []string) (of map[string][]*sim.Event, over, whole bool, err error) {
+// over without it.
+func (b *bench) eventsOf(p *plans.Plan, jobs []string) (of map[string][]*sim.Event, over bool, err error) {
 	if b.steps >= b.most {
-		return nil, false, false, nil
+		return nil, false, nil
 	}
 	k := &kept{jobs: jobs}
 	_, comes, known, err := b.run(p, nil, k, b.most-b.steps)
@@ -169,7 +165,7 @@ func (b *bench) eventsOf(p *plans.Plan, jobs []string) (of map[string][]*sim.Eve
 	for _, e := range k.events {
 		of[e.Job] = append(of[e.Job], e)
 	}
-	return of, known && !comes, known, err
+	return of, known && !comes, err
 }
 
 // pointOf tells an event. Where the words of another are the same, it has what differs, too.

@@ -19,7 +19,8 @@ const pathMost = 6
 //
 // What the violation depends on and no sentence tells is told by its event.
 func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string, needed, beside []int, untold []*sim.Event) (list []why.Point) {
-	for most := max(1, pathMost-1-len(untold)); ; most++ {
+	untold = untold[max(0, len(untold)-(pathMost-2)):]
+	for most := pathMost - 1 - len(untold); ; most++ {
 		leading, left := res.Leading(v, most, needed...)
 		longer := tell(res, v, leading, phases, beside, untold)
 		if len(longer) > pathMost {

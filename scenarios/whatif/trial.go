@@ -138,9 +138,7 @@ func (b *bench) run(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer,
 	b.runs++
 	b.steps += res.Steps
 	comes = b.breaks(res, b.anyway)
-	over := res.InTime || !res.OutOfSteps && !slices.ContainsFunc(res.Invariants, func(i scenarios.InvariantResult) bool {
-		return i.Name == b.invariant && i.Kind == string(invariants.Eventually)
-	})
+	over := res.InTime || !res.OutOfSteps && res.Invariant(b.invariant).Kind != string(invariants.Eventually)
 	return res, comes, comes || over, nil
 }
 

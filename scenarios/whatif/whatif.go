@@ -32,8 +32,8 @@ type Options struct {
 
 // What Steps is by default. Two processors take some twenty thousand steps a second, and ten thousand where workflows stand
 // still: a command has its answer within 25 to 50 seconds, and a page within 8 to 15, of which most take two. The runs share the
-// steps, and the last one is cut where they are used up. Only the plan's own run has its end whatever it takes, and once more up
-// to the violation.
+// steps, and the last one is cut where they are used up. Only the plan's own run has its end whatever it takes, once more up
+// to the violation, and two runs up to the event at which they part.
 const (
 	stepsMost      = 500_000
 	stepsMostQuick = 150_000
@@ -202,29 +202,28 @@ func (b *bench) nearness(one change) int {
 			continue
 		}
 		n = max(n, 2)
-		if f.Job == b.violated.Job || slices.Contains(b.violated.Steps, f.Step) {
+		if f.Hit(b.violated) {
 			n = 3
 		}
 	}
 	return n
 }
 
-// strikes are the steps of the first of each fault without which the violation does not come, alone or with others; and those of the
-// strikes without each of which it comes all the same.
+// strikes are a step of each fault without which the violation does not come, alone or with others, where it struck what the violation
+// is of if it did, and else first; and those of the strikes without each of which it comes all the same.
 func (b *bench) strikes(c *why.Cause) (needed, beside []int) {
-	told := map[int]bool{}
-	for _, f := range b.upTo.Fired {
-		if f.Number >= len(b.plan.Faults) {
-			continue // a death that world.dying draws
-		}
-		says := b.plan.Faults[f.Number].String()
+	for i := range b.plan.Faults { // deaths that world.dying draws have other numbers
+		says := b.plan.Faults[i].String()
 		is := func(t why.Tried) bool { return t.What == why.Strike && t.Says == says }
+		list := b.upTo.StrikesOf(i, b.violated)
 		switch {
+		case len(list) == 0:
 		case slices.ContainsFunc(c.Unneeded(), func(t why.Tried) bool { return is(t) && t.Otherwise == 0 }):
-			beside = append(beside, f.Step)
-		case !told[f.Number] && (slices.ContainsFunc(c.Needed(why.Strike), is) || slices.Contains(c.Together, says)):
-			told[f.Number] = true
-			needed = append(needed, f.Step)
+			for _, f := range list {
+				beside = append(beside, f.Step)
+			}
+		case slices.ContainsFunc(c.Needed(why.Strike), is) || slices.Contains(c.Together, says):
+			needed = append(needed, list[0].Step)
 		}
 	}
 	return needed, beside
@@ -288,7 +287,7 @@ func (b *bench) try(p *plans.Plan, one change) (t why.Tried, known bool, err err
 	res, comes, known, err := b.play(p, nil, beside)
 	t = why.Tried{What: one.what, Says: one.says, Means: one.means, Aside: one.aside, Instead: one.instead, Needed: !comes}
 	if one.what == why.Strike {
-		t.Did = b.upTo.Did(one.strike)
+		t.Did = b.upTo.Did(one.strike, b.violated)
 	}
 	if known && comes && one.what == why.Strike && b.cameBy(one.strike) {
 		if v := first(res.Violations, b.comes); v != nil && v.At != b.violated.At {
@@ -316,9 +315,8 @@ func (b *bench) cameBy(strike int) bool {
 
 // unjudged says whether a run has nothing to judge by the invariant, and settings that do not provide for it.
 func (b *bench) unjudged(res *scenarios.Result) bool {
-	return slices.ContainsFunc(res.Invariants, func(i scenarios.InvariantResult) bool {
-		return i.Name == b.invariant && i.Status == scenarios.StatusNotExercised && i.Promise == invariants.Unprovided
-	})
+	i := res.Invariant(b.invariant)
+	return i.Status == scenarios.StatusNotExercised && i.Promise == invariants.Unprovided
 }
 
 // set is changes that are made at once, and what comes of them.
@@ -361,23 +359,31 @@ func (b *bench) fewest(c *why.Cause, list []change) (*set, error) {
 		}
 		return &set{made, t}, true, nil
 	}
+	unknown := func(made []change) {
+		if says := "without " + and(made) + " at once"; !slices.Contains(c.Unknown, says) {
+			c.Unknown = append(c.Unknown, says)
+		}
+	}
 	found, known, err := without(list)
 	if err == nil && !known {
-		c.Unknown = append(c.Unknown, "without "+and(list)+" at once")
+		unknown(list)
 	}
 	if err != nil || found == nil {
 		return nil, err
 	}
 	for i := 0; i < len(found.made); {
-		fewer, _, err := without(slices.Delete(slices.Clone(found.made), i, i+1))
+		fewer := slices.Delete(slices.Clone(found.made), i, i+1)
+		enough, known, err := without(fewer)
 		switch {
 		case err != nil:
 			return nil, err
-		case fewer != nil:
-			found = fewer
-		default:
-			i++
+		case enough != nil:
+			found = enough
+			continue
+		case !known && len(fewer) > 1: // one alone is told of by itself
+			unknown(fewer)
 		}
+		i++
 	}
 	return found, nil
 }

@@ -86,6 +86,13 @@ func TestThePartingIsOfTheJob(t *testing.T) {
 	assert.Contains(t, then.Own.Says, "lock_acquire")
 	assert.Contains(t, then.Other.Says, "replay_read")
 	assert.Less(t, c.Nearest.Parts, then.Own.Step)
+
+	c, err = Explain(context.Background(), load(t, "early-result"), Options{Quick: true})
+	require.NoError(t, err)
+	then = c.Nearest.Then
+	require.NotNil(t, then)
+	assert.Contains(t, then.Own.Says, "with target worker.worker-1.jobs, ", "an event to another subject is another event")
+	assert.Contains(t, then.Other.Says, "with target worker.worker-1.jobs.job-3.1, ")
 }
 
 // Of what else the run breaks, the part of the engine that is there for it says what goes wrong.
@@ -358,6 +365,54 @@ func TestAPathHasASentenceAStep(t *testing.T) {
 			}
 		})
 	}
+}
+
+// However many violations come before it, the path ends in the one that is explained.
+func TestAPathEndsInItsViolation(t *testing.T) {
+	p := load(t, "calm", "engine.dispatch_order=publish-first", "workload.jobs=8", "workload.every=1s")
+	for job := 1; job <= 6; job++ { // a lost ack releases the promise
+		p.Faults = append(p.Faults, faults.Fault{On: &faults.Match{Job: job, Phase: "publish", Occurrence: 1}, Do: faults.FailAfter})
+	}
+	p.Faults = append(p.Faults, faults.Fault{On: &faults.Match{Job: 8, Phase: "dispatched_write", Occurrence: 1}, Do: faults.FailBefore})
+	b := &bench{ctx: context.Background(), plan: p, say: func(string) {}}
+	v, phases, err := b.ownRun("")
+	require.NoError(t, err)
+	assert.True(t, v.Promised)
+	assert.Equal(t, "job-8", v.Job)
+	list := path(b.upTo, v, phases, nil, nil, nil)
+	assert.Contains(t, list[len(list)-1].Says, v.Invariant+" was violated: "+v.Message)
+}
+
+// What a violation depends on and no sentence tells, its event tells: as many of these as there is room for.
+func TestAPathHasTheEventsThatAreUntold(t *testing.T) {
+	b := &bench{ctx: context.Background(), plan: load(t, "publish-ack-lost"), say: func(string) {}}
+	v, phases, err := b.ownRun("")
+	require.NoError(t, err)
+	for n := range 8 {
+		var untold []*sim.Event
+		for i := range n {
+			untold = append(untold, &sim.Event{Step: 10 + i, At: time.Duration(i), Node: "scheduler-1", Kind: sim.KindRedis, Phase: "replay_lock", Outcome: "ok"})
+		}
+		list := path(b.upTo, v, phases, nil, nil, untold)
+		assert.LessOrEqual(t, len(list), pathMost)
+		told := 0
+		for _, at := range list {
+			if strings.Contains(at.Says, "replay_lock") {
+				told++
+			}
+		}
+		assert.Equal(t, min(n, pathMost-2), told)
+		assert.Contains(t, list[len(list)-1].Says, v.Message)
+	}
+}
+
+// A fault that struck several jobs is told by what it did to the violation's.
+func TestAStrikeIsToldByTheViolationsJob(t *testing.T) {
+	c, err := Explain(context.Background(), load(t, "cached-state-stale"), Options{Quick: true})
+	require.NoError(t, err)
+	assert.Equal(t, "job-4", c.Job)
+	assert.Contains(t, c.Brief(), "the publish of job-4 by")
+	assert.Contains(t, c.Brief(), "the state_read of job-4 by")
 }
 
 func TestWithoutAViolationThereIsNothingToExplain(t *testing.T) {

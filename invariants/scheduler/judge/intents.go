@@ -61,8 +61,12 @@ var noDispatchAfterEnd = rule.New(invariants.Invariant{
 		}
 		t.Exercise()
 		if s.About.State.Terminal() {
-			t.Violation(s.About, "dispatch stored, %s seq %d on %s at step %d, although the job was %s since step %d",
-				history.StreamJobs, d.Seq, d.Subject, invariants.StepNo(d.Step), s.About.State, invariants.StepNo(s.About.StateAt))
+			void := invariants.Clause{}
+			if n := len(s.About.Voids); n > 0 {
+				void = invariants.Say("; the last void, at step %d, took the place of epoch %d", invariants.StepNo(s.About.Voids[n-1].Step), s.About.Voids[n-1].Epoch)
+			}
+			t.Violation(s.About, "dispatch stored, %s seq %d on %s at step %d, although the job was %s since step %d%s",
+				history.StreamJobs, d.Seq, d.Subject, invariants.StepNo(d.Step), s.About.State, invariants.StepNo(s.About.StateAt), void)
 		}
 		if i := slices.IndexFunc(s.About.Voids, func(v model.Void) bool { return v.Epoch == d.Epoch }); i >= 0 {
 			t.Violation(s.About, "dispatch stored, %s seq %d on %s at step %d, although a void had taken the place of epoch %d at step %d",
