@@ -105,7 +105,7 @@ var kept = []saying{submitted, derivedSubmitted, rolledBack, lateWrote, dispatch
 
 // wrong are the sayings of an operation that failed, was late or did nothing, of a lock that somebody lost, and of a circuit that
 // opens.
-var wrong = []saying{failed, dropped, ranOut, gaveUp, lateWrote, lateApplied, lateRefused, fenced, circuit}
+var wrong = []saying{failed, dropped, busy, ranOut, gaveUp, lateWrote, lateApplied, lateRefused, fenced, circuit}
 
 // anew are the sayings of what a handling begins by that is not the job's first.
 var anew = []saying{redelivered, rescued, replayed}

@@ -183,9 +183,9 @@ func pointOf(e, other *sim.Event) *why.Point {
 			of = ""
 		}
 		if v.A != "" {
-			p.Says += ", with " + of + why.Clip(v.A)
+			p.Says += ", with " + of + why.ClipFrom(v.A, v.B)
 		} else {
-			p.Says += ", without " + of + why.Clip(v.B)
+			p.Says += ", without " + of + why.ClipFrom(v.B, v.A)
 		}
 	}
 	return p

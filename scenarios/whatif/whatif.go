@@ -295,10 +295,11 @@ func (b *bench) try(p *plans.Plan, one change) (t why.Tried, known bool, err err
 		}
 	}
 	if known && !comes {
-		known = one.what == why.Strike || one.means == "" || !b.unjudged(res) // else the part has not shown that it holds the invariant
+		unshown := one.means != "" && b.unjudged(res) // the part has not shown that it holds the invariant
+		known = one.what != why.Setting || !unshown
 		t.Outcome = b.outcome(res)
 		moved := len(t.Elsewhere) > 0 // what only decides which job is hit is not needed
-		t.Needed = !moved && (one.what != why.Remedy || !t.Idle || t.Means != "")
+		t.Needed = !moved && (one.what != why.Remedy || !t.Idle || t.Means != "" && !unshown)
 	}
 	if beside.equal < len(b.own) {
 		t.Parts = beside.equal + 1

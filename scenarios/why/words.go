@@ -196,7 +196,7 @@ func (c *Cause) outcomes(needed []Tried) (all []Outcome) {
 func (c *Cause) leaving() string {
 	switch needed := c.Needed(Strike, Setting); {
 	case len(c.Together) > 0 && len(needed) > 0:
-		return "all of the first, or any one of the others"
+		return "all of the first at once, or any one of what else it needs"
 	case len(c.Together) > 0:
 		return "all of them"
 	case len(needed) > 1:
@@ -322,6 +322,18 @@ func joined(words []string, last string) string {
 // clipAt is how many characters of a value are told.
 const clipAt = 120
 
+// ClipFrom is Clip of a text from shortly before the place where another one differs, if that is far on.
+func ClipFrom(text, other string) string {
+	runes, others, same := []rune(text), []rune(other), 0
+	for same < min(len(runes), len(others)) && runes[same] == others[same] {
+		same++
+	}
+	if before := same - clipAt/4; before > 0 && len(runes) > clipAt {
+		return "…" + Clip(string(runes[before:]))
+	}
+	return Clip(text)
+}
+
 // Clip shortens what is too long for a sentence, as a label may be.
 func Clip(text string) string {
 	if runes := []rune(text); len(runes) > clipAt {
@@ -333,13 +345,13 @@ func Clip(text string) string {
 // But says what goes wrong, to be put behind that the invariant holds; "" if nothing does.
 func (o *Outcome) But() string {
 	var says []string
-	breaks := func(names []string, still, where string) {
+	breaks := func(names []string, still, where, wheres string) {
 		switch len(names) {
 		case 0:
 		case 1:
 			says = append(says, names[0]+still+" breaks"+where)
 		default:
-			says = append(says, list(few(names))+still+" break"+where)
+			says = append(says, list(few(names))+still+" break"+wheres)
 		}
 	}
 	if len(o.Elsewhere) > 0 {
@@ -348,9 +360,9 @@ func (o *Outcome) But() string {
 	if len(o.Others) > 0 {
 		says = append(says, "the invariant still breaks for "+list(few(o.Others)))
 	}
-	breaks(o.Breaks, "", "")
-	breaks(o.Still, " still", "")
-	breaks(o.Beyond, "", " outside of its promise")
+	breaks(o.Breaks, "", "", "")
+	breaks(o.Still, " still", "", "")
+	breaks(o.Beyond, "", " outside of its promise", " outside of their promises")
 	says = append(says, few(o.Jobs)...)
 	if o.Same != "" {
 		says = append(says, o.Same+" all the same")

@@ -43,7 +43,11 @@ var resultOfCurrentEpoch = rule.New(invariants.Invariant{
 		}
 		t.Exercise()
 		if newest < w.Epoch {
-			t.Violation(j, "%s wrote %s at step %d by a result of epoch %d; the record's is %d", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), newest, w.Epoch)
+			since := invariants.Clause{}
+			if i := slices.IndexFunc(j.Dispatches, func(d model.Dispatch) bool { return d.Epoch == w.Epoch }); i >= 0 {
+				since = invariants.Say(", dispatched at step %d", invariants.StepNo(j.Dispatches[i].Step))
+			}
+			t.Violation(j, "%s wrote %s at step %d by a result of epoch %d; the record's is %d%s", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), newest, w.Epoch, since)
 		}
 	}}
 })
