@@ -71,7 +71,7 @@ func Of(a, b Run) (*Difference, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Difference{Version: Version, A: sideOf(a, b), B: sideOf(b, a), Plans: valuesOf(a.Plan, b.Plan), Parting: parting}
+	d := &Difference{Version: Version, A: sideOf(a, b, parting == nil), B: sideOf(b, a, parting == nil), Plans: valuesOf(a.Plan, b.Plan), Parting: parting}
 	for _, list := range [][]scenarios.InvariantResult{a.Result.Invariants, b.Result.Invariants} {
 		for _, i := range list {
 			if i.Unlisted > 0 && !slices.Contains(d.Unlisted, i.Name) {
@@ -84,7 +84,7 @@ func Of(a, b Run) (*Difference, error) {
 	return d, nil
 }
 
-func sideOf(r, other Run) Side {
+func sideOf(r, other Run, equal bool) Side {
 	res, about := r.Result, []string{}
 	for _, j := range res.Jobs {
 		if j.About {
@@ -94,20 +94,20 @@ func sideOf(r, other Run) Side {
 	return Side{
 		Dir: r.Dir, Scenario: res.Scenario, Preset: res.Preset, Seed: res.Seed, Build: res.Build, Verdict: res.Verdict, Reason: res.Reason,
 		Digest: res.Digest, Steps: res.Steps, Virtual: res.Virtual, About: about,
-		Fired: res.Fired, Violations: res.Violations, Alone: alone(res, other.Result),
+		Fired: res.Fired, Violations: res.Violations, Alone: alone(res, other.Result, equal),
 	}
 }
 
-// alone are the violations of a run that the other has not: of that invariant, for that job, as often. Where the other lists not all
-// of an invariant, that is not known.
-func alone(res, other *scenarios.Result) []scenarios.Violation {
+// alone are the violations of a run that the other has not: of that invariant, for that job, as often, and of equal events the same.
+// Where the other lists not all of an invariant, that is not known.
+func alone(res, other *scenarios.Result, equal bool) []scenarios.Violation {
 	left, found := slices.Clone(other.Violations), []scenarios.Violation{}
 	for _, v := range res.Violations {
 		if other.Invariant(v.Invariant).Unlisted > 0 {
 			continue
 		}
 		i := slices.IndexFunc(left, func(o scenarios.Violation) bool {
-			return o.Invariant == v.Invariant && o.Job == v.Job && o.Promised == v.Promised
+			return o.Invariant == v.Invariant && o.Job == v.Job && o.Promised == v.Promised && (!equal || o.Step == v.Step && o.Message == v.Message)
 		})
 		if i < 0 {
 			found = append(found, v)

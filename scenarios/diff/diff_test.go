@@ -97,6 +97,13 @@ func TestAVerdictMayDifferOverEqualTraces(t *testing.T) {
 	assert.Nil(t, d.Parting)
 	assert.Len(t, d.A.Alone, 1)
 	assert.Equal(t, "A is of build devel, B of build v1.2.3.", d.Builds())
+
+	a, b = made(t, "a", "publish-ack-lost"), made(t, "b", "publish-ack-lost")
+	b.Result.Violations[0].Message += ", as another build says it"
+	d, err = Of(a, b)
+	require.NoError(t, err)
+	assert.False(t, d.Equal)
+	assert.Len(t, d.B.Alone, 1)
 }
 
 func TestStoriesOfOtherJobsSaySo(t *testing.T) {
@@ -114,11 +121,11 @@ func TestViolationsAreCounted(t *testing.T) {
 	of := func(list ...scenarios.Violation) *scenarios.Result {
 		return &scenarios.Result{Violations: list, Invariants: []scenarios.InvariantResult{{Name: "x"}, {Name: "y"}}}
 	}
-	assert.Equal(t, twice[1:2], alone(of(twice...), of(v("y", ""), v("x", "job-1"))))
+	assert.Equal(t, twice[1:2], alone(of(twice...), of(v("y", ""), v("x", "job-1")), false))
 	other := of(v("x", "job-2"))
-	assert.Len(t, alone(of(twice...), other), 3)
+	assert.Len(t, alone(of(twice...), other, false), 3)
 	other.Invariants[0].Unlisted = 1
-	assert.Equal(t, twice[2:], alone(of(twice...), other), "which of x only one has is not known")
+	assert.Equal(t, twice[2:], alone(of(twice...), other, false), "which of x only one has is not known")
 }
 
 func TestValuesOfPlans(t *testing.T) {
