@@ -28,12 +28,20 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Field + ": " + p.Message + "; " + p.Remedy }
 
-// Validate returns the first problem of f in w, or nil. It checks what the fields mean together
-// and what they refer to; the ranges are in the tags.
-func (f Fault) Validate(w World) *Problem {
-	for _, check := range []func(World) *Problem{f.checkWhere, f.checkEffect, f.checkMatch, f.checkNode, f.checkBelongs} {
+// Validate returns what is wrong with f in w: everything that it lacks or that refers to nothing, and else the first of what does
+// not go together. The ranges are in the tags.
+func (f Fault) Validate(w World) (list []*Problem) {
+	for _, check := range []func(World) *Problem{f.checkWhere, f.checkDo, f.checkPhase, f.checkJob, f.checkActor} {
 		if p := check(w); p != nil {
-			return p
+			list = append(list, p)
+		}
+	}
+	if list != nil {
+		return list
+	}
+	for _, check := range []func(World) *Problem{f.checkEffect, f.checkMatch, f.checkNode, f.checkBelongs} {
+		if p := check(w); p != nil {
+			return []*Problem{p}
 		}
 	}
 	return nil
@@ -63,14 +71,51 @@ func (f Fault) checkWhere(World) *Problem {
 	return nil
 }
 
-func (f Fault) checkEffect(World) *Problem {
+func (f Fault) checkDo(World) *Problem {
 	if f.Do == "" {
 		return &Problem{"do", "the fault does not say what it does", "do is one of " + strings.Join(effectNames(), ", ")}
 	}
-	k, ok := kind(f.Do)
-	if !ok {
+	if _, ok := kind(f.Do); !ok {
 		return &Problem{"do", fmt.Sprintf("unknown fault %q", f.Do), "do is one of " + strings.Join(effectNames(), ", ") + suggest.Hint(string(f.Do), effectNames())}
 	}
+	return nil
+}
+
+func (f Fault) checkPhase(w World) *Problem {
+	m, field := f.match()
+	switch {
+	case m == nil:
+		return nil
+	case m.Phase == "":
+		return &Problem{field + ".phase", "the phase is missing", "say which operation, such as phase: publish"}
+	}
+	var names []string
+	for _, p := range w.Phases {
+		names = append(names, p.Name)
+	}
+	if !slices.Contains(names, m.Phase) {
+		return &Problem{field + ".phase", fmt.Sprintf("unknown phase %q", m.Phase), "`wavetank list faults` names the phases" + suggest.Hint(m.Phase, names)}
+	}
+	return nil
+}
+
+func (f Fault) checkJob(w World) *Problem {
+	if m, field := f.match(); m != nil && m.Job > w.Jobs {
+		return &Problem{field + ".job", fmt.Sprintf("there is no job %d", m.Job), fmt.Sprintf("the workload has jobs 1 to %d", w.Jobs)}
+	}
+	return nil
+}
+
+// checkActor checks the node whose operation is struck.
+func (f Fault) checkActor(w World) *Problem {
+	if m, field := f.match(); m != nil && m.Node != "" && !slices.Contains(w.Nodes, m.Node) {
+		return unknownNode(field+".node", m.Node, w.Nodes)
+	}
+	return nil
+}
+
+func (f Fault) checkEffect(World) *Problem {
+	k, _ := kind(f.Do)
 	switch {
 	case f.Do == Partition && f.At == 0:
 		return &Problem{"do", "a partition begins at a time", "replace on or after by at, such as at: 5s"}
@@ -96,17 +141,7 @@ func (f Fault) checkMatch(w World) *Problem {
 	if m == nil {
 		return nil
 	}
-	if m.Phase == "" {
-		return &Problem{field + ".phase", "the phase is missing", "say which operation, such as phase: publish"}
-	}
-	var names []string
-	for _, p := range w.Phases {
-		names = append(names, p.Name)
-	}
-	i := slices.Index(names, m.Phase)
-	if i < 0 {
-		return &Problem{field + ".phase", fmt.Sprintf("unknown phase %q", m.Phase), "`wavetank list faults` names the phases" + suggest.Hint(m.Phase, names)}
-	}
+	i := slices.IndexFunc(w.Phases, func(p Phase) bool { return p.Name == m.Phase })
 	place := w.Phases[i].Place
 	k, _ := kind(f.Do)
 	switch {
@@ -118,10 +153,6 @@ func (f Fault) checkMatch(w World) *Problem {
 		return &Problem{"do", fmt.Sprintf("late makes no sense for %s: it changes nothing", m.Phase), "use hang"}
 	case m.Job != 0 && w.Phases[i].NoJob:
 		return &Problem{field + ".job", fmt.Sprintf("%s is not about a job", m.Phase), "take job away, or name a node instead"}
-	case m.Job > w.Jobs:
-		return &Problem{field + ".job", fmt.Sprintf("there is no job %d", m.Job), fmt.Sprintf("the workload has jobs 1 to %d", w.Jobs)}
-	case m.Node != "" && !slices.Contains(w.Nodes, m.Node):
-		return unknownNode(field+".node", m.Node, w.Nodes)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func TestValidFaults(t *testing.T) {
 		{After: &Match{Job: 3, Phase: "publish"}, Do: Kill, Node: Redis, For: time.Minute},
 		{At: 5 * time.Second, Do: Kill, Node: NATS},
 	} {
-		assert.Nil(t, f.Validate(smallWorld()), "%v", f)
+		assert.Empty(t, f.Validate(smallWorld()), "%v", f)
 	}
 }
 
@@ -110,9 +110,15 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 		{Fault{On: on("publish"), Do: Hang, Rate: 0.5, Times: 2}, "rate: rate already says how often; take occurrence and times away"},
 	} {
 		bad := c.fault.Validate(smallWorld())
-		require.NotNil(t, bad, c.want)
-		assert.Equal(t, c.want, bad.Error())
+		require.Len(t, bad, 1, c.want)
+		assert.Equal(t, c.want, bad[0].Error())
 	}
+
+	var fields []string
+	for _, bad := range (Fault{On: &Match{Job: 11, Phase: "publsh", Node: "worker-9"}, Do: "hangs"}).Validate(smallWorld()) {
+		fields = append(fields, bad.Field)
+	}
+	assert.Equal(t, []string{"do", "on.phase", "on.job", "on.node"}, fields, "all that refers to nothing at once")
 }
 
 func TestAFaultSaysWhatItMeans(t *testing.T) {
@@ -150,6 +156,8 @@ func TestManyNodesAreNamedByTheirEnds(t *testing.T) {
 
 func ExampleFault_Validate() {
 	f := Fault{On: &Match{Job: 3, Phase: "publsh"}, Do: FailBefore}
-	fmt.Println(f.Validate(World{Jobs: 10, Phases: []Phase{{Name: "publish", Place: PlacePublish}}}))
+	for _, bad := range f.Validate(World{Jobs: 10, Phases: []Phase{{Name: "publish", Place: PlacePublish}}}) {
+		fmt.Println(bad)
+	}
 	// Output: on.phase: unknown phase "publsh"; `wavetank list faults` names the phases (did you mean "publish"?)
 }

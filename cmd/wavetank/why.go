@@ -38,7 +38,7 @@ it does without. What the violation cannot come without is necessary. Where it
 came by a strike, and comes without that in another way, why says when. Of each
 change why says what else goes wrong with it: other invariants that break, and
 jobs that do not settle or fail. A run in which the invariant has nothing to judge
-does not hold it.
+does not break it, and does not show that it holds.
 
 Of the runs in which the invariant holds, and nothing else goes wrong if there is
 one, the nearest is that with the part of the engine which is there for the
@@ -54,8 +54,9 @@ one step is certain at every later one. Eight orders are few: the point may be l
 than why says.
 
 All these runs together have 500,000 steps, which take less than a minute on two
-processors, besides the plan's own run, which is made twice. What they do not
-suffice for is not known, and why says so.
+processors. The plan's own run comes on top, twice, and two runs up to the events
+at which they part. What the steps do not suffice for is not known, and why says
+so.
 
 Which invariant: the first that the run breaks, of promises if it breaks any.
 
@@ -153,7 +154,7 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 		}
 		cli.Section(p, heading+c.Apart.But(), c.Together, why.Clip)
 	}
-	cli.Section(p, "Would have held it, each alone", c.Remedies(), remedy)
+	cli.Section(p, "Would have prevented it, each alone", c.Remedies(), remedy)
 	if n := c.Nearest; n != nil {
 		p.Line("\n%s", p.Paint(cli.Bold, "Nearest run without it"))
 		with := n.With()

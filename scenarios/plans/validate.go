@@ -90,7 +90,7 @@ func checkFaults(p *Plan) *strictyaml.Error {
 	world := p.FaultWorld()
 	var wrong []*strictyaml.Error
 	for i, f := range p.Faults {
-		if bad := f.Validate(world); bad != nil {
+		for _, bad := range f.Validate(world) {
 			wrong = append(wrong, &strictyaml.Error{Path: fmt.Sprintf("faults[%d].%s", i, bad.Field), Message: bad.Message, Remedy: bad.Remedy})
 		}
 	}
