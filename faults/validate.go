@@ -100,7 +100,8 @@ func (f Fault) checkPhase(w World) *Problem {
 }
 
 func (f Fault) checkJob(w World) *Problem {
-	if m, field := f.match(); m != nil && m.Job > w.Jobs {
+	m, field := f.match()
+	if m != nil && m.Job > w.Jobs && !slices.ContainsFunc(w.Phases, func(p Phase) bool { return p.Name == m.Phase && p.NoJob }) {
 		return &Problem{field + ".job", fmt.Sprintf("there is no job %d", m.Job), fmt.Sprintf("the workload has jobs 1 to %d", w.Jobs)}
 	}
 	return nil

@@ -103,8 +103,8 @@ const (
 // kept are the sayings that a long story keeps.
 var kept = []saying{submitted, derivedSubmitted, rolledBack, lateWrote, dispatched, dispatchedAgain, resumed, dropped, circuit, rollsBack, otherPolicy}
 
-// wrong are the sayings of an operation that failed, was late or did nothing, of a lock that somebody lost, and of a circuit that
-// opens.
+// wrong are the sayings of an operation that failed, was late or did nothing, of a lock that was found taken, or lost, and of a
+// circuit that opens.
 var wrong = []saying{failed, dropped, busy, ranOut, gaveUp, lateWrote, lateApplied, lateRefused, fenced, circuit}
 
 // anew are the sayings of what a handling begins by that is not the job's first.

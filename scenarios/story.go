@@ -147,6 +147,9 @@ func again(told FiredFault, others []FiredFault) string {
 		jobs[f.Job] = true
 	}
 	text := fmt.Sprintf("the same fault struck %s, the last at %s", count(len(others), "more time"), at(others[len(others)-1].At))
+	if others[len(others)-1].At <= told.At {
+		text = fmt.Sprintf("the same fault had struck %s before", count(len(others), "time"))
+	}
 	if len(jobs) > 1 {
 		text += fmt.Sprintf(", %d jobs in all", len(jobs))
 	}

@@ -116,7 +116,7 @@ func TestWhatAFaultDidIsCounted(t *testing.T) {
 	assert.Equal(t, "the publish of job-1 failed", res.Did(1, of))
 	assert.Empty(t, res.Did(2, of))
 	res.Fired[2].Says = "the publish of job-2 failed"
-	assert.Equal(t, "the publish of job-2 failed, and the same fault struck 1 more time, the last at 1s, 2 jobs in all", res.Did(0, &Violation{Job: "job-2"}))
+	assert.Equal(t, "the publish of job-2 failed, and the same fault had struck 1 time before, 2 jobs in all", res.Did(0, &Violation{Job: "job-2"}))
 }
 
 // A restart of nats-server takes its clients' connections with it; the story says who had theirs again, and when.

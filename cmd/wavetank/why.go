@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -131,6 +132,9 @@ func notFound(c *why.Cause) error {
 		return cli.Fail(cli.ExitInconclusive, "no cause was found, and of %s it is not known what comes", cli.Plural(len(c.Unknown), "change"))
 	case len(c.Untried) > 0:
 		return cli.Fail(cli.ExitInconclusive, "no cause was found: the plan is not valid without %s", why.Clip(strings.Join(c.Untried, ", ")))
+	}
+	if slices.ContainsFunc(c.Tried, func(t why.Tried) bool { return t.Idle && !t.Needed }) {
+		return cli.Fail(cli.ExitInconclusive, "no cause was found: in each run without the violation there is nothing to judge")
 	}
 	return cli.Fail(cli.ExitInconclusive, "the violation comes whatever is changed: no strike and no setting is necessary")
 }

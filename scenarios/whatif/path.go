@@ -19,7 +19,7 @@ const pathMost = 6
 //
 // What the violation depends on and no sentence tells is told by its event.
 func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string, needed, beside []int, untold []*sim.Event) (list []why.Point) {
-	untold = untold[max(0, len(untold)-(pathMost-2)):]
+	untold = untold[max(0, len(untold)-max(1, pathMost-2-len(needed))):]
 	for most := pathMost - 1 - len(untold); ; most++ {
 		leading, left := res.Leading(v, most, needed...)
 		longer := tell(res, v, leading, phases, beside, untold)

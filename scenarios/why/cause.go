@@ -27,7 +27,7 @@ type Cause struct {
 	Path     []Point   `json:"path"`                // how it came to that, at most six sentences
 	Runs     int       `json:"runs"`                // that all of this took, besides the plan's own to its end
 	Steps    int       `json:"steps"`               // of all of these
-	Unknown  []string  `json:"unknown,omitempty"`   // changes of which it is not known what comes: the steps do not suffice, the run is not over in its time, or nothing judges the invariant
+	Unknown  []string  `json:"unknown,omitempty"`   // changes of which it is not known what comes: the steps do not suffice, the run is not over in its time, or nothing provides for the invariant where a setting is left at its default
 }
 
 // What says what a change is made to.
@@ -48,7 +48,7 @@ type Tried struct {
 	Means   string `json:"means,omitempty"`   // what a strike of that kind does; or what is so without that part of the engine, where it is there for this invariant
 	Aside   string `json:"aside,omitempty"`   // what is so without that part of the engine, which is there for another invariant that the run breaks
 	Instead string `json:"instead,omitempty"` // key=value as it was tried; of a strike, and of what is given for a job, it is left out
-	Needed  bool   `json:"needed"`            // the violation does not come with this change, nor of a job of which the plan's own run has none; of a Remedy, the invariant is judged then, or the Remedy is there for it
+	Needed  bool   `json:"needed"`            // the violation does not come with this change, nor of a job of which the plan's own run has none; of a Remedy, the invariant is judged then, or the Remedy is there for it and provides for it
 	// Otherwise is when the violation comes all the same without a strike that it came by: one of an operation that it depends on.
 	Otherwise time.Duration `json:"otherwise_ns,omitempty"`
 

@@ -127,7 +127,7 @@ var workflowTrials = map[string]trial{
 			s.run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).advances(s1, twoSteps(2, submittedStep, pendingStep))
 			s.stepJob(s1, "run-1-a-1").wait(time.Minute).stepJob(s1, "run-1-b-1").stepDone("run-1-a-1", "SUCCEEDED")
 		},
-		says:  "scheduler-1 submitted run-1-b-1 at step 7, as the run's record of step 3 has it, although step a had not succeeded",
+		says:  "scheduler-1 submitted run-1-b-1 at step 7, although step a had not succeeded (the run's record was last written at step 3)",
 		holds: func(s *story) { s.aDone(31*time.Second).wait(31*time.Second).stepJob(s1, "run-1-b-1") },
 	},
 	"step-waits-as-asked": {
@@ -137,7 +137,7 @@ var workflowTrials = map[string]trial{
 	},
 	"no-delay-fires-early": {
 		breaks: func(s *story) { s.aDone(time.Second).wait(29*time.Second).stepJob(s1, "run-1-b-1") },
-		says:   "scheduler-1 submitted run-1-b-1 at step 31, as the run's record of step 29 has it, 992ms before its time",
+		says:   "scheduler-1 submitted run-1-b-1 at step 31, 992ms before its time (the run's record was last written at step 29)",
 		holds:  func(s *story) { s.aDone(31*time.Second).wait(30*time.Second).stepJob(s1, "run-1-b-1") },
 	},
 	"delay-fires-on-time": {

@@ -96,8 +96,8 @@ func (c *Compensation) RecordedAs() invariants.Clause {
 // Recorded finds what was recorded to undo a job, under an idempotency key; nil if nothing was.
 func (k *Sagas) Recorded(job, key string) *Compensation {
 	for _, g := range k.Order {
-		for _, c := range g.Recorded {
-			if c.Job == job && c.key == key {
+		for _, c := range slices.Backward(g.Recorded) {
+			if c.Job == job && c.key == key && !c.lost {
 				return c
 			}
 		}

@@ -23,7 +23,7 @@ var oneEffectPerKey = rule.New(invariants.Invariant{
 		if key, first, again := f.Repeated(s); again {
 			by := invariants.Clause{}
 			if n := len(s.About.Dispatches); n > 1 {
-				by = invariants.Say(", after dispatch number %d of the job, stored at step %d", n, invariants.StepNo(s.About.Dispatches[n-1].Step))
+				by = invariants.Say(" (the job had been dispatched %d times, the last time at step %d)", n, invariants.StepNo(s.About.Dispatches[n-1].Step))
 			}
 			t.Violation(s.About, "the effect of idempotency key %s was had again at step %d on %s%s; %s had it before, on %s",
 				key, invariants.StepNo(s.Step), s.Node, by, first.Job.ID, first.By)

@@ -27,7 +27,7 @@ var stepsInOrder = rule.New(invariants.Invariant{
 		t.Exercise()
 		for _, id := range k.Step.DependsOn {
 			if f.Workflow.Success(k.Run, id) == (model.When{}) {
-				t.Violation(&k.Run.As, "%s submitted %s at step %d, as the run's record of step %d has it, although step %s had not succeeded", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), invariants.StepNo(k.Run.Step), id)
+				t.Violation(&k.Run.As, "%s submitted %s at step %d, although step %s had not succeeded (the run's record was last written at step %d)", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), id, invariants.StepNo(k.Run.Step))
 			}
 		}
 	}}
@@ -70,7 +70,7 @@ var noDelayFiresEarly = rule.New(invariants.Invariant{
 		told := f.Workflow.Since(due.Told)
 		switch early := due.At - s.At; {
 		case s.At < told:
-			t.Violation(&k.Run.As, "%s submitted %s at step %d, as the run's record of step %d has it, %s before its time", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), invariants.StepNo(k.Run.Step), (told - s.At).Round(time.Millisecond))
+			t.Violation(&k.Run.As, "%s submitted %s at step %d, %s before its time (the run's record was last written at step %d)", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), (told - s.At).Round(time.Millisecond), invariants.StepNo(k.Run.Step))
 		case early > f.Config.JobLockTTL: // a job's end is under way under its lock, after its writer has dated it
 			t.Violation(&k.Run.As, "%s submitted %s at step %d, %s before its time, though not by what the records say", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), early.Round(time.Millisecond))
 		}
@@ -162,7 +162,7 @@ var noDelayFiresTwice = rule.New(invariants.Invariant{
 			case k.Attempt > k.Step.Retry.Max+1:
 				t.Violation(&k.Run.As, "%s submitted %s at step %d; the step is to be tried again %d times", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), k.Step.Retry.Max)
 			case before == nil || before.Failed == (model.When{}):
-				t.Violation(&k.Run.As, "%s submitted %s at step %d, as the run's record of step %d has it, although the attempt before it had not failed, or for good", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), invariants.StepNo(k.Run.Step))
+				t.Violation(&k.Run.As, "%s submitted %s at step %d, although the attempt before it had not failed, or for good (the run's record was last written at step %d)", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), invariants.StepNo(k.Run.Step))
 			}
 		},
 	}

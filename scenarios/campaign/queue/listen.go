@@ -77,20 +77,20 @@ func (c *Coordinator) read(ctx context.Context, r *reading) error {
 	if err != nil {
 		return err
 	}
-	for seen := uint64(0); ; {
+	for seen, before := uint64(0), uint64(1); ; {
 		if !r.asked {
 			info, err := consumer.Info(ctx)
 			if err != nil {
 				return err
 			}
-			if info.NumPending == 0 { // the stream's numbers do not say it: the server can lose records and keep their numbers
+			if info.NumPending == 0 || seen == before { // the stream's numbers do not say it: the server can lose records and keep their numbers
 				if err := c.ask(ctx); err != nil {
 					return err
 				}
 				r.asked = true
 			}
 		}
-		before := seen
+		before = seen
 		if seen, err = c.some(ctx, consumer, r, seen); err != nil {
 			return err
 		}
