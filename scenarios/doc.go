@@ -18,6 +18,7 @@
 //	replay.go                      the command that makes the run again
 //	check.go                       a stored result against its run
 //	story.go                       the story, in the order of time
+//	struck.go                      the strikes in it
 //	tell.go                        whom it is about, and how they ended
 //	record.go                      an event taken down, for the story
 //	progress.go                    whether anything is left to wait for
@@ -29,6 +30,7 @@
 //	jobrecord.go                   all that was taken down, and of a job
 //	consent.go                     approvals
 //	moments.go                     one thing that happened, in words
+//	lines.go                       a sentence of a story, and its place
 //	noticed.go                     an alert, beside who else noticed
 //	words.go                       numbers and lists in words
 //	result.go                      what a result holds

@@ -246,9 +246,9 @@ func (res *Result) Aside(sentence int, v *Violation, beside []int) bool {
 	switch {
 	case at.Strike && slices.Contains(beside, cmp.Or(at.Ends, at.Step)):
 		if v.Job == "" {
-			return !isOf(says, res.JobsIn(v.Message))
+			return !namesOneOf(says, res.JobsIn(v.Message))
 		}
-		return !isOf(says, []string{v.Job})
+		return !namesOneOf(says, []string{v.Job})
 	case at.Strike || at.Step == v.Step || slices.Contains(v.Steps, at.Step):
 		return false
 	}
@@ -300,11 +300,11 @@ func (res *Result) ofOthers(v *Violation, sentence string) bool {
 	if v.Job != "" {
 		own = append(own, v.Job)
 	}
-	return len(own) > 0 && len(res.JobsIn(sentence)) > 0 && !isOf(sentence, own)
+	return len(own) > 0 && len(res.JobsIn(sentence)) > 0 && !namesOneOf(sentence, own)
 }
 
-// isOf says whether a sentence names one of these jobs, or what comes of one.
-func isOf(sentence string, jobs []string) bool {
+// namesOneOf says whether a sentence names one of these jobs, or what comes of one.
+func namesOneOf(sentence string, jobs []string) bool {
 	return slices.ContainsFunc(wordsOf(sentence), func(word string) bool {
 		return slices.ContainsFunc(jobs, func(job string) bool { return word == job || strings.HasPrefix(word, job+"-") })
 	})

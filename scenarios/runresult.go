@@ -19,7 +19,7 @@ type RunResult struct {
 	Ended   time.Duration `json:"ended_ns,omitempty"` // when it reached its terminal state; 0 if it did not
 
 	moments []moment
-	steps   []string          // its steps and their states, as its record has them
+	states  []string          // of its steps, as its record has them
 	looked  map[string]string // nodes that have looked at it, to write it; what they saw last
 }
 
@@ -50,17 +50,20 @@ func (r *record) ran(f *history.Fact) {
 
 // wrote notes which steps a write of the run's record has brought on.
 func (run *RunResult) wrote(f *history.Fact, now *history.RunRecord) {
-	var steps, changed []string
+	var changed []string
+	begins := len(run.states) != len(now.Steps)
+	if begins {
+		run.states = make([]string, len(now.Steps))
+	}
 	for i := range now.Steps {
-		says := now.Steps[i].ID + " " + now.Steps[i].State
-		if steps = append(steps, says); i >= len(run.steps) || run.steps[i] != says {
-			changed = append(changed, says)
+		if s := &now.Steps[i]; run.states[i] != s.State {
+			run.states[i] = s.State
+			changed = append(changed, s.ID+" "+s.State)
 		}
 	}
-	if len(changed) > 0 && run.steps != nil {
+	if len(changed) > 0 && !begins {
 		run.moments = add(run.moments, moment{at: f.At, step: f.Step, node: f.Node, says: runWrote, a: strings.Join(changed, ", "), quiet: true})
 	}
-	run.steps = steps
 }
 
 // runFenced follows a run's write of several operations: looks at the record and at the lock, and the MULTI. Who gives

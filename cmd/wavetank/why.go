@@ -55,9 +55,9 @@ one step is certain at every later one. Eight orders are few: the point may be l
 than why says.
 
 All these runs together have 500,000 steps, which take less than a minute on two
-processors. The plan's own run comes on top, twice, and two runs up to the events
-at which they part. What the steps do not suffice for is not known, and why says
-so.
+processors. Besides these, why makes the plan's own run twice, and two runs up to
+the events at which they part. What the steps do not suffice for is not known, and
+why says so.
 
 Which invariant: the first that the run breaks, of promises if it breaks any.
 
@@ -132,8 +132,7 @@ func notFound(c *why.Cause) error {
 		return cli.Fail(cli.ExitInconclusive, "no cause was found, and of %s it is not known what comes", cli.Plural(len(c.Unknown), "change"))
 	case len(c.Untried) > 0:
 		return cli.Fail(cli.ExitInconclusive, "no cause was found: the plan is not valid without %s", why.Clip(strings.Join(c.Untried, ", ")))
-	}
-	if slices.ContainsFunc(c.Tried, func(t why.Tried) bool { return t.Idle && !t.Needed }) {
+	case slices.ContainsFunc(c.Tried, func(t why.Tried) bool { return t.Idle && !t.Needed }):
 		return cli.Fail(cli.ExitInconclusive, "no cause was found: in each run without the violation there is nothing to judge")
 	}
 	return cli.Fail(cli.ExitInconclusive, "the violation comes whatever is changed: no strike and no setting is necessary")

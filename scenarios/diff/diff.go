@@ -98,8 +98,8 @@ func sideOf(r, other Run, equal bool) Side {
 	}
 }
 
-// alone are the violations of a run that the other has not: of that invariant, for that job, as often, and of equal events the same.
-// Where the other lists not all of an invariant, that is not known.
+// alone are the violations of a run that the other has not: of that invariant, for that job, as often. If their events are equal, the
+// step and the message must be, too. Where the other lists not all of an invariant, that is not known.
 func alone(res, other *scenarios.Result, equal bool) []scenarios.Violation {
 	left, found := slices.Clone(other.Violations), []scenarios.Violation{}
 	for _, v := range res.Violations {

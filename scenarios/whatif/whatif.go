@@ -32,8 +32,8 @@ type Options struct {
 
 // What Steps is by default. Two processors take some twenty thousand steps a second, and ten thousand where workflows stand
 // still: a command has its answer within 25 to 50 seconds, and a page within 8 to 15, of which most take two. The runs share the
-// steps, and the last one is cut where they are used up. Only the plan's own run has its end whatever it takes, once more up
-// to the violation, and two runs up to the event at which they part.
+// steps, and the last one is cut where they are used up. Besides these there are the plan's own run to its
+// end, the same up to the violation, and two runs up to the event at which they part.
 const (
 	stepsMost      = 500_000
 	stepsMostQuick = 150_000

@@ -27,7 +27,7 @@ type Cause struct {
 	Path     []Point   `json:"path"`                // how it came to that, at most six sentences
 	Runs     int       `json:"runs"`                // that all of this took, besides the plan's own to its end
 	Steps    int       `json:"steps"`               // of all of these
-	Unknown  []string  `json:"unknown,omitempty"`   // changes of which it is not known what comes: the steps do not suffice, the run is not over in its time, or nothing provides for the invariant where a setting is left at its default
+	Unknown  []string  `json:"unknown,omitempty"`   // changes of which it is not known what comes: the steps do not suffice, the run is not over in its time, or a setting at its default leaves nothing that provides for the invariant
 }
 
 // What says what a change is made to.

@@ -77,24 +77,24 @@ func (c *Coordinator) read(ctx context.Context, r *reading) error {
 	if err != nil {
 		return err
 	}
-	for seen, before := uint64(0), uint64(1); ; {
+	for seen, nothing := uint64(0), false; ; {
 		if !r.asked {
 			info, err := consumer.Info(ctx)
 			if err != nil {
 				return err
 			}
-			if info.NumPending == 0 || seen == before { // the stream's numbers do not say it: the server can lose records and keep their numbers
+			if info.NumPending == 0 || nothing { // the stream's numbers do not say it: the server can lose records and keep their numbers
 				if err := c.ask(ctx); err != nil {
 					return err
 				}
 				r.asked = true
 			}
 		}
-		before = seen
+		before := seen
 		if seen, err = c.some(ctx, consumer, r, seen); err != nil {
 			return err
 		}
-		if seen == before && r.asked {
+		if nothing = seen == before; nothing && r.asked {
 			if _, err := consumer.Info(ctx); err != nil {
 				return err
 			}
