@@ -28,8 +28,8 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Field + ": " + p.Message + "; " + p.Remedy }
 
-// Validate returns what is wrong with f in w: everything that it lacks or that refers to nothing, and else the first of what does
-// not go together. The ranges are in the tags.
+// Validate returns what is wrong with f in w: everything that it lacks or that refers to nothing, and else the first of what does not
+// go together, and every field that it has no use for. The ranges are in the tags.
 func (f Fault) Validate(w World) (list []*Problem) {
 	for _, check := range []func(World) *Problem{f.checkWhere, f.checkDo, f.checkPhase, f.checkJob, f.checkActor} {
 		if p := check(w); p != nil {
@@ -39,12 +39,13 @@ func (f Fault) Validate(w World) (list []*Problem) {
 	if list != nil {
 		return list
 	}
-	for _, check := range []func(World) *Problem{f.checkEffect, f.checkMatch, f.checkNode, f.checkBelongs} {
+	for _, check := range []func(World) *Problem{f.checkEffect, f.checkMatch, f.checkNode} {
 		if p := check(w); p != nil {
-			return []*Problem{p}
+			list = append(list, p)
+			break
 		}
 	}
-	return nil
+	return append(list, f.useless()...)
 }
 
 // match returns On or After, and its field.
@@ -226,26 +227,26 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// checkBelongs refuses a field that its fault has no use for.
-func (f Fault) checkBelongs(World) *Problem {
+// useless refuses the fields that the fault has no use for.
+func (f Fault) useless() (list []*Problem) {
 	for _, b := range []struct {
 		field string
 		given bool
 	}{{"rate", f.Rate != 0}, {"times", f.Times != 0}} {
 		if b.given && f.On == nil {
-			return &Problem{b.field, b.field + " belongs to faults that are given by on", "take it away"}
+			list = append(list, &Problem{b.field, b.field + " belongs to faults that are given by on", "take it away"})
 		}
 	}
 	k := KindOf(f.Do)
 	for _, key := range []string{"from", "with", "for", "by", "lag", "restart_in"} {
 		if d, name := f.Value(key); !k.Takes(key) && (name != "" || d != nil && *d != 0) {
-			return &Problem{key, key + " belongs to " + takers(key), "take it away"}
+			list = append(list, &Problem{key, key + " belongs to " + takers(key), "take it away"})
 		}
 	}
-	if f.Rate != 0 && (f.Times != 0 || f.On.Occurrence != 0) {
-		return &Problem{"rate", "rate already says how often", "take occurrence and times away"}
+	if f.Rate != 0 && f.On != nil && (f.Times != 0 || f.On.Occurrence != 0) {
+		list = append(list, &Problem{"rate", "rate already says how often", "take occurrence and times away"})
 	}
-	return nil
+	return list
 }
 
 // takers lists the kinds that take a key.

@@ -119,6 +119,12 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 		fields = append(fields, bad.Field)
 	}
 	assert.Equal(t, []string{"do", "on.phase", "on.job", "on.node"}, fields, "all that refers to nothing at once")
+
+	fields = nil
+	for _, bad := range (Fault{Do: FailAfter, On: &Match{Phase: "publish"}, Node: "worker-1", For: time.Second, Lag: time.Second, Rate: 0.5, Times: 2}).Validate(smallWorld()) {
+		fields = append(fields, bad.Field)
+	}
+	assert.Equal(t, []string{"node", "for", "lag", "rate"}, fields, "the first that does not go together, and all that is of no use")
 }
 
 func TestAFaultSaysWhatItMeans(t *testing.T) {

@@ -52,7 +52,7 @@ func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
 			v.Nearest.Partings = append(v.Nearest.Partings, partingOf(n.Then, shown))
 		}
 	}
-	if len(c.Unknown) > 0 || c.NoReturn == nil {
+	if len(c.Unknown)+len(c.Unready) > 0 || c.NoReturn == nil {
 		v.More = scenarios.WhyCommand(res, c.Invariant)
 	}
 	return v

@@ -294,13 +294,14 @@ func (res *Result) BrokenFor(invariant string, anyway bool) (jobs []string) {
 	return jobs
 }
 
-// ofOthers says whether a sentence names jobs, but neither that of the violation nor one that its message names.
+// ofOthers says whether a sentence names jobs, but neither that of the violation nor one that its message names. Where the message
+// alone names any, a sentence that names none is of others, too.
 func (res *Result) ofOthers(v *Violation, sentence string) bool {
 	own := res.JobsIn(v.Message)
 	if v.Job != "" {
 		own = append(own, v.Job)
 	}
-	return len(own) > 0 && len(res.JobsIn(sentence)) > 0 && !namesOneOf(sentence, own)
+	return len(own) > 0 && (v.Job == "" || len(res.JobsIn(sentence)) > 0) && !namesOneOf(sentence, own)
 }
 
 // namesOneOf says whether a sentence names one of these jobs, or what comes of one.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -80,6 +81,9 @@ func (e *Event) Words() string {
 	}
 	if e.Job != "" {
 		b.WriteString(" of " + e.Job)
+	}
+	if e.Delivered > 1 {
+		b.WriteString(", delivery " + strconv.FormatUint(e.Delivered, 10))
 	}
 	b.WriteString(": " + e.Outcome)
 	if e.Fault != "" {

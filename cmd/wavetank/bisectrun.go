@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,13 +9,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
-	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
-	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // standing is what a plan does in a commit.
@@ -80,24 +75,9 @@ func (b *bisection) run(program string, seed uint64) (standing, string) {
 	if at := panicked.FindString(failed.said); at != "" {
 		return b.outOfBounds(campaign.Panicked, strings.TrimSpace(at))
 	}
-	data, readErr := os.ReadFile(filepath.Join(dir, reports.ResultFile))
-	var res struct { // what every version of a result has
-		Violations []struct {
-			Invariant string `json:"invariant"`
-			Promised  bool   `json:"promised"`
-		} `json:"violations"`
-		Verdict    scenarios.Verdict `json:"verdict"`
-		Reason     string            `json:"reason"`
-		OutOfSteps bool              `json:"out_of_steps"`
-	}
-	switch {
-	case readErr != nil && err == nil:
-		return unknown, strictyaml.FileReason(readErr).Error()
-	case readErr != nil:
-		return unknown, "it does not run the plan: " + strings.TrimPrefix(firstOf(failed.said, err.Error()), "wavetank: ")
-	}
-	if err := json.Unmarshal(data, &res); err != nil {
-		return unknown, "its result cannot be read: " + err.Error()
+	res, err := resultIn(dir, err)
+	if err != nil {
+		return unknown, err.Error()
 	}
 	for _, v := range res.Violations {
 		if v.Promised && (b.invariant == "" || v.Invariant == b.invariant) {
@@ -123,38 +103,4 @@ func (b *bisection) outOfBounds(what campaign.Containment, says string) (standin
 		return breaks, says
 	}
 	return unknown, says
-}
-
-// failure is how a program ended that failed.
-type failure struct {
-	code int    // -1: a signal ended it
-	said string // on standard error
-}
-
-func (f *failure) Error() string { return firstOf(f.said, fmt.Sprintf("exit status %d", f.code)) }
-
-// firstOf is the first line that says anything, or other.
-func firstOf(said, other string) string {
-	for line := range strings.Lines(said) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "# ") {
-			return cli.Visible(line, false)
-		}
-	}
-	return other
-}
-
-// command runs a program in dir. It ends when the context does.
-func command(ctx context.Context, dir, program string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "NO_COLOR=1", "GITHUB_ACTIONS=")
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that it cleans up
-	cmd.WaitDelay = 10 * time.Second
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	if exit := new(exec.ExitError); errors.As(err, &exit) {
-		err = &failure{exit.ExitCode(), stderr.String()}
-	}
-	return stdout.String(), err
 }

@@ -32,6 +32,7 @@
 //	verify.go                       runs that should be equal
 //	verifyworker.go, difference.go  a process that makes them, and where two part
 //	shard.go                        a part of a campaign
+//	otherbuild.go                   a plan that another build of wavetank runs
 //	child.go                        a process that is asked and answers
 //	explain.go                      one thing in words
 //	deadletters.go, alerts.go       dead letters and alerts in words

@@ -49,6 +49,14 @@ func TestMain(m *testing.M) {
 			}
 			main()
 		},
+		// A build that lacks what broke the promise of publish-ack-lost.
+		"wavetank-before": func() {
+			runPlan = func(ctx context.Context, plan *plans.Plan, opt scenarios.RunOptions) (*scenarios.Result, error) {
+				plan.Faults = nil
+				return scenarios.Run(ctx, plan, opt)
+			}
+			main()
+		},
 	})
 }
 

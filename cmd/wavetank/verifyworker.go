@@ -36,9 +36,6 @@ type outcome struct {
 
 func traceName(t task) string { return fmt.Sprintf("%d-%d.jsonl", t.Plan, t.Seed) }
 
-// runPlan is what a worker does with a task's plan; the test of verify makes it go astray.
-var runPlan = scenarios.Run
-
 func newVerifyWorker() *cobra.Command {
 	var f planFlags
 	var traces string

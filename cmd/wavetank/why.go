@@ -12,6 +12,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports/words"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/whatif"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
@@ -24,6 +25,7 @@ type whyFlags struct {
 	planFlags
 	seed      string
 	invariant string
+	against   string
 	json      bool
 	quiet     bool
 }
@@ -59,6 +61,10 @@ processors. Besides these, why makes the plan's own run twice, and two runs up t
 the events at which they part. What the steps do not suffice for is not known, and
 why says so.
 
+With --against, another build of wavetank runs the plan, too. Why says whether
+the invariant holds in that build, and shows the first event that is another there.
+Where a change to the code broke the promise, that is where the change acts first.
+
 Which invariant: the first that the run breaks, of promises if it breaks any.
 
 Exit codes: 0 a cause was found, 2 usage or input, 3 nothing was broken, or the
@@ -67,6 +73,7 @@ cause, 130 interrupted.`,
 		Example: `  wavetank why publish-ack-lost
   wavetank why publish-ack-lost --invariant one-effect-per-key
   wavetank why paused-holder --preset hardened --set engine.fence=false
+  wavetank why plan.yaml --against ../before/bin/wavetank
   wavetank why runs/fuzz-11-3f535cbd/findings/one-dispatch-per-job-d851938f.yaml`,
 		Args:              cli.OneArg("the scenario or plan file"),
 		ValidArgsFunction: completeScenarios(),
@@ -77,6 +84,7 @@ cause, 130 interrupted.`,
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default the plan's)")
 	cmd.Flags().StringVar(&f.invariant, "invariant", "", "explain the violation of `INVARIANT` (default the first that is broken)")
+	cmd.Flags().Var((*program)(&f.against), "against", "let another build of wavetank run the plan, too, the program `PATH`, and show where the two part")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the cause as JSON, and nothing else, on standard output")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return cmd
@@ -99,7 +107,7 @@ func (f *whyFlags) why(ctx context.Context, arg string, stdout, stderr io.Writer
 	defer done()
 	show := cli.NewProgress(stderr, f.quiet)
 	onOneThread()
-	cause, err := whatif.Explain(ctx, s.Plan, whatif.Options{Invariant: f.invariant, Progress: func(what string) { show.Show("%s", what) }})
+	cause, err := f.explain(ctx, s.Plan, func(what string) { show.Show("%s", what) })
 	show.Done()
 	switch {
 	case errors.Is(context.Cause(ctx), cli.ErrInterrupted):
@@ -123,13 +131,36 @@ func (f *whyFlags) why(ctx context.Context, arg string, stdout, stderr io.Writer
 	return notFound(cause)
 }
 
+// explain finds the cause, and where the plan's run parts from that of another build, if there is one.
+func (f *whyFlags) explain(ctx context.Context, plan *plans.Plan, say func(string)) (*why.Cause, error) {
+	opt := whatif.Options{Invariant: f.invariant, Progress: say}
+	if f.against == "" {
+		return whatif.Explain(ctx, plan, opt)
+	}
+	other, err := newOtherBuild(ctx, f.against, plan)
+	if err != nil {
+		return nil, err
+	}
+	say("the plan's own run")
+	if opt.Whole, err = other.ownRun(); err != nil {
+		return nil, err
+	}
+	cause, err := whatif.Explain(ctx, plan, opt)
+	if err != nil {
+		return nil, err
+	}
+	say("the run of the other build")
+	cause.Other, err = other.beside(cause.Invariant)
+	return cause, err
+}
+
 // notFound is the error of a cause that names nothing, and nil of one that does.
 func notFound(c *why.Cause) error {
 	switch {
 	case c.Found():
 		return nil
-	case len(c.Unknown) > 0:
-		return cli.Fail(cli.ExitInconclusive, "no cause was found, and of %s it is not known what comes", cli.Plural(len(c.Unknown), "change"))
+	case len(c.Unknown)+len(c.Unready) > 0:
+		return cli.Fail(cli.ExitInconclusive, "no cause was found, and of %s it is not known what comes", cli.Plural(len(c.Unknown)+len(c.Unready), "change"))
 	case len(c.Untried) > 0:
 		return cli.Fail(cli.ExitInconclusive, "no cause was found: the plan is not valid without %s", why.Clip(strings.Join(c.Untried, ", ")))
 	case slices.ContainsFunc(c.Tried, func(t why.Tried) bool { return t.Idle && !t.Needed }):
@@ -146,10 +177,11 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 		p.Line("  %s", says)
 	}
 	cli.Section(p, "How it came", c.Path, pointed)
+	printOther(p, c)
 	cli.Section(p, "Necessary: without any one of these it does not come", c.Blamed(), changed)
 	cli.Section(p, "Circumstances that it needs, too", c.Circumstances(), changed)
 	cli.Section(p, "Not necessary", c.Unneeded(), unneeded)
-	cli.Section(p, "Not known what comes", c.Unknown, why.Clip)
+	cli.Section(p, "Not known what comes", slices.Concat(c.Unknown, c.Unready), why.Clip)
 	if len(c.Together) > 0 {
 		heading := "One of these is necessary: without all of them it does not come"
 		if c.Apart.Idle {
@@ -158,6 +190,7 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 		cli.Section(p, heading+c.Apart.But(), c.Together, why.Clip)
 	}
 	cli.Section(p, "Would have prevented it, each alone", c.Remedies(), remedy)
+	cli.Section(p, "Would have prevented it, all at once and no fewer"+c.Joined.But(), c.Jointly, func(part why.Part) string { return "--set " + part.Set })
 	if n := c.Nearest; n != nil {
 		p.Line("\n%s", p.Paint(cli.Bold, "Nearest run without it"))
 		with := n.With()
@@ -176,6 +209,20 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 		}
 	}
 	p.Line("\n%s, %s", cli.Plural(c.Runs, "run"), cli.Plural(c.Steps, "step"))
+}
+
+func printOther(p *cli.Printer, c *why.Cause) {
+	o := c.Other
+	if o == nil {
+		return
+	}
+	p.Line("\n%s", p.Paint(cli.Bold, o.Says(c.Invariant)))
+	if o.Parts == 0 {
+		p.Line("  equal in all its steps")
+		return
+	}
+	p.Line("  equal up to step %d, and then", o.Parts-1)
+	printParting(p, &o.Parting)
 }
 
 func unneeded(t why.Tried) string {

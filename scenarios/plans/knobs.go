@@ -97,7 +97,7 @@ var knobs = []Knob{
 	{Name: "workload.tries", Draws: "1 3"},
 	{Name: "workload.poison", Draws: "1 2"},
 	{Name: "engine.stale_reason_code", Draws: "no_workers stale_worker", scenario: "lone-worker", off: "no_workers", breaks: "stale-worker-has-its-own-reason",
-		says: "a dispatch that met only dead workers is reported as if the pool were empty"},
+		says: "a dispatch whose every pick met a worker past its TTL is reported as if the pool were empty"},
 	{Name: "engine.max_dispatch_retries", Draws: "1 2 5 20", scenario: "stale-worker"},
 	{Name: "engine.max_scheduling_retries", Draws: "2 3 5 12"},
 	{Name: "engine.backoff_base", Draws: "10ms 200ms 5s"},

@@ -89,3 +89,29 @@ func says(list []why.Tried) (says []string) {
 	}
 	return says
 }
+
+// A job that has ended is not dispatched only where three parts of the engine play together.
+func TestPartsThatOnlyHelpAtOnce(t *testing.T) {
+	plan := load(t, "cancel-before-publish")
+	c, err := Explain(context.Background(), plan, Options{})
+	require.NoError(t, err)
+	assert.Empty(t, c.Remedies())
+	var sets []string
+	for _, part := range c.Jointly {
+		sets = append(sets, part.Set)
+	}
+	require.ElementsMatch(t, []string{"engine.void_intents=true", "engine.epochs=true", "engine.resume_intents=true"}, sets)
+	assert.Contains(t, c.Brief(), "Without engine.void_intents, a publish that is under way when its job ends arrives all the same")
+	assert.Contains(t, c.Holding(), " at once, and with no fewer, no-dispatch-after-end holds.")
+	for _, left := range sets {
+		p := plan.Clone()
+		for _, set := range sets {
+			if set != left {
+				require.NoError(t, p.Set(set))
+			}
+		}
+		res, err := scenarios.Run(context.Background(), p, scenarios.RunOptions{})
+		require.NoError(t, err)
+		assert.NotEmpty(t, res.BrokenFor(c.Invariant, false), "without %s", left)
+	}
+}

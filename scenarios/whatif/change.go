@@ -18,6 +18,7 @@ type change struct {
 	means   string // what such a fault does, or what is so without a part of the engine
 	aside   string // what is so without a part of the engine that is there for another invariant
 	instead string // key=value as it is tried
+	preset  bool   // as the preset hardened has it
 }
 
 // changes lists what can be changed of a plan that breaks an invariant: its strikes, the settings that it gives, and what it does
@@ -68,7 +69,7 @@ func changes(plan *plans.Plan, invariant string, broken []string) (list, without
 			continue
 		}
 		means, aside := means(s.Name, now.Text())
-		without = append(without, change{what: why.Remedy, name: s.Name, says: s.Name + "=" + now.Text(), means: means, aside: aside, instead: s.Name + "=" + on})
+		without = append(without, change{what: why.Remedy, name: s.Name, says: s.Name + "=" + now.Text(), means: means, aside: aside, instead: s.Name + "=" + on, preset: on == s.Hardened})
 	}
 	slices.SortStableFunc(without, func(a, b change) int { // the steps may not suffice for all
 		return cmp.Or(strings.Compare(b.means, a.means), strings.Compare(b.aside, a.aside))

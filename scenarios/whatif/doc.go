@@ -10,10 +10,11 @@
 //
 // Its files, each of which calls only those after it:
 //
-//	whatif.go    the cause of a violation
-//	nearest.go   the nearest run that holds, and where it parts
-//	path.go      how it came to the violation
-//	branch.go    the point of no return
-//	change.go    what is left out, or set otherwise
-//	trial.go     one run, beside the plan's own
+//	whatif.go      the cause of a violation
+//	otherbuild.go  where it parts from the run of another build
+//	nearest.go     the nearest run that holds, and where it parts
+//	path.go        how it came to the violation
+//	branch.go      the point of no return
+//	change.go      what is left out, or set otherwise
+//	trial.go       one run, beside the plan's own
 package whatif

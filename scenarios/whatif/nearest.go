@@ -16,7 +16,7 @@ import (
 // the part of the engine that is there for the invariant, as it parts where the part acts, then one that lacks a strike, and of
 // these one in which the invariant holds before one in which it has nothing to judge, unless that is by that part: no write, no
 // wrong write.
-func (b *bench) nearest(c *why.Cause, list []change, apart *set) error {
+func (b *bench) nearest(c *why.Cause, list []change, sets ...*set) error {
 	var jobs []string
 	for _, says := range append([]string{c.Job + " " + c.Message}, saying(c.Path)...) {
 		for _, job := range b.upTo.JobsIn(says) {
@@ -61,8 +61,10 @@ func (b *bench) nearest(c *why.Cause, list []change, apart *set) error {
 	for i := range c.Tried {
 		consider(&c.Tried[i])
 	}
-	if apart != nil {
-		consider(&apart.Tried)
+	for _, s := range sets {
+		if s != nil {
+			consider(&s.Tried)
+		}
 	}
 	if best == nil {
 		return nil
@@ -72,8 +74,8 @@ func (b *bench) nearest(c *why.Cause, list []change, apart *set) error {
 		return nil
 	}
 	var made []change
-	if apart != nil && best == &apart.Tried {
-		made = apart.made
+	if i := slices.IndexFunc(sets, func(s *set) bool { return s != nil && best == &s.Tried }); i >= 0 {
+		made = sets[i].made
 	} else {
 		i := slices.IndexFunc(list, func(one change) bool {
 			return one.what == best.What && one.says == best.Says && one.instead == best.Instead

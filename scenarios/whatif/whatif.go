@@ -64,7 +64,7 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 		}
 	}
 	given, parts := b.changes()
-	apart, err := b.blame(c, given, parts, opt.Quick)
+	apart, joint, err := b.blame(c, given, parts, opt.Quick)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 		return nil, err
 	}
 	c.Path = path(b.upTo, v, phases, needed, beside, events)
-	if err := b.nearest(c, append(given, parts...), apart); err != nil {
+	if err := b.nearest(c, append(given, parts...), apart, joint); err != nil {
 		return nil, err
 	}
 	b.say("the point of no return")
@@ -166,14 +166,15 @@ func (b *bench) changes() (given, parts []change) {
 	return changes(b.plan, b.invariant, broken)
 }
 
-// blame makes the changes, each alone, and finds what can only be left out at once; nil if there is no such.
-func (b *bench) blame(c *why.Cause, given, parts []change, quick bool) (apart *set, err error) {
+// blame makes the changes, each alone, and finds what only helps at once: what is left out, and parts of the engine. Each is nil if
+// there is no such.
+func (b *bench) blame(c *why.Cause, given, parts []change, quick bool) (apart, joint *set, err error) {
 	slices.SortStableFunc(given, func(x, y change) int { return b.nearness(y) - b.nearness(x) }) // the steps may not suffice for all
 	if err := b.tryEach(c, given); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if apart, err = b.together(c, given); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if apart != nil {
 		c.Apart = apart.Outcome
@@ -182,12 +183,32 @@ func (b *bench) blame(c *why.Cause, given, parts []change, quick bool) (apart *s
 		}
 	}
 	if err := b.hardened(c); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !quick || c.Hardened == why.Holds || c.Hardened == why.Idle || len(c.Blamed())+len(c.Together) == 0 {
-		return apart, b.tryEach(c, parts)
+		if err := b.tryEach(c, parts); err != nil {
+			return nil, nil, err
+		}
+		joint, err = b.jointly(c, parts)
 	}
-	return apart, nil
+	return apart, joint, err
+}
+
+// jointly finds the parts of the preset hardened that the violation does not come with, and no fewer, where no part alone prevents it.
+func (b *bench) jointly(c *why.Cause, parts []change) (*set, error) {
+	if c.Hardened != why.Holds || len(c.Remedies())+len(c.Unready) > 0 {
+		return nil, nil
+	}
+	b.say("parts of the engine at once")
+	joint, unknown, err := b.fewest(slices.DeleteFunc(slices.Clone(parts), func(one change) bool { return !one.preset }))
+	if joint == nil || len(unknown) > 0 || err != nil {
+		return nil, err // fewer may do
+	}
+	for _, one := range joint.made {
+		c.Jointly = append(c.Jointly, why.Part{Set: one.instead, Means: one.means})
+	}
+	c.Joined = joint.Outcome
+	return joint, nil
 }
 
 // nearness is how likely it is that the violation hangs on a change: most if it is a strike of its job, and least if it is one that had
@@ -246,6 +267,8 @@ func (b *bench) tryEach(c *why.Cause, list []change) error {
 			return err
 		case known:
 			c.Tried = append(c.Tried, t)
+		case one.what == why.Remedy:
+			c.Unready = append(c.Unready, "with "+one.instead)
 		case one.what == why.Strike || one.instead == "":
 			c.Unknown = append(c.Unknown, "without "+one.says)
 		default:
@@ -335,58 +358,71 @@ func (b *bench) together(c *why.Cause, given []change) (*set, error) {
 			return !slices.Contains(kinds, one.what) || slices.ContainsFunc(c.Tried, func(t why.Tried) bool { return t.Needed && t.Says == one.says })
 		})
 	}
-	fewest, err := b.fewest(c, spare(why.Strike))
+	fewest, unknown, err := b.fewest(spare(why.Strike))
 	if err == nil && fewest == nil && len(c.Needed(why.Strike, why.Setting)) == 0 {
-		fewest, err = b.fewest(c, spare(why.Strike, why.Setting))
+		var more []string
+		fewest, more, err = b.fewest(spare(why.Strike, why.Setting))
+		unknown = append(unknown, more...)
+	}
+	for _, made := range unknown {
+		if says := "without " + made + " at once"; !slices.Contains(c.Unknown, says) {
+			c.Unknown = append(c.Unknown, says)
+		}
 	}
 	return fewest, err
 }
 
-// fewest finds changes without all of which the violation does not come, and no fewer of them: nil if it comes without the whole list,
-// or if that is not known.
-func (b *bench) fewest(c *why.Cause, list []change) (*set, error) {
+// fewest finds changes with all of which at once the violation does not come, and no fewer of them: nil if it comes with the whole
+// list, or if that is not known. Unknown are the lists of which that is so; one change alone is told of by itself.
+func (b *bench) fewest(list []change) (found *set, unknown []string, err error) {
 	list = b.valid(list)
 	if len(list) < 2 {
-		return nil, nil
+		return nil, nil, nil
 	}
-	without := func(made []change) (found *set, known bool, err error) {
+	try := func(made []change) (*set, error) {
 		p, ok := apply(b.plan, made...)
 		if !ok {
-			return nil, true, nil
+			return nil, nil
 		}
-		t, known, err := b.try(p, change{what: made[0].what, strike: -1, says: and(made)})
-		if err != nil || !known || !t.Needed {
-			return nil, known, err
-		}
-		return &set{made, t}, true, nil
-	}
-	unknown := func(made []change) {
-		if says := "without " + and(made) + " at once"; !slices.Contains(c.Unknown, says) {
-			c.Unknown = append(c.Unknown, says)
-		}
-	}
-	found, known, err := without(list)
-	if err == nil && !known {
-		unknown(list)
-	}
-	if err != nil || found == nil {
-		return nil, err
-	}
-	for i := 0; i < len(found.made); {
-		fewer := slices.Delete(slices.Clone(found.made), i, i+1)
-		enough, known, err := without(fewer)
+		t, known, err := b.try(p, change{what: made[0].what, strike: -1, says: and(made), instead: insteadOf(made)})
 		switch {
 		case err != nil:
 			return nil, err
-		case enough != nil:
-			found = enough
-			continue
-		case !known && len(fewer) > 1: // one alone is told of by itself
-			unknown(fewer)
+		case !known && len(made) > 1:
+			unknown = append(unknown, and(made))
+		case known && t.Needed:
+			return &set{made, t}, nil
 		}
-		i++
+		return nil, nil
 	}
-	return found, nil
+	if found, err = try(list); err != nil || found == nil {
+		return nil, unknown, err
+	}
+	for many := len(list) / 2; many > 0; many /= 2 {
+		for i := 0; i < len(found.made) && len(found.made) > many; {
+			fewer, err := try(slices.Delete(slices.Clone(found.made), i, min(i+many, len(found.made))))
+			switch {
+			case err != nil:
+				return nil, nil, err
+			case fewer != nil:
+				found = fewer
+			default:
+				i += many
+			}
+		}
+	}
+	return found, unknown, nil
+}
+
+// insteadOf is what parts of the engine are set to; "" of what is left out.
+func insteadOf(made []change) string {
+	var list []string
+	for _, one := range made {
+		if one.what == why.Remedy {
+			list = append(list, one.instead)
+		}
+	}
+	return strings.Join(list, " and ")
 }
 
 func and(made []change) string {

@@ -16,18 +16,22 @@ type Cause struct {
 	Message   string        `json:"message"`
 	Also      []string      `json:"also,omitempty"` // the other invariants whose promise the same run breaks
 
-	Tried    []Tried   `json:"tried"`               // each change to the plan, alone
-	Untried  []string  `json:"untried,omitempty"`   // strikes and settings without which, alone, the plan is none
-	Together []string  `json:"together,omitempty"`  // strikes, or strikes and settings, none of which is necessary, but all at once
-	Apart    Outcome   `json:"apart,omitzero"`      // what else comes without those
-	Hardened Standing  `json:"hardened,omitempty"`  // what the same plan does under the preset hardened; "" if it is that already, is none under it, or if that is not known
-	Beside   Outcome   `json:"beside,omitzero"`     // what else comes under it
-	Nearest  *Nearest  `json:"nearest,omitempty"`   // nil: it comes with each change alone
-	NoReturn *NoReturn `json:"no_return,omitempty"` // nil: it is not known
-	Path     []Point   `json:"path"`                // how it came to that, at most six sentences
-	Runs     int       `json:"runs"`                // that all of this took, besides the plan's own to its end
-	Steps    int       `json:"steps"`               // of all of these
-	Unknown  []string  `json:"unknown,omitempty"`   // changes of which it is not known what comes: the steps do not suffice, the run is not over in its time, or a setting at its default leaves nothing that provides for the invariant
+	Tried    []Tried   `json:"tried"`                   // each change to the plan, alone
+	Untried  []string  `json:"untried,omitempty"`       // strikes and settings without which, alone, the plan is none
+	Together []string  `json:"together,omitempty"`      // strikes, or strikes and settings, none of which is necessary, but all at once
+	Apart    Outcome   `json:"apart,omitzero"`          // what else comes without those
+	Jointly  []Part    `json:"jointly,omitempty"`       // parts of the engine, with all of which at once it does not come, and with no fewer; only where none does alone
+	Joined   Outcome   `json:"joined,omitzero"`         // what else comes with those
+	Hardened Standing  `json:"hardened,omitempty"`      // what the same plan does under the preset hardened; "" if it is that already, is none under it, or if that is not known
+	Beside   Outcome   `json:"beside,omitzero"`         // what else comes under it
+	Nearest  *Nearest  `json:"nearest,omitempty"`       // nil: it comes with each change alone
+	NoReturn *NoReturn `json:"no_return,omitempty"`     // nil: it is not known
+	Other    *Build    `json:"other_build,omitempty"`   // nil: none was asked for
+	Path     []Point   `json:"path"`                    // how it came to that, at most six sentences
+	Runs     int       `json:"runs"`                    // that all of this took, besides the plan's own to its end
+	Steps    int       `json:"steps"`                   // of all of these
+	Unready  []string  `json:"parts_unknown,omitempty"` // parts of the engine of which it is not known what comes with them: the steps do not suffice
+	Unknown  []string  `json:"unknown,omitempty"`       // changes of which it is not known what comes: the steps do not suffice, the run is not over in its time, or a setting at its default leaves nothing that provides for the invariant
 }
 
 // What says what a change is made to.
@@ -39,6 +43,12 @@ const (
 	Setting What = "setting" // a setting that the plan gives, left at its default
 	Remedy  What = "remedy"  // a part of the engine that the plan does without, as the preset hardened has it
 )
+
+// Part is a part of the engine that the plan does without.
+type Part struct {
+	Set   string `json:"set"`             // key=value, as the preset hardened has it
+	Means string `json:"means,omitempty"` // what is so without it, where it is there for this invariant
+}
 
 // Tried is a change to the plan, and what comes of it.
 type Tried struct {
@@ -155,9 +165,29 @@ func (n *NoReturn) String() string {
 	return fmt.Sprintf("The order of the steps matters: from step %d, the point of no return, the violation came in each of %d orders that were tried of what follows, from the step before in %d.", n.Step, n.Orders, n.Before)
 }
 
+// Build is the same plan in another build of wavetank.
+type Build struct {
+	Name     string   `json:"name"`               // as its result has it
+	Standing Standing `json:"standing,omitempty"` // of the invariant; "" if the build has no such invariant
+	Parts    int      `json:"parts"`              // the first event that is another than in the plan's own run; 0: none is
+	Parting
+}
+
+// Says is what the invariant comes to in that build.
+func (b *Build) Says(invariant string) string {
+	if b.Standing == "" {
+		return fmt.Sprintf("Build %s has no invariant %s", b.Name, invariant)
+	}
+	does := map[Standing]string{Holds: "holds", Breaks: "breaks, too", Beyond: "breaks, too, outside of its promise", Idle: "has nothing to judge"}
+	return fmt.Sprintf("In build %s, %s %s", b.Name, invariant, does[b.Standing])
+}
+
 // Found says whether there is anything that the violation hangs on.
 func (c *Cause) Found() bool {
-	return len(c.Together) > 0 || len(c.Needed(Strike, Setting, Remedy)) > 0
+	if c.Other != nil && c.Other.Standing == Holds {
+		return true
+	}
+	return len(c.Together)+len(c.Jointly) > 0 || len(c.Needed(Strike, Setting, Remedy)) > 0
 }
 
 // Needed are the changes without which the violation does not come, of these kinds.

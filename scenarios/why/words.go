@@ -58,6 +58,11 @@ func (c *Cause) mechanism() (says []string) {
 			other = append(other, t.Aside)
 		}
 	}
+	for _, part := range c.Jointly {
+		if part.Means != "" {
+			says = append(says, part.Means)
+		}
+	}
 	if len(says) == 0 {
 		return other
 	}
@@ -128,6 +133,13 @@ func (c *Cause) Holding() string {
 	}
 	if len(c.Unknown) > 0 {
 		says = append(says, "It is not known what comes "+either(few(c.Unknown))+".")
+	}
+	switch n := len(c.Unready); n {
+	case 0:
+	case 1:
+		says = append(says, "It is not known what comes "+Clip(c.Unready[0])+".")
+	default:
+		says = append(says, fmt.Sprintf("Of %d more parts of the engine it is not known what comes with them.", n))
 	}
 	switch order := c.NoReturn.String(); {
 	case c.NoReturn == nil:
@@ -235,6 +247,13 @@ func (c *Cause) with() (says []string) {
 		default:
 			says = append(says, fmt.Sprintf("With %s, %s%s.", Clip(t.Instead), c.Held(t.Outcome), t.But()))
 		}
+	}
+	if len(c.Jointly) > 0 {
+		var sets []string
+		for _, part := range c.Jointly {
+			sets = append(sets, Clip(part.Set))
+		}
+		says = append(says, fmt.Sprintf("With %s at once, and with no fewer, %s%s.", list(sets), c.Held(c.Joined), c.Joined.But()))
 	}
 	if len(clean) > 0 {
 		says = slices.Insert(says, 0, fmt.Sprintf("With %s, %s.", either(clean), c.Held(Outcome{})))

@@ -31,6 +31,9 @@ const (
 
 var CircuitNames = [Circuits]string{"safety", "output"}
 
+// Services are what the calls go to that the circuits are of.
+var Services = [Circuits]string{"safety kernel", "output policy"}
+
 // CircuitOf tells whose key it is.
 func CircuitOf(key string) Circuit {
 	if strings.HasPrefix(key, breakerPrefix+":output") {

@@ -45,15 +45,24 @@ var oneExecutionPerDispatch = rule.New(invariants.Invariant{
 	Source: "Dispatch ordering, the production problem: a second dispatch is a second side effect",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return onBegin(t, func(s *model.Step) {
-		j := s.About
+		j, last := s.About, model.Dispatch{} // that this worker was given
 		for i := range j.Dispatches {
-			if d := &j.Dispatches[i]; !d.Begun && (d.Worker == "" || d.Worker == s.Node) {
+			d := &j.Dispatches[i]
+			switch {
+			case d.Worker != "" && d.Worker != s.Node:
+			case !d.Begun:
 				d.Begun = true
 				return
+			case d.Handed > last.Handed:
+				last = *d
 			}
 		}
-		t.Violation(j, "execution %d began at step %d on %s, but the stream has stored %s, and none that is for it and not begun",
-			j.Begun, invariants.StepNo(s.Step), s.Node, invariants.CountOf(len(j.Dispatches), "dispatch", "dispatches"))
+		given := invariants.Clause{}
+		if last.Handed > 0 {
+			given = invariants.Say("; it was given seq %d, which had been begun, at step %d", last.Seq, invariants.StepNo(last.Handed))
+		}
+		t.Violation(j, "execution %d began at step %d on %s, but the stream has stored %s, and none that is for it and not begun%s",
+			j.Begun, invariants.StepNo(s.Step), s.Node, invariants.CountOf(len(j.Dispatches), "dispatch", "dispatches"), given)
 	})
 })
 

@@ -238,14 +238,14 @@ var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 		}
 		exhausted := int(sum(end.Metrics, counterStalePicks, "")) / f.Config.MaxDispatchRetries
 		t.Exercised += exhausted
-		which := invariants.Clause{}
-		if maybe > 0 && maybe == exhausted { // else some are of picks that found nobody for another reason
-			which = invariants.Say("; the first was %s, the last %s", first, last)
-		}
 		for _, j := range f.Order {
 			if j.State == model.Failed && j.Attempts >= f.Config.MaxSchedulingRetries {
 				exhausted-- // its last attempt is no retry
 			}
+		}
+		which := invariants.Clause{}
+		if maybe > 0 && maybe == exhausted { // else some are of picks that found nobody for another reason
+			which = invariants.Say("; the first was %s, the last %s", first, last)
 		}
 		if own := sum(end.Metrics, counterRetries, `reason_code="`+history.ReasonStale+`"`); own < float64(exhausted) {
 			t.Violation(nil, "%s in which every pick met a worker past its TTL, but %s counts %g retries for the reason %s%s",

@@ -168,7 +168,7 @@ var policyTrials = map[string]trial{
 	"throttled-job-waits": {
 		cfg:    guarded,
 		breaks: func(s *story) { throttled(s).wait(4*time.Second).calls(s2, job1) },
-		says:   "scheduler-2 asked kernel about it at step 4, 4.001s after that had throttled it; it was to wait for 5s",
+		says:   "scheduler-2 asked the safety kernel about it at step 4, 4.001s after that had throttled it; it was to wait for 5s",
 		holds:  func(s *story) { throttled(s).wait(5*time.Second).calls(s2, job1) },
 	},
 	"replica-alone-keeps-its-budget": {
@@ -343,7 +343,7 @@ func TestReplicasThatShareNothingAreNotStopped(t *testing.T) {
 	s.calls(s1, "job-3")
 	alone := outcomeOf(s.judge(apart), "replica-alone-keeps-its-budget")
 	if assert.Len(t, alone.Violations, 1) {
-		assert.Contains(t, alone.Violations[0].Message, "job-3: scheduler-1 asked kernel")
+		assert.Contains(t, alone.Violations[0].Message, "job-3: scheduler-1 asked the safety kernel")
 	}
 }
 

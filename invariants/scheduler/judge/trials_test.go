@@ -109,9 +109,9 @@ var trials = map[string]trial{
 	},
 	"one-execution-per-dispatch": {
 		breaks: func(s *story) {
-			s.submit(job1).dispatched(s1, job1, w1).effect(w1, job1, "begin").effect(w1, job1, "begin")
+			s.submit(job1).dispatched(s1, job1, w1).effect(w1, job1, "begin").message(w1, job1, "job_deliver", sim.KindDeliver, 2).of(1).effect(w1, job1, "begin")
 		},
-		says:  "execution 2 began at step 14 on worker-1, but the stream has stored 1 dispatch",
+		says:  "execution 2 began at step 15 on worker-1, but the stream has stored 1 dispatch, and none that is for it and not begun; it was given seq 1, which had been begun, at step 14",
 		holds: calm,
 	},
 	"one-execution-at-a-time": {

@@ -55,7 +55,7 @@ type Dispatch struct {
 	Epoch   int64 // 0 for none
 	Seq     uint64
 	Step    int
-	handed  bool           // to a worker
+	Handed  int            // the step at which a worker was given it last; 0 for none
 	acked   bool           // by one
 	Begun   bool           // by its worker
 	Lost    bool           // the stream does not hold it any more
@@ -92,7 +92,7 @@ func (j *Job) Picked(s *Step) Pick {
 // Holds says whether the stream holds a dispatch of an epoch, if there are epochs at all.
 func (j *Job) Holds(epoch int64) bool {
 	for i := range j.Dispatches {
-		if d := &j.Dispatches[i]; epoch != 0 && d.Epoch == epoch && (d.handed || !d.Lost) {
+		if d := &j.Dispatches[i]; epoch != 0 && d.Epoch == epoch && (d.Handed > 0 || !d.Lost) {
 			return true
 		}
 	}
@@ -109,9 +109,9 @@ func (f *Facts) ReadBack(s *Step) {
 	}
 }
 
-// HandOut takes in that a worker has been given a dispatch of the job, and says whether that is so for a second
+// HandOut takes in that a worker is given a dispatch of the job at that step, and says whether that is so for a second
 // time: a consumer that has lost a part of its state counts from one again.
-func (f *Facts) HandOut(j *Job, seq uint64) (again bool) {
+func (f *Facts) HandOut(j *Job, seq uint64, step int) (again bool) {
 	for i := range j.Dispatches {
 		d := &j.Dispatches[i]
 		if d.Seq != seq {
@@ -121,8 +121,8 @@ func (f *Facts) HandOut(j *Job, seq uint64) (again bool) {
 			d.acked = false
 			f.reachJob(j, forgets) // else the consumer would know that it was acknowledged
 		}
-		again = again || d.handed
-		d.handed = true
+		again = again || d.Handed > 0
+		d.Handed = step
 		if d.Lost && j.Intent.Matches(d) {
 			j.Intent.Stored = true
 		}

@@ -39,7 +39,7 @@ func (j *Job) loseDispatch(seq uint64) {
 			continue
 		}
 		d.Lost = true
-		if !d.handed && j.Intent.Matches(d) {
+		if d.Handed == 0 && j.Intent.Matches(d) {
 			j.Intent.Stored, j.Intent.Lost = false, true
 		}
 	}

@@ -192,7 +192,7 @@ func (o *Observer) message(e *sim.Event) {
 	case "notice_deliver":
 		about.HeardNotice(e)
 	case "job_deliver":
-		if again := f.HandOut(about, e.Seq); again || e.Delivered > 1 {
+		if again := f.HandOut(about, e.Seq, e.Step); again || e.Delivered > 1 {
 			f.Reach(model.DispatchRedelivered)
 		}
 	case "submit_nak", "result_nak", "cancel_nak", "job_nak":

@@ -23,9 +23,9 @@ var noCheckWhileCircuitOpen = rule.New(invariants.Invariant{
 		t.Exercise()
 		switch {
 		case l.State == history.Open && l.Clearly:
-			t.Violation(s.About, "%s asked %s at step %d, although it had read at step %d that the %s circuit was open", invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), invariants.StepNo(l.Step), history.CircuitNames[c])
+			t.Violation(s.About, "%s asked the %s at step %d, although it had read at step %d that the %s circuit was open", invariants.Who(s.Event), history.Services[c], invariants.StepNo(s.Step), invariants.StepNo(l.Step), history.CircuitNames[c])
 		case l.State == history.HalfOpen && l.Clearly && f.Config.Policy.SharedProbes && !l.Claimed:
-			t.Violation(s.About, "%s asked %s at step %d, while the %s circuit was half-open, without having counted that", invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), history.CircuitNames[c])
+			t.Violation(s.About, "%s asked the %s at step %d, while the %s circuit was half-open, without having counted that", invariants.Who(s.Event), history.Services[c], invariants.StepNo(s.Step), history.CircuitNames[c])
 		}
 	})
 	return observe.Checker{}
@@ -44,8 +44,8 @@ var openCircuitStopsEveryReplica = rule.New(invariants.Invariant{
 		}
 		t.Exercise()
 		if l.At-all.OpenSince > model.Doubt && l.At < all.OpenUntil-model.Doubt {
-			t.Violation(s.About, "%s asked %s at step %d, %s after the last of %d calls in a row that had failed; the %s circuit was to be open for %s",
-				invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), (s.At - all.Failed).Truncate(time.Millisecond), all.Failures, history.CircuitNames[c], f.Config.Policy.OpenFor)
+			t.Violation(s.About, "%s asked the %s at step %d, %s after the last of %d calls in a row that had failed; the %s circuit was to be open for %s",
+				invariants.Who(s.Event), history.Services[c], invariants.StepNo(s.Step), (s.At - all.Failed).Truncate(time.Millisecond), all.Failures, history.CircuitNames[c], f.Config.Policy.OpenFor)
 		}
 	})
 	return observe.Checker{}
@@ -64,8 +64,8 @@ var halfOpenProbesWithinLimit = rule.New(invariants.Invariant{
 		}
 		t.Exercise()
 		if limit := f.Config.Policy.HalfOpenMax; len(counter.Probes) > limit {
-			t.Violation(s.About, "%s asked %s at step %d, as the %s probe of one half-open window of the %s circuit; the limit is %d, and they were of the steps %s",
-				invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), invariants.Ordinal(len(counter.Probes)), history.CircuitNames[c], limit, invariants.StepList(counter.Probes[:limit]))
+			t.Violation(s.About, "%s asked the %s at step %d, as the %s probe of one half-open window of the %s circuit; the limit is %d, and they were of the steps %s",
+				invariants.Who(s.Event), history.Services[c], invariants.StepNo(s.Step), invariants.Ordinal(len(counter.Probes)), history.CircuitNames[c], limit, invariants.StepList(counter.Probes[:limit]))
 		}
 	})
 	return observe.Checker{}
@@ -104,9 +104,9 @@ var replicaAloneKeepsItsBudget = rule.New(invariants.Invariant{
 		t.Exercise()
 		switch {
 		case l.State == history.Open && l.Clearly:
-			t.Violation(s.About, "%s asked %s at step %d, although by its own count of failures the %s circuit was open", invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), history.CircuitNames[c])
+			t.Violation(s.About, "%s asked the %s at step %d, although by its own count of failures the %s circuit was open", invariants.Who(s.Event), history.Services[c], invariants.StepNo(s.Step), history.CircuitNames[c])
 		case l.Used:
-			t.Violation(s.About, "%s asked %s at step %d, although its probes of the half-open %s circuit were used up", invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), history.CircuitNames[c])
+			t.Violation(s.About, "%s asked the %s at step %d, although its probes of the half-open %s circuit were used up", invariants.Who(s.Event), history.Services[c], invariants.StepNo(s.Step), history.CircuitNames[c])
 		}
 	})
 	return observe.Checker{}

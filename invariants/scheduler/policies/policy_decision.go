@@ -96,8 +96,8 @@ var throttledJobWaits = rule.New(invariants.Invariant{
 		}
 		t.Exercise()
 		if s.At-told < f.Config.Policy.ThrottleDelay-model.Slack {
-			t.Violation(s.About, "%s asked %s about it at step %d, %s after that had throttled it; it was to wait for %s",
-				invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), (s.At - told).Truncate(time.Millisecond), f.Config.Policy.ThrottleDelay)
+			t.Violation(s.About, "%s asked the safety kernel about it at step %d, %s after that had throttled it; it was to wait for %s",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), (s.At - told).Truncate(time.Millisecond), f.Config.Policy.ThrottleDelay)
 		}
 	})
 	return observe.Checker{}
