@@ -27,6 +27,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 	"github.com/wavetank-sim/wavetank/scenarios/whatif"
 )
 
@@ -533,6 +534,22 @@ func TestOwnNumbersFindTheirRows(t *testing.T) {
 	assert.Zero(t, shown())
 	b.do(chromedp.Click(`//div[@class="own"]//button`))
 	assert.Equal(t, int64(3), shown())
+	b.quiet()
+}
+
+func TestAnOwnNumberMayBeAWholeOne(t *testing.T) {
+	res := staleSweep()
+	res.Axes[2] = sweep.Axis{Setting: "workload.jobs", Title: "jobs", Values: []string{"10", "20", "30"}, Condition: true}
+	for i := range res.Answer.Rows {
+		res.Answer.Rows[i].Under = []string{"0s", res.Axes[2].Values[i]}
+	}
+	b := opened(t, sweepHTML(t, res), ".own input")
+	enter := func(value string) string {
+		return says[string](b, `(() => { const i = document.querySelector('.own [data-setting="workload.jobs"]'); i.value = "`+value+`"; i.dispatchEvent(new Event("input")); return document.querySelector(".own output").textContent; })()`)
+	}
+	assert.True(t, strings.HasPrefix(enter("20"), "Take 4 (not sure)"))
+	assert.True(t, strings.HasPrefix(enter("24"), "Not measured: jobs 24 (the nearest is 20)."), enter("24"))
+	assert.Equal(t, "jobs 20% is no whole number, such as 10.", enter("20%"))
 	b.quiet()
 }
 

@@ -14,7 +14,7 @@ import (
 type ownNumber struct {
 	Setting, Title, Flag string
 	Axis                 int    // its place among the axes; 0 is none: it is fixed
-	Kind                 string // duration, lag or number: what can be entered
+	Kind                 string // duration, lag, integer or share: what can be entered
 	Values               string // measured, as JSON
 	Hint                 string
 }
@@ -53,18 +53,19 @@ func ownNumbers(res *sweep.Result) (list []ownNumber) {
 
 // entered says what values a setting takes; empty: any text.
 func entered(setting string) string {
-	i := slices.IndexFunc(plans.Settings(), func(s plans.Setting) bool { return s.Name == setting })
-	switch {
-	case setting == "world.heartbeat_lag":
+	if setting == "world.heartbeat_lag" {
 		return "lag"
-	case i < 0:
-		return ""
-	case plans.Settings()[i].Type == "duration":
-		return "duration"
-	case slices.Contains([]string{"choice", "boolean", "text"}, plans.Settings()[i].Type):
-		return ""
 	}
-	return "number"
+	for _, s := range plans.Settings() {
+		switch {
+		case s.Name != setting:
+		case s.Type == "duration" || s.Type == "integer":
+			return s.Type
+		case s.Type == "number" && s.Allowed == "0 to 1":
+			return "share"
+		}
+	}
+	return ""
 }
 
 func jsonOf(values []string) string {

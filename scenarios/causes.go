@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -109,18 +110,25 @@ func (r *run) late(j *jobRecord) {
 	}
 }
 
-// heldOff are the ticks of a rescue that found its lock taken, since the tick before a time was up.
-func (r *run) heldOff(rescue string, up time.Duration) (moments []moment) {
+// heldOff tells of the ticks of a rescue that found its lock taken, since the tick before a time was up: the first, and how many more.
+func (r *run) heldOff(rescue string, up time.Duration) []moment {
+	var ticks []moment
 	for _, t := range r.record.idleTicks {
 		if t.of == rescue && t.taken <= up && up <= t.at {
-			m := t.moment
-			if r.plan.HoldsTicks() {
-				m.b += " (engine.tick_lock=until-expiry)"
-			}
-			moments = append(moments, m)
+			ticks = append(ticks, t.moment)
 		}
 	}
-	return moments
+	if len(ticks) == 0 {
+		return nil
+	}
+	m := ticks[0]
+	if r.plan.HoldsTicks() {
+		m.b += " (engine.tick_lock=until-expiry)"
+	}
+	if n := len(ticks) - 1; n > 0 {
+		m.b += fmt.Sprintf("; so did %s, the last at %s", count(n, "more tick"), at(ticks[n].at))
+	}
+	return []moment{m}
 }
 
 // timeUp is when a job's time was up that the reconciler has ended, and by what.

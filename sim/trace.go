@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -156,43 +157,87 @@ func appendString(b []byte, s string) []byte {
 
 // Parting is where two traces part.
 type Parting struct {
-	Line   int      // the first in which they differ, from 1; 0 when they are equal
-	Common []string // the last lines before it
-	A, B   string   // what each holds there; "" of a trace that has ended
+	Line   int      // the first whose events differ, from 1; 0 when they are equal
+	Common []*Event // the last events before it
+	A, B   *Event   // what each has there; nil of a trace that has ended
 }
 
-// PartingOf compares two traces line by line, and keeps so many lines before the first in which they differ.
-func PartingOf(a, b io.Reader, common int) (Parting, error) {
-	ra, rb := bufio.NewReader(a), bufio.NewReader(b)
-	p := Parting{}
-	for n := 1; ; n++ {
-		la, errA := ra.ReadBytes('\n')
-		lb, errB := rb.ReadBytes('\n')
-		for _, err := range []error{errA, errB} {
-			if err != nil && err != io.EOF {
-				return Parting{}, err
+// PartingOf compares two traces event by event, and keeps so many before the first that differs. The traces may be of two builds:
+// what this one does not know of a line is no difference. It fails if either cannot be read, or has a line that is no event.
+func PartingOf(a, b io.Reader, common int) (p Parting, err error) {
+	var before [][2][]byte
+	err = eachLine(a, b, func(n int, la, lb []byte) (more bool, err error) {
+		if !bytes.Equal(la, lb) {
+			var ea, eb *Event
+			if ea, err = eventOf(la); err != nil {
+				return false, fmt.Errorf("line %d of A: %w", n, err)
+			}
+			if eb, err = eventOf(lb); err != nil {
+				return false, fmt.Errorf("line %d of B: %w", n, err)
+			}
+			if !reflect.DeepEqual(ea, eb) {
+				p.Line, p.A, p.B = n, ea, eb
+				return false, nil
 			}
 		}
-		line := string(bytes.TrimSuffix(la, []byte("\n")))
-		if !bytes.Equal(la, lb) {
-			p.Line, p.A, p.B = n, line, string(bytes.TrimSuffix(lb, []byte("\n")))
-			return p, nil
+		if before = append(before, [2][]byte{la, lb}); len(before) > common {
+			before = slices.Delete(before, 0, 1)
 		}
-		if errA == io.EOF {
-			return Parting{}, nil
-		}
-		if p.Common = append(p.Common, line); len(p.Common) > common {
-			p.Common = slices.Delete(p.Common, 0, 1)
-		}
+		return true, nil
+	})
+	if p.Line == 0 || err != nil {
+		return Parting{}, err
 	}
+	for _, lines := range before {
+		e, err := eventOf(lines[0])
+		if err != nil {
+			return Parting{}, err
+		}
+		p.Common = append(p.Common, e)
+	}
+	return p, nil
+}
+
+// eventOf reads a line of a trace; nil is that of a trace that has ended.
+func eventOf(line []byte) (*Event, error) {
+	if len(line) == 0 {
+		return nil, nil
+	}
+	e := &Event{}
+	return e, json.Unmarshal(line, e)
 }
 
 // FirstDifference compares two traces line by line and returns the first line in which they
 // differ, by its number from 1, with what each holds there. A trace that ends early holds "".
 // The number is 0 when they are equal.
 func FirstDifference(a, b io.Reader) (line int, inA, inB string, err error) {
-	p, err := PartingOf(a, b, 0)
-	return p.Line, p.A, p.B, err
+	err = eachLine(a, b, func(n int, la, lb []byte) (more bool, err error) {
+		if more = bytes.Equal(la, lb); !more {
+			line, inA, inB = n, string(la), string(lb)
+		}
+		return more, nil
+	})
+	return line, inA, inB, err
+}
+
+// eachLine goes through the lines of two traces, from 1; a trace that has ended has empty ones.
+func eachLine(a, b io.Reader, visit func(n int, la, lb []byte) (more bool, err error)) error {
+	ra, rb := bufio.NewReader(a), bufio.NewReader(b)
+	for n := 1; ; n++ {
+		la, errA := ra.ReadBytes('\n')
+		lb, errB := rb.ReadBytes('\n')
+		for _, err := range []error{errA, errB} {
+			if err != nil && err != io.EOF {
+				return err
+			}
+		}
+		if len(la)+len(lb) == 0 {
+			return nil
+		}
+		if more, err := visit(n, bytes.TrimSuffix(la, []byte("\n")), bytes.TrimSuffix(lb, []byte("\n"))); err != nil || !more {
+			return err
+		}
+	}
 }
 
 // sortedKeys lists the keys of m in order: no order of a map may reach the trace.

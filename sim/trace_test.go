@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -59,21 +60,31 @@ func TestFirstDifference(t *testing.T) {
 	}
 }
 
-func TestAPartingKeepsTheLastLinesBefore(t *testing.T) {
-	const before = "u\nv\nw\nx\n"
+func TestAPartingKeepsTheLastEventsBefore(t *testing.T) {
+	line := func(step int, more string) string {
+		return fmt.Sprintf(`{"step":%d,"at_ns":%d,"kind":"start","outcome":"ok"%s}`, step, step, more) + "\n"
+	}
+	event := func(step int) *Event {
+		return &Event{Step: step, At: time.Duration(step), Kind: KindStart, Outcome: OutcomeOK}
+	}
+	before := line(1, "") + line(2, "") + line(3, "")
 	for _, c := range []struct {
 		a, b string
 		want Parting
 	}{
-		{before + "y\n", before + "z\n", Parting{5, []string{"v", "w", "x"}, "y", "z"}},
-		{before, before + "z", Parting{5, []string{"v", "w", "x"}, "", "z"}},
-		{"y\n", "z\n", Parting{1, nil, "y", "z"}},
+		{before + line(4, ""), before + line(5, ""), Parting{4, []*Event{event(2), event(3)}, event(4), event(5)}},
+		{before, before + line(4, ""), Parting{4, []*Event{event(2), event(3)}, nil, event(4)}},
+		{line(1, ""), line(2, ""), Parting{1, nil, event(1), event(2)}},
 		{before, before, Parting{}},
+		{before, line(1, `,"new":7`) + line(2, "") + line(3, ""), Parting{}},
+		{before + line(4, ""), line(1, `,"new":7`) + line(2, "") + line(3, "") + line(5, ""), Parting{4, []*Event{event(2), event(3)}, event(4), event(5)}},
 	} {
-		got, err := PartingOf(strings.NewReader(c.a), strings.NewReader(c.b), 3)
+		got, err := PartingOf(strings.NewReader(c.a), strings.NewReader(c.b), 2)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, got)
 	}
+	_, err := PartingOf(strings.NewReader(before+"{\n"), strings.NewReader(before), 2)
+	require.ErrorContains(t, err, "line 4 of A: ")
 }
 
 func TestTruthOfEveryRedisType(t *testing.T) {

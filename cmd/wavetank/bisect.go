@@ -63,7 +63,7 @@ and any of those that are left may be it, 130 interrupted.`,
 	}
 	cmd.Flags().StringVar(&f.invariant, "invariant", "", "what the plan breaks, `NAME` (default the first that it expects to, or else any)")
 	cmd.Flags().IntVar(&f.seeds, "seeds", 1, "run the plan under `N` seeds, from its own on")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long one run may take, `TIME`; a hang is what is looked for only with --invariant no-hang")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", otherTimeout, "how long one run may take, `TIME`; a hang is what is looked for only with --invariant no-hang")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, and print the commit that was found alone")
 	return cmd
 }
@@ -73,7 +73,7 @@ func (f *bisectFlags) bisect(ctx context.Context, file, good, bad string, stdout
 	if err != nil {
 		return err
 	}
-	text, err := plans.Marshal(plan)
+	text, err := handedOver(plan, "")
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
-	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
@@ -79,17 +78,14 @@ func (b *bisection) run(program string, seed uint64) (standing, string) {
 	if err != nil {
 		return unknown, err.Error()
 	}
-	for _, v := range res.Violations {
-		if v.Promised && (b.invariant == "" || v.Invariant == b.invariant) {
-			return breaks, ""
-		}
-	}
-	inconclusive := res.Verdict == scenarios.Inconclusive
+	says := res.undecided()
 	switch {
-	case res.OutOfSteps && (inconclusive || b.invariant == string(campaign.Endless)):
+	case res.broken(b.invariant) != "":
+		return breaks, ""
+	case res.OutOfSteps && (says != "" || b.invariant == string(campaign.Endless)):
 		return b.outOfBounds(campaign.Endless, "the run used up its steps")
-	case inconclusive:
-		return unknown, "the run was inconclusive: " + firstOf(res.Reason, "it does not say why")
+	case says != "":
+		return unknown, says
 	}
 	return holds, ""
 }

@@ -52,22 +52,11 @@ func (f *campaignFlags) check(cmd *cobra.Command) error {
 			return cli.Fail(cli.ExitUsage, "--seeds is %d, out of range; give 1 or more", n)
 		}
 	}
-	if err := namedFolder(cmd); err != nil {
-		return err
-	}
 	_, remove, err := newTemp(tempdir.Memory())
 	if err == nil {
 		remove()
 	}
 	return err
-}
-
-// namedFolder refuses an --out that names no folder.
-func namedFolder(cmd *cobra.Command) error {
-	if out := cmd.Flags().Lookup("out"); out.Changed && out.Value.String() == "" {
-		return cli.Usage(cmd, "--out names no folder; give one, or leave --out away")
-	}
-	return nil
 }
 
 // folderOf names the folder of a campaign that the user gave no name: what tells it from the plain one

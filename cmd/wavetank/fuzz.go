@@ -186,9 +186,6 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 		if len(args) > 0 {
 			return "", campaign.Spec{}, cli.Usage(cmd, "--resume goes on with the campaign as it was begun, and takes no scenario")
 		}
-		if f.resume == "" {
-			return "", campaign.Spec{}, cli.Usage(cmd, "--resume names no folder")
-		}
 		spec, err := campaign.Load(f.resume)
 		if err == nil && spec.Drawn == nil {
 			err = fmt.Errorf("%s holds a sweep or a comparison; the command that began it goes on with it", f.resume)

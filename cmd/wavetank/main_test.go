@@ -49,9 +49,19 @@ func TestMain(m *testing.M) {
 			}
 			main()
 		},
+		// A build whose runs are cut short.
+		"wavetank-short": func() {
+			runPlan = func(ctx context.Context, plan *plans.Plan, opt scenarios.RunOptions) (*scenarios.Result, error) {
+				plan = plan.Clone()
+				plan.Schedule.StepsMax = 300
+				return scenarios.Run(ctx, plan, opt)
+			}
+			main()
+		},
 		// A build that lacks what broke the promise of publish-ack-lost.
 		"wavetank-before": func() {
 			runPlan = func(ctx context.Context, plan *plans.Plan, opt scenarios.RunOptions) (*scenarios.Result, error) {
+				plan = plan.Clone()
 				plan.Faults = nil
 				return scenarios.Run(ctx, plan, opt)
 			}

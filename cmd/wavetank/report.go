@@ -34,9 +34,6 @@ found first, then what is inconclusive, then what held.`,
 			if len(args) == 0 || slices.Contains(args, "") {
 				return cli.Usage(cmd, "report: the folder is missing")
 			}
-			if err := namedFolder(cmd); err != nil {
-				return err
-			}
 			return rewrite(args, out, cli.NewPrinter(cmd.OutOrStdout()), cli.NewProgress(cmd.ErrOrStderr(), false))
 		},
 	}

@@ -63,9 +63,6 @@ Delve: go install github.com/go-delve/delve/cmd/dlv@latest`,
 		Args:              cli.OneArg("the scenario or plan file"),
 		ValidArgsFunction: completeScenarios(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := namedFolder(cmd); err != nil {
-				return err
-			}
 			if err := checkStep(cmd, f.debugAt); err != nil {
 				return err
 			}
@@ -129,7 +126,8 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 		fmt.Fprintf(stderr, "wavetank: %s, seed %d: the world does not move; %s\n\n%s", s.Name, s.Seed, cause, dump)
 		os.Exit(cli.ExitInternal)
 	}
-	res, unexplained, err := f.simulate(ctx, s, dir, cli.NewProgress(stderr, f.quiet), stalled)
+	show := cli.NewProgress(stderr, f.quiet)
+	res, err := f.simulate(ctx, s, dir, show, stalled)
 	if res == nil {
 		return err
 	}
@@ -140,6 +138,15 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	page := filepath.Join(dir.path, reports.PageFile)
 	if err == nil {
 		err = dir.keep()
+	}
+	var unexplained error
+	if len(res.Violations) > 0 && !f.noWhy && f.debugAt == 0 { // who debugs looks at one run
+		unexplained = f.explain(ctx, s, res, show, stalled)
+		if err == nil && res.Cause != nil {
+			if wrong := reports.Write(dir.path, s.Plan, res); wrong != nil {
+				err = dir.unwritable(wrong)
+			}
+		}
 	}
 	if err != nil {
 		page = ""
@@ -195,50 +202,46 @@ func onOneThread() {
 // runPlan makes a run; tests make it go astray, as another build does.
 var runPlan = scenarios.Run
 
-// simulate runs the plan and fills the folder. A result with an error is of a run that could not be stored; one that could not be
-// explained is whole but for its cause.
-func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *cli.Progress, stalled func(string)) (res *scenarios.Result, unexplained, err error) {
+// simulate runs the plan and fills the folder. A result with an error is of a run that could not be stored.
+func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *cli.Progress, stalled func(string)) (*scenarios.Result, error) {
 	trace, err := dir.create(reports.TraceFile)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	source := s.source
 	if strictyaml.FromStandardInput(source) {
 		source = filepath.Join(dir.path, reports.PlanFile) // what was read is gone; this can be read again
 	}
 	onOneThread()
-	res, err = runPlan(ctx, s.Plan, scenarios.RunOptions{
+	res, err := runPlan(ctx, s.Plan, scenarios.RunOptions{
 		Trace: trace, Progress: ofRun(show), OnStall: stalled, Source: source, Overrides: s.overrides, Sample: true,
 	})
 	show.Done()
 	closed := trace.close()
 	switch cause := context.Cause(ctx); {
 	case cause != nil && (errors.Is(err, context.Canceled) || err == nil):
-		return nil, nil, cause
+		return nil, cause
 	case errors.Is(err, sim.ErrNoRedisServer): // somebody else has ended it
-		return nil, nil, cli.Fail(cli.ExitUsage, "%s, seed %d: %w; run it again", s.Name, s.Seed, err)
+		return nil, cli.Fail(cli.ExitUsage, "%s, seed %d: %w; run it again", s.Name, s.Seed, err)
 	case errors.Is(err, syscall.ENOSPC):
-		return nil, nil, cli.Fail(cli.ExitUsage, "%s, seed %d: %w", s.Name, s.Seed, err)
+		return nil, cli.Fail(cli.ExitUsage, "%s, seed %d: %w", s.Name, s.Seed, err)
 	case err != nil:
-		return nil, nil, fmt.Errorf("%s, seed %d: the run broke down: %w", s.Name, s.Seed, err)
+		return nil, fmt.Errorf("%s, seed %d: the run broke down: %w", s.Name, s.Seed, err)
 	}
 	res.Replay = cli.Pasteable(f.withProgram(res.Replay))
-	if len(res.Violations) > 0 && !f.noWhy && f.debugAt == 0 { // who debugs looks at one run
-		unexplained = f.explain(ctx, s, res, show)
-	}
 	if closed == nil {
 		closed = reports.Write(dir.temp, s.Plan, res)
 	}
 	if closed != nil {
-		return res, unexplained, dir.unwritable(closed)
+		return res, dir.unwritable(closed)
 	}
-	return res, unexplained, nil
+	return res, nil
 }
 
-// explain looks for what the first violation hangs on.
-func (f *runFlags) explain(ctx context.Context, s *subject, res *scenarios.Result, show *cli.Progress) (err error) {
+// explain looks for what the first violation hangs on. The run is kept already: to find that, the plan is run again and again.
+func (f *runFlags) explain(ctx context.Context, s *subject, res *scenarios.Result, show *cli.Progress, stalled func(string)) (err error) {
 	show.Begin("looking for what the violation hangs on; an interrupt keeps the run without it")
-	res.Cause, err = whatif.Explain(ctx, s.Plan, whatif.Options{Whole: res, Quick: true, Progress: func(what string) { show.Show("why: %s", what) }})
+	res.Cause, err = whatif.Explain(ctx, s.Plan, whatif.Options{Whole: res, Quick: true, OnStall: stalled, Progress: func(what string) { show.Show("why: %s", what) }})
 	show.Done()
 	if err != nil {
 		return fmt.Errorf("%s, seed %d: the run is kept without its cause, as it broke down when it was made again to find that: %w", s.Name, s.Seed, err)

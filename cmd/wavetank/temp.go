@@ -35,13 +35,18 @@ func ownTemp(parent string) (remove func(), err error) {
 }
 
 // inOwnTemp is [ownTemp] for what a Ctrl-C ends: the context that it returns is cancelled then, as by [cli.Interruptible].
-// done removes the folder.
-func inOwnTemp(ctx context.Context, parent string) (_ context.Context, done func(), err error) {
+// done removes the folder; an end by force removes more, too.
+func inOwnTemp(ctx context.Context, parent string, more ...func()) (_ context.Context, done func(), err error) {
 	remove, err := ownTemp(parent)
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, stop := cli.Interruptible(ctx, remove)
+	ctx, stop := cli.Interruptible(ctx, func() {
+		remove()
+		for _, remove := range more {
+			remove()
+		}
+	})
 	return ctx, func() {
 		stop()
 		remove()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +27,7 @@ type whyFlags struct {
 	seed      string
 	invariant string
 	against   string
+	timeout   time.Duration
 	json      bool
 	quiet     bool
 }
@@ -63,7 +65,8 @@ why says so.
 
 With --against, another build of wavetank runs the plan, too. Why says whether
 the invariant holds in that build, and shows the first event that is another there.
-Where a change to the code broke the promise, that is where the change acts first.
+Where a change to the code broke the promise, it acts at that event or before: what
+is left out is seen at whatever comes next.
 
 Which invariant: the first that the run breaks, of promises if it breaks any.
 
@@ -85,12 +88,16 @@ cause, 130 interrupted.`,
 	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default the plan's)")
 	cmd.Flags().StringVar(&f.invariant, "invariant", "", "explain the violation of `INVARIANT` (default the first that is broken)")
 	cmd.Flags().Var((*program)(&f.against), "against", "let another build of wavetank run the plan, too, the program `PATH`, and show where the two part")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", otherTimeout, "how long the run of the other build may take, `TIME`")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the cause as JSON, and nothing else, on standard output")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return cmd
 }
 
 func (f *whyFlags) why(ctx context.Context, arg string, stdout, stderr io.Writer) error {
+	if f.timeout <= 0 {
+		return cli.Fail(cli.ExitUsage, "--timeout is %s, out of range; give a time such as 5m", f.timeout)
+	}
 	if f.invariant != "" {
 		if err := checkInvariant("--invariant", f.invariant); err != nil {
 			return err
@@ -100,14 +107,26 @@ func (f *whyFlags) why(ctx context.Context, arg string, stdout, stderr io.Writer
 	if err != nil {
 		return err
 	}
-	ctx, done, err := inOwnTemp(ctx, tempdir.Memory())
+	var other *otherBuild
+	removeTraces := func() {}
+	if f.against != "" {
+		var traces string
+		if traces, removeTraces, err = newTemp(""); err != nil { // on the disk: they may be long
+			return err
+		}
+		defer removeTraces()
+		if other, err = findOtherBuild(f.against, traces, f.timeout); err != nil {
+			return err
+		}
+	}
+	ctx, done, err := inOwnTemp(ctx, tempdir.Memory(), removeTraces)
 	if err != nil {
 		return err
 	}
 	defer done()
 	show := cli.NewProgress(stderr, f.quiet)
 	onOneThread()
-	cause, err := f.explain(ctx, s.Plan, func(what string) { show.Show("%s", what) })
+	cause, err := f.explain(ctx, s.Plan, other, func(what string) { show.Show("%s", what) })
 	show.Done()
 	switch {
 	case errors.Is(context.Cause(ctx), cli.ErrInterrupted):
@@ -132,25 +151,30 @@ func (f *whyFlags) why(ctx context.Context, arg string, stdout, stderr io.Writer
 }
 
 // explain finds the cause, and where the plan's run parts from that of another build, if there is one.
-func (f *whyFlags) explain(ctx context.Context, plan *plans.Plan, say func(string)) (*why.Cause, error) {
+func (f *whyFlags) explain(ctx context.Context, plan *plans.Plan, other *otherBuild, say func(string)) (*why.Cause, error) {
 	opt := whatif.Options{Invariant: f.invariant, Progress: say}
-	if f.against == "" {
+	if other == nil {
 		return whatif.Explain(ctx, plan, opt)
 	}
-	other, err := newOtherBuild(ctx, f.against, plan)
+	say("the plan's own run")
+	whole, err := other.ownRun(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
-	say("the plan's own run")
-	if opt.Whole, err = other.ownRun(); err != nil {
+	opt.Whole = whole
+	say("the run of the other build")
+	res, err := other.run(ctx, plan, f.invariant)
+	if err != nil {
 		return nil, err
 	}
 	cause, err := whatif.Explain(ctx, plan, opt)
+	if broken := res.broken(f.invariant); errors.Is(err, whatif.ErrHeld) && broken != "" {
+		return nil, fmt.Errorf("%w; in build %s, %s breaks: let that build explain it, with --against and this one", err, res.Build, broken)
+	}
 	if err != nil {
 		return nil, err
 	}
-	say("the run of the other build")
-	cause.Other, err = other.beside(cause.Invariant)
+	cause.Other, err = other.compare(res, cause.Invariant)
 	return cause, err
 }
 
@@ -163,6 +187,8 @@ func notFound(c *why.Cause) error {
 		return cli.Fail(cli.ExitInconclusive, "no cause was found, and of %s it is not known what comes", cli.Plural(len(c.Unknown)+len(c.Unready), "change"))
 	case len(c.Untried) > 0:
 		return cli.Fail(cli.ExitInconclusive, "no cause was found: the plan is not valid without %s", why.Clip(strings.Join(c.Untried, ", ")))
+	case c.Hardened == why.Holds:
+		return cli.Fail(cli.ExitInconclusive, "no strike and no setting of the plan is necessary; the preset hardened prevents it, and which parts of that it takes is not known")
 	case slices.ContainsFunc(c.Tried, func(t why.Tried) bool { return t.Idle && !t.Needed }):
 		return cli.Fail(cli.ExitInconclusive, "no cause was found: in each run without the violation there is nothing to judge")
 	}
@@ -172,12 +198,12 @@ func notFound(c *why.Cause) error {
 func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 	p.Line("%s, preset %s, seed %d: %s was broken at step %d, %s", p.Paint(cli.Bold, s.Name), s.Preset, s.Seed, c.Invariant, c.Step, words.Instant(c.At))
 	p.Line("  %s", c.Message)
+	printOther(p, c)
 	p.Line("  %s", c.Brief())
 	if says := c.Holding(); says != "" {
 		p.Line("  %s", says)
 	}
 	cli.Section(p, "How it came", c.Path, pointed)
-	printOther(p, c)
 	cli.Section(p, "Necessary: without any one of these it does not come", c.Blamed(), changed)
 	cli.Section(p, "Circumstances that it needs, too", c.Circumstances(), changed)
 	cli.Section(p, "Not necessary", c.Unneeded(), unneeded)
@@ -190,7 +216,7 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 		cli.Section(p, heading+c.Apart.But(), c.Together, why.Clip)
 	}
 	cli.Section(p, "Would have prevented it, each alone", c.Remedies(), remedy)
-	cli.Section(p, "Would have prevented it, all at once and no fewer"+c.Joined.But(), c.Jointly, func(part why.Part) string { return "--set " + part.Set })
+	cli.Section(p, "Would have prevented it, all at once and no fewer"+c.Joined.But(), c.Jointly, func(part why.Missing) string { return "--set " + part.Set })
 	if n := c.Nearest; n != nil {
 		p.Line("\n%s", p.Paint(cli.Bold, "Nearest run without it"))
 		with := n.With()
@@ -216,16 +242,21 @@ func printOther(p *cli.Printer, c *why.Cause) {
 	if o == nil {
 		return
 	}
-	p.Line("\n%s", p.Paint(cli.Bold, o.Says(c.Invariant)))
-	if o.Parts == 0 {
-		p.Line("  equal in all its steps")
+	if o.PartsAt == 0 {
+		p.Line("  %s. The run is equal in all its steps.", o.Says(c.Invariant))
 		return
 	}
-	p.Line("  equal up to step %d, and then", o.Parts-1)
+	p.Line("  %s. The run is equal up to step %d, and then", o.Says(c.Invariant), o.PartsAt-1)
 	printParting(p, &o.Parting)
 }
 
 func unneeded(t why.Tried) string {
+	if t.Shuffled {
+		return why.Clip(t.Says) + " (without it, it comes in another order of the steps)"
+	}
+	if t.What == why.Strike && t.Did == "" {
+		return why.Clip(t.Says) + " (it had not struck by then)"
+	}
 	if t.Otherwise > 0 {
 		return fmt.Sprintf("%s (without it, it comes at %s)", why.Clip(t.Says), words.Instant(t.Otherwise))
 	}

@@ -34,7 +34,8 @@
     switch (field.dataset.kind) {
       case "duration": return timed && read ? "" : "no duration, such as 30s";
       case "lag": return timed && read || /^(fixed|uniform|normal|lognormal|samples):./.test(text) ? "" : "no lag, such as 5s or lognormal:median=5s:p99=30s";
-      case "number": return !/[a-zµ]/.test(text) && read && amount(text) <= 1 ? "" : "no share from 0 to 100 %, such as 20% or 0.2";
+      case "integer": return /^[0-9]+$/.test(text) ? "" : "no whole number, such as 10";
+      case "share": return !/[a-zµ]/.test(text) && read && amount(text) <= 1 ? "" : "no share from 0 to 100 %, such as 20% or 0.2";
     }
     return "";
   };

@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -56,36 +55,14 @@ func partingOf(a, b io.Reader) (*Parting, error) {
 	if err != nil || at.Line == 0 {
 		return nil, err
 	}
-	p := &Parting{Step: at.Line, Common: []Point{}, Differ: []Value{}}
-	for _, line := range at.Common {
-		e, err := eventOf(line)
-		if err != nil {
-			return nil, err
-		}
+	p := &Parting{Step: at.Line, Common: []Point{}, A: pointOf(at.A), B: pointOf(at.B), Differ: []Value{}}
+	for _, e := range at.Common {
 		p.Common = append(p.Common, *pointOf(e))
 	}
-	inA, err := eventOf(at.A)
-	if err != nil {
-		return nil, fmt.Errorf("step %d of A: %w", at.Line, err)
-	}
-	inB, err := eventOf(at.B)
-	if err != nil {
-		return nil, fmt.Errorf("step %d of B: %w", at.Line, err)
-	}
-	p.A, p.B = pointOf(inA), pointOf(inB)
-	if inA != nil && inB != nil {
-		p.Differ = FieldsThatDiffer(inA, inB)
+	if at.A != nil && at.B != nil {
+		p.Differ = FieldsThatDiffer(at.A, at.B)
 	}
 	return p, nil
-}
-
-// eventOf reads a line of a trace; nil is the line of a trace that has ended.
-func eventOf(line string) (*sim.Event, error) {
-	if line == "" {
-		return nil, nil
-	}
-	e := &sim.Event{}
-	return e, json.Unmarshal([]byte(line), e)
 }
 
 func pointOf(e *sim.Event) *Point {

@@ -50,7 +50,7 @@ func TestFieldsOfEventsThatSayTheSame(t *testing.T) {
 
 func TestALineThatIsNoEvent(t *testing.T) {
 	_, err := partingOf(strings.NewReader(first+"{\n"), strings.NewReader(first))
-	require.ErrorContains(t, err, "step 2 of A: ")
+	require.ErrorContains(t, err, "line 2 of A: ")
 }
 
 func TestStoriesOnOneAxis(t *testing.T) {

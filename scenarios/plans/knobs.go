@@ -144,7 +144,7 @@ var knobs = []Knob{
 	{Name: "engine.epochs", Draws: "true false", scenario: "publish-ack-lost", off: "false", breaks: "one-dispatch-per-job",
 		says: "the stream accepts a second dispatch of the same job"},
 	{Name: "engine.resume_intents", Draws: "true false", scenario: "crash-before-publish", off: "false", breaks: "every-intent-is-published",
-		says: "a redelivery takes a DISPATCHED job for one in flight, and nobody publishes a dispatch that is not in the stream"},
+		says: "nobody publishes what a DISPATCHED record intends and the stream does not have: a redelivery takes the job for one in flight"},
 	{Name: "engine.refuse_stale_results", Draws: "true false", scenario: "stale-result", off: "false", breaks: "result-of-current-epoch",
 		says: "a job that was dispatched again ends with the result of the dispatch that was given up"},
 	{Name: "engine.void_intents", Draws: "true false", scenario: "cancel-before-publish", off: "false", breaks: "no-dispatch-after-end",

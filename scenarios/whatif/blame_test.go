@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -103,6 +104,10 @@ func TestPartsThatOnlyHelpAtOnce(t *testing.T) {
 	require.ElementsMatch(t, []string{"engine.void_intents=true", "engine.epochs=true", "engine.resume_intents=true"}, sets)
 	assert.Contains(t, c.Brief(), "Without engine.void_intents, a publish that is under way when its job ends arrives all the same")
 	assert.Contains(t, c.Holding(), " at once, and with no fewer, no-dispatch-after-end holds.")
+	less, err := Explain(context.Background(), plan, Options{Steps: c.Steps * 4 / 5})
+	require.NoError(t, err)
+	assert.Empty(t, less.Jointly, "the steps do not suffice to find them")
+	assert.Contains(t, less.Holding(), "Which parts of the preset that takes is not known.")
 	for _, left := range sets {
 		p := plan.Clone()
 		for _, set := range sets {
@@ -114,4 +119,24 @@ func TestPartsThatOnlyHelpAtOnce(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotEmpty(t, res.BrokenFor(c.Invariant, false), "without %s", left)
 	}
+}
+
+// A setting that only changes the order of the steps prevents nothing.
+func TestWhatOnlyChangesTheOrderIsNoRemedy(t *testing.T) {
+	c, err := Explain(context.Background(), load(t, "workflow"), Options{Invariant: "run-written-by-lock-holder"})
+	require.NoError(t, err)
+	require.Len(t, c.Remedies(), 1)
+	assert.Equal(t, "engine.workflow.strict_run_lock=true", c.Remedies()[0].Instead)
+	i := slices.IndexFunc(c.Tried, func(tried why.Tried) bool { return tried.Instead == "engine.count_dispatches=true" })
+	require.GreaterOrEqual(t, i, 0)
+	assert.True(t, c.Tried[i].Shuffled)
+	assert.False(t, c.Tried[i].Needed)
+}
+
+// An invariant that is not judged while the explained one is broken may break with a part of the engine that only saves the latter.
+func TestHarmThatARemedyLeavesIsSaid(t *testing.T) {
+	c, err := Explain(context.Background(), load(t, "early-result"), Options{})
+	require.NoError(t, err)
+	assert.Contains(t, c.Holding(), "With engine.epochs=true, one-dispatch-per-job holds, but then one-execution-per-job breaks, which the run itself does not judge.")
+	assert.Equal(t, "engine.resume_intents=true", c.Remedies()[0].Instead)
 }

@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -19,7 +20,7 @@ func (b *bench) noReturn(violated int) (*why.NoReturn, error) {
 	b.of = ""
 	n := &why.NoReturn{Step: violated, Before: ordersTried, Orders: ordersTried}
 	for from, step := 0, 0; from < n.Step; step = from + (n.Step-from)/2 {
-		came, known, err := b.ordersFrom(step)
+		came, known, err := b.ordersFrom(b.plan, step)
 		switch {
 		case err != nil || !known:
 			return nil, err
@@ -32,14 +33,38 @@ func (b *bench) noReturn(violated int) (*why.NoReturn, error) {
 	return n, nil
 }
 
+// byOrder looks again at the changes with which a violation does not come, where it hangs on the order of the steps: one with which it
+// comes in another order has only changed the order.
+func (b *bench) byOrder(c *why.Cause, list []change) error {
+	if c.NoReturn == nil || c.NoReturn.Step == 0 {
+		return nil
+	}
+	for i := range c.Tried {
+		t := &c.Tried[i]
+		if !t.Needed {
+			continue
+		}
+		b.say("in other orders: " + why.Clip(t.Says))
+		plan, _ := apply(b.plan, changeOf(list, t))
+		came, known, err := b.ordersFrom(plan, 0)
+		if err != nil {
+			return err
+		}
+		if t.Shuffled = known && came > 0; t.Shuffled {
+			t.Needed = false
+		}
+	}
+	return nil
+}
+
 // ordersFrom counts the orders from a step in which the violation comes. That is not known if it is not of any one of them.
-func (b *bench) ordersFrom(step int) (came int, known bool, err error) {
+func (b *bench) ordersFrom(plan *plans.Plan, step int) (came int, known bool, err error) {
 	for seed := range uint64(ordersTried) {
 		var then sim.Strategy = sim.Latency{}
 		if seed%2 == 1 {
 			then = sim.Random{}
 		}
-		_, comes, known, err := b.play(b.plan, &scenarios.Branch{Then: then, Step: step, Seed: seed}, nil)
+		_, comes, known, err := b.play(plan, &scenarios.Branch{Then: then, Step: step, Seed: seed}, nil)
 		if err != nil || !known {
 			return 0, false, err
 		}

@@ -77,6 +77,14 @@ func changes(plan *plans.Plan, invariant string, broken []string) (list, without
 	return list, without
 }
 
+// changeOf is the change of the list that was tried.
+func changeOf(list []change, t *why.Tried) change {
+	i := slices.IndexFunc(list, func(one change) bool {
+		return one.what == t.What && one.says == t.Says && one.instead == t.Instead
+	})
+	return list[i]
+}
+
 // apply makes changes to a copy of the plan; false if that is no valid plan.
 func apply(plan *plans.Plan, made ...change) (*plans.Plan, bool) {
 	p := plan.Clone()

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -82,17 +83,75 @@ func TestWhyOfMutants(t *testing.T) {
 	}
 }
 
-// What leaves no event has no operation at which it acts.
-func TestMutantsPartAtAnOperation(t *testing.T) {
+// rooms are the operations of the parts of the engine, by how their files begin.
+var rooms = map[string][]string{
+	"engine/lock/":                {"lock_acquire", "lock_renew", "lock_release", "replay_lock", "reconcile_lock"},
+	"engine/locks.go":             {"reconcile_lock", "replay_lock"},
+	"engine/store/write.go":       {"submit_write", "scheduled_write", "dispatched_write", "running_write", "rollback_write", "result_write", "failed_write"},
+	"engine/store/tenant.go":      {"dispatched_write", "running_write", "rollback_write", "result_write"},
+	"engine/request.go":           {"scheduled_write", "failed_write", "denied_write", "dispatched_write"},
+	"engine/fail.go":              {"dlq_write", "failed_write", "result_write"},
+	"engine/cancel.go":            {"cancel_write", "cancel_notice", "cancel_keep"},
+	"engine/worker/notices.go":    {"notice_deliver", "effect", "job_ack"},
+	"engine/worker/take.go":       {"effect"},
+	"engine/read.go":              {"inflight_write", "processed_write", "submit_nak", "result_nak", "cancel_nak"},
+	"engine/void.go":              {"void_publish"},
+	"engine/result.go":            {"result_write", "saga_record"},
+	"engine/bus/consumer.go":      {"submit_ack", "submit_nak", "submit_term", "result_ack", "result_nak", "result_term", "cancel_ack"},
+	"engine/recovery/":            {"reconcile_read"},
+	"engine/saga/":                {"saga_pop", "saga_publish", "saga_record", "saga_lock", "saga_unlock", "processed_write"},
+	"engine/workflow/":            {"run_write", "run_read", "run_lock", "run_unlock", "timer_write", "submit_write", "submit_publish"},
+	"engine/dlq/":                 {"dlq_write", "dlq_update", "dlq_entry_read", "committed_read", "commit_write", "result_write", "submit_publish"},
+	"engine/output/":              {"output_read", "output_write", "result_write"},
+	"engine/output.go":            {"result_write", "output_write"},
+	"engine/routing/":             {"dispatched_write", "publish"},
+	"engine/registry/memory.go":   {"dispatched_write"},
+	"engine/registry/snapshot.go": {"snapshot_write", "dispatched_write", "snapshot_read"},
+	"engine/safety/":              {"scheduled_write", "denied_write"},
+	"engine/backoff.go":           {"submit_nak", "submit_deliver"},
+	"engine/job/packet.go":        {"result_write", "result_term"},
+	"engine/handling.go":          {"scheduled_write", "dlq_write", "failed_write"},
+	"engine/tenant.go":            {"failed_write", "dlq_write", "scheduled_write"},
+	"engine/publish.go":           {"publish"},
+	"engine/warmstart.go":         {"snapshot_write"},
+	"engine/dlqreplayed.go":       {"dlq_update", "commit_write"},
+	"engine/dlqreplayer.go":       {"dlq_update"},
+}
+
+// elsewhere are the mistakes with which a run parts from the one without them outside of their room, and why.
+var elsewhere = map[string]string{
+	"lock-renewed-too-late": "a renewal is left out: the run parts at what comes next",
+	"status-not-checked":    "a refusal is left out: the run parts at what comes next",
+	"snapshot-seldom":       "it parts at a timer",
+	"letters-uncounted":     "a metric leaves no event",
+	"denials-uncounted":     "a metric leaves no event",
+}
+
+// With `wavetank why --against` a build without the mistake, the first event that differs is an operation of the mistake's own room.
+func TestMutantsPartInTheirRoom(t *testing.T) {
 	data, err := os.ReadFile(measured)
 	require.NoError(t, err)
-	var without []string
+	in, out := 0, 0
 	for line := range strings.Lines(string(data)) {
-		if cells := strings.Split(line, "\t"); cells[2] != "-" && cells[5] == "" {
-			without = append(without, cells[0])
+		cells := strings.Split(line, "\t")
+		if cells[0] == "mutant" || cells[2] == "-" {
+			continue
+		}
+		own := slices.ContainsFunc(strings.Split(cells[5], ", "), func(operation string) bool {
+			return slices.ContainsFunc(slices.Collect(maps.Keys(rooms)), func(room string) bool {
+				return strings.HasPrefix(cells[1], room) && slices.Contains(rooms[room], operation)
+			})
+		})
+		assert.Equal(t, elsewhere[cells[0]] == "", own, "%s of %s parts at %q", cells[0], cells[1], cells[5])
+		if own {
+			in++
+		} else {
+			out++
 		}
 	}
-	assert.Equal(t, []string{"snapshot-seldom", "letters-uncounted", "denials-uncounted"}, without)
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	assert.Contains(t, strings.Join(strings.Fields(string(readme)), " "), fmt.Sprintf("an operation of the mistake's own room for %d of %d", in, in+out))
 }
 
 func write(t *testing.T, list []mutants.Mutant, rows map[string]string) {

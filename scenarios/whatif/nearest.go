@@ -77,10 +77,7 @@ func (b *bench) nearest(c *why.Cause, list []change, sets ...*set) error {
 	if i := slices.IndexFunc(sets, func(s *set) bool { return s != nil && best == &s.Tried }); i >= 0 {
 		made = sets[i].made
 	} else {
-		i := slices.IndexFunc(list, func(one change) bool {
-			return one.what == best.What && one.says == best.Says && one.instead == best.Instead
-		})
-		made = list[i : i+1]
+		made = []change{changeOf(list, best)}
 	}
 	changed, _ := apply(b.plan, made...)
 	return b.part(c.Nearest, changed, jobs)
@@ -180,6 +177,12 @@ func pointOf(e, other *sim.Event) *why.Point {
 		return p
 	}
 	for _, v := range diff.FieldsThatDiffer(e, other) {
+		switch {
+		case v.Key == "at": // that they are not of the same microsecond tells little
+			continue
+		case v.Key == diff.Changes && e.Target != other.Target: // as much follows
+			continue
+		}
 		of := v.Key + " "
 		if v.Key == diff.Changes {
 			of = ""

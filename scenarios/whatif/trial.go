@@ -25,6 +25,7 @@ type bench struct {
 	ctx       context.Context
 	plan      *plans.Plan
 	variant   scheduler.Variant
+	stalled   func(string)
 	invariant string
 	of        string               // the job, or the run of a workflow, that the violation is of; "" is any
 	anyway    bool                 // outside of its promise, too
@@ -80,7 +81,8 @@ func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
 			o.Idle = i.Status == scenarios.StatusNotExercised
 		case fails(i.Status) && own[i.Name] == scenarios.StatusViolated:
 			o.Still = append(o.Still, i.Name)
-		case fails(i.Status) && unjudged(i.Name, own): // it may break in the plan's own run just as well
+		case fails(i.Status) && masked(i.Name, own):
+			o.Masked = append(o.Masked, i.Name)
 		case i.Status == scenarios.StatusViolated:
 			o.Breaks = append(o.Breaks, i.Name)
 		case fails(i.Status) && !fails(own[i.Name]):
@@ -113,8 +115,8 @@ func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
 	return o
 }
 
-// unjudged says whether an invariant is no longer judged in a run with these statuses, as one that it needs is broken.
-func unjudged(invariant string, in map[string]scenarios.Status) bool {
+// masked says whether an invariant is not judged in a run with these statuses, as one that it needs is broken.
+func masked(invariant string, in map[string]scenarios.Status) bool {
 	i, _ := judge.Find(invariant)
 	return slices.ContainsFunc(i.Needs, func(name string) bool { return fails(in[name]) })
 }
@@ -131,7 +133,7 @@ func (b *bench) run(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer,
 	if p.Schedule.Strategy == plans.PCT && p.Schedule.Steps == 0 {
 		p.Schedule.Steps = b.pct
 	}
-	res, err = scenarios.Run(b.ctx, p, scenarios.RunOptions{Variant: b.variant, StopAt: b.invariant, Of: b.of, Anyway: b.anyway, Branch: branch, Trace: trace, Drawn: true})
+	res, err = scenarios.Run(b.ctx, p, scenarios.RunOptions{Variant: b.variant, OnStall: b.stalled, StopAt: b.invariant, Of: b.of, Anyway: b.anyway, Branch: branch, Trace: trace, Drawn: true})
 	if err != nil {
 		return nil, false, false, err
 	}

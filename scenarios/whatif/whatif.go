@@ -27,6 +27,7 @@ type Options struct {
 	Variant   scheduler.Variant // changes the code under test; nil leaves it as it is
 	Quick     bool              // tries the parts of the engine only where the preset hardened is not violated or nothing else is to blame
 	Steps     int               // how many steps the runs may take in all; 0 is 500,000, or 150,000 where Quick
+	OnStall   func(string)      // of each run, as in [scenarios.RunOptions]
 	Progress  func(string)      // is told what is looked for; nil is nobody
 }
 
@@ -42,7 +43,7 @@ const (
 // Explain runs the plan, and finds what its violation hangs on. It fails with an error that wraps [ErrHeld] if there is none,
 // if the plan cannot be run, or if ctx is cancelled.
 func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, error) {
-	b := &bench{ctx: ctx, plan: plan, whole: opt.Whole, variant: opt.Variant, most: opt.Steps, say: opt.Progress}
+	b := &bench{ctx: ctx, plan: plan, whole: opt.Whole, variant: opt.Variant, most: opt.Steps, stalled: opt.OnStall, say: opt.Progress}
 	if b.say == nil {
 		b.say = func(string) {}
 	}
@@ -74,11 +75,15 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 		return nil, err
 	}
 	c.Path = path(b.upTo, v, phases, needed, beside, events)
-	if err := b.nearest(c, append(given, parts...), apart, joint); err != nil {
-		return nil, err
-	}
 	b.say("the point of no return")
 	if c.NoReturn, err = b.noReturn(cmp.Or(v.Step, b.upTo.Steps)); err != nil {
+		return nil, err
+	}
+	given = append(given, parts...)
+	if err := b.byOrder(c, given); err != nil {
+		return nil, err
+	}
+	if err := b.nearest(c, given, apart, joint); err != nil {
 		return nil, err
 	}
 	c.Runs, c.Steps = b.runs, b.steps
@@ -89,7 +94,7 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 // of promises if it breaks any. One that counts only if somebody asks is no violation of the run to its end.
 func (b *bench) ownRun(invariant string) (*scenarios.Violation, map[int]string, error) {
 	if b.whole == nil {
-		whole, err := scenarios.Run(b.ctx, b.plan, scenarios.RunOptions{Variant: b.variant, Drawn: true})
+		whole, err := scenarios.Run(b.ctx, b.plan, scenarios.RunOptions{Variant: b.variant, OnStall: b.stalled, Drawn: true})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -196,16 +201,22 @@ func (b *bench) blame(c *why.Cause, given, parts []change, quick bool) (apart, j
 
 // jointly finds the parts of the preset hardened that the violation does not come with, and no fewer, where no part alone prevents it.
 func (b *bench) jointly(c *why.Cause, parts []change) (*set, error) {
-	if c.Hardened != why.Holds || len(c.Remedies())+len(c.Unready) > 0 {
+	if c.Hardened != why.Holds || len(c.Remedies()) > 0 {
 		return nil, nil
+	}
+	if c.Undivided = len(c.Unready) > 0; c.Undivided {
+		return nil, nil // one alone may do
 	}
 	b.say("parts of the engine at once")
 	joint, unknown, err := b.fewest(slices.DeleteFunc(slices.Clone(parts), func(one change) bool { return !one.preset }))
-	if joint == nil || len(unknown) > 0 || err != nil {
-		return nil, err // fewer may do
+	if err != nil {
+		return nil, err
+	}
+	if c.Undivided = joint == nil || len(unknown) > 0; c.Undivided {
+		return nil, nil // fewer may do
 	}
 	for _, one := range joint.made {
-		c.Jointly = append(c.Jointly, why.Part{Set: one.instead, Means: one.means})
+		c.Jointly = append(c.Jointly, why.Missing{Set: one.instead, Means: one.means})
 	}
 	c.Joined = joint.Outcome
 	return joint, nil

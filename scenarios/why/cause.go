@@ -16,22 +16,23 @@ type Cause struct {
 	Message   string        `json:"message"`
 	Also      []string      `json:"also,omitempty"` // the other invariants whose promise the same run breaks
 
-	Tried    []Tried   `json:"tried"`                   // each change to the plan, alone
-	Untried  []string  `json:"untried,omitempty"`       // strikes and settings without which, alone, the plan is none
-	Together []string  `json:"together,omitempty"`      // strikes, or strikes and settings, none of which is necessary, but all at once
-	Apart    Outcome   `json:"apart,omitzero"`          // what else comes without those
-	Jointly  []Part    `json:"jointly,omitempty"`       // parts of the engine, with all of which at once it does not come, and with no fewer; only where none does alone
-	Joined   Outcome   `json:"joined,omitzero"`         // what else comes with those
-	Hardened Standing  `json:"hardened,omitempty"`      // what the same plan does under the preset hardened; "" if it is that already, is none under it, or if that is not known
-	Beside   Outcome   `json:"beside,omitzero"`         // what else comes under it
-	Nearest  *Nearest  `json:"nearest,omitempty"`       // nil: it comes with each change alone
-	NoReturn *NoReturn `json:"no_return,omitempty"`     // nil: it is not known
-	Other    *Build    `json:"other_build,omitempty"`   // nil: none was asked for
-	Path     []Point   `json:"path"`                    // how it came to that, at most six sentences
-	Runs     int       `json:"runs"`                    // that all of this took, besides the plan's own to its end
-	Steps    int       `json:"steps"`                   // of all of these
-	Unready  []string  `json:"parts_unknown,omitempty"` // parts of the engine of which it is not known what comes with them: the steps do not suffice
-	Unknown  []string  `json:"unknown,omitempty"`       // changes of which it is not known what comes: the steps do not suffice, the run is not over in its time, or a setting at its default leaves nothing that provides for the invariant
+	Tried     []Tried   `json:"tried"`                   // each change to the plan, alone
+	Untried   []string  `json:"untried,omitempty"`       // strikes and settings without which, alone, the plan is none
+	Together  []string  `json:"together,omitempty"`      // strikes, or strikes and settings, none of which is necessary, but all at once
+	Apart     Outcome   `json:"apart,omitzero"`          // what else comes without those
+	Jointly   []Missing `json:"jointly,omitempty"`       // parts of the engine, with all of which at once it does not come, and with no fewer; only where none does alone
+	Joined    Outcome   `json:"joined,omitzero"`         // what else comes with those
+	Undivided bool      `json:"undivided,omitempty"`     // the preset hardened prevents it, no part of that does alone, and which do at once is not known: the steps do not suffice
+	Hardened  Standing  `json:"hardened,omitempty"`      // what the same plan does under the preset hardened; "" if it is that already, is none under it, or if that is not known
+	Beside    Outcome   `json:"beside,omitzero"`         // what else comes under it
+	Nearest   *Nearest  `json:"nearest,omitempty"`       // nil: it comes with each change alone
+	NoReturn  *NoReturn `json:"no_return,omitempty"`     // nil: it is not known
+	Other     *Build    `json:"other_build,omitempty"`   // nil: none was asked for
+	Path      []Point   `json:"path"`                    // how it came to that, at most six sentences
+	Runs      int       `json:"runs"`                    // that all of this took, besides the plan's own to its end
+	Steps     int       `json:"steps"`                   // of all of these
+	Unready   []string  `json:"parts_unknown,omitempty"` // parts of the engine of which it is not known what comes with them: the steps do not suffice
+	Unknown   []string  `json:"unknown,omitempty"`       // changes of which it is not known what comes: the steps do not suffice, the run is not over in its time, or a setting at its default leaves nothing that provides for the invariant
 }
 
 // What says what a change is made to.
@@ -44,8 +45,8 @@ const (
 	Remedy  What = "remedy"  // a part of the engine that the plan does without, as the preset hardened has it
 )
 
-// Part is a part of the engine that the plan does without.
-type Part struct {
+// Missing is a part of the engine that the plan does without.
+type Missing struct {
 	Set   string `json:"set"`             // key=value, as the preset hardened has it
 	Means string `json:"means,omitempty"` // what is so without it, where it is there for this invariant
 }
@@ -62,6 +63,8 @@ type Tried struct {
 	// Otherwise is when the violation comes all the same without a strike that it came by: one of an operation that it depends on.
 	Otherwise time.Duration `json:"otherwise_ns,omitempty"`
 
+	Shuffled bool `json:"shuffled,omitempty"` // the violation does not come with it in this order of the steps, and does in another
+
 	Parts int `json:"parts"` // the first step that is another than in the plan's own run up to the violation; 0: none is
 	Outcome
 }
@@ -72,6 +75,7 @@ type Outcome struct {
 	Breaks []string `json:"breaks,omitempty"` // other invariants, which the plan's own run does not break, or only outside of their promise
 	Beyond []string `json:"beyond,omitempty"` // those that break outside of their promise, and in the plan's own run do not
 	Still  []string `json:"still,omitempty"`  // those that break and are among what the plan's own run also breaks
+	Masked []string `json:"masked,omitempty"` // those that break, and that the plan's own run does not judge, as one that they need is broken
 	Jobs   []string `json:"jobs,omitempty"`   // that do not settle, or fail, and do well in the plan's own run
 
 	Same      string   `json:"same,omitempty"`      // what becomes of the violation's job as in the plan's own run: that it ends TIMEOUT
@@ -85,7 +89,7 @@ func (o *Outcome) Clean() bool { return o.wrong() == 0 }
 
 // wrong counts what goes wrong. That nothing is judged is less than any of it.
 func (o *Outcome) wrong() int {
-	n := 2 * (len(o.Breaks) + len(o.Beyond) + len(o.Still) + len(o.Jobs) + len(o.Elsewhere) + len(o.Others))
+	n := 2 * (len(o.Breaks) + len(o.Beyond) + len(o.Still) + len(o.Masked) + len(o.Jobs) + len(o.Elsewhere) + len(o.Others))
 	if o.Idle {
 		n++
 	}
@@ -168,15 +172,16 @@ func (n *NoReturn) String() string {
 // Build is the same plan in another build of wavetank.
 type Build struct {
 	Name     string   `json:"name"`               // as its result has it
-	Standing Standing `json:"standing,omitempty"` // of the invariant; "" if the build has no such invariant
-	Parts    int      `json:"parts"`              // the first event that is another than in the plan's own run; 0: none is
+	Standing Standing `json:"standing,omitempty"` // of the invariant; "" if that is not known
+	Unknown  string   `json:"unknown,omitempty"`  // why it is not
+	PartsAt  int      `json:"parts_at"`           // the first event that is another than in the plan's own run; 0: none is
 	Parting
 }
 
 // Says is what the invariant comes to in that build.
 func (b *Build) Says(invariant string) string {
 	if b.Standing == "" {
-		return fmt.Sprintf("Build %s has no invariant %s", b.Name, invariant)
+		return fmt.Sprintf("What %s comes to in build %s is not known: %s", invariant, b.Name, b.Unknown)
 	}
 	does := map[Standing]string{Holds: "holds", Breaks: "breaks, too", Beyond: "breaks, too, outside of its promise", Idle: "has nothing to judge"}
 	return fmt.Sprintf("In build %s, %s %s", b.Name, invariant, does[b.Standing])

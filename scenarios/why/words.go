@@ -35,7 +35,11 @@ func (c *Cause) Brief() string {
 // otherwise says by which strikes the violation came that it comes without all the same.
 func (c *Cause) otherwise() (says []string) {
 	for _, t := range c.Tried {
-		if t.Otherwise > 0 {
+		switch {
+		case t.Otherwise == 0:
+		case slices.Contains(c.Together, t.Says):
+			says = append(says, fmt.Sprintf("It came by %s. Without that alone it comes at %s.", saying([]Tried{t})[0], invariants.Instant(t.Otherwise)))
+		default:
 			says = append(says, fmt.Sprintf("It came by another strike, too: %s. Without that it comes all the same, at %s.", saying([]Tried{t})[0], invariants.Instant(t.Otherwise)))
 		}
 	}
@@ -43,20 +47,23 @@ func (c *Cause) otherwise() (says []string) {
 }
 
 // mechanism is what is so without the parts of the engine that would hold the invariant, or else another that the run breaks. Where
-// less goes wrong with one than with another, only the first is the cause.
+// less goes wrong with one than with another, only the first is the cause, if it is there for the invariant.
 func (c *Cause) mechanism() (says []string) {
-	var other []string
+	var other, costly []string
 	remedies, _ := c.remedies()
 	for _, t := range append(c.Needed(Setting), remedies...) {
-		if t.What == Remedy && t.wrong() > remedies[0].wrong() {
-			continue
-		}
-		if t.Means != "" {
+		worse := t.What == Remedy && t.wrong() > remedies[0].wrong()
+		switch {
+		case t.Means != "" && worse:
+			costly = append(costly, t.Means)
+		case t.Means != "":
 			says = append(says, t.Means)
-		}
-		if t.Aside != "" {
+		case t.Aside != "" && !worse:
 			other = append(other, t.Aside)
 		}
+	}
+	if len(says) == 0 {
+		says = costly
 	}
 	for _, part := range c.Jointly {
 		if part.Means != "" {
@@ -120,6 +127,9 @@ func (c *Cause) Holding() string {
 			says = append(says, "The same plan holds under the preset hardened.")
 		} else {
 			says = append(says, "Under the preset hardened, "+c.Held(c.Beside)+c.Beside.But()+".")
+		}
+		if c.Undivided {
+			says = append(says, "Which parts of the preset that takes is not known.")
 		}
 	case Idle:
 		says = append(says, "Under the preset hardened, "+c.Invariant+" has nothing to judge"+c.Beside.But()+".")
@@ -209,6 +219,8 @@ func (c *Cause) leaving() string {
 	switch needed := c.Needed(Strike, Setting); {
 	case len(c.Together) > 0 && len(needed) > 0:
 		return "all of the first at once, or any one of what else it needs"
+	case len(c.Together) == 2:
+		return "both"
 	case len(c.Together) > 0:
 		return "all of them"
 	case len(needed) > 1:
@@ -381,6 +393,7 @@ func (o *Outcome) But() string {
 	}
 	breaks(o.Breaks, "", "", "")
 	breaks(o.Still, " still", "", "")
+	breaks(o.Masked, "", ", which the run itself does not judge", ", which the run itself does not judge")
 	breaks(o.Beyond, "", " outside of its promise", " outside of their promises")
 	says = append(says, few(o.Jobs)...)
 	if o.Same != "" {

@@ -49,3 +49,15 @@ func flagProblem(cmd *cobra.Command, err error) string {
 	}
 	return fmt.Sprintf("unknown flag --%s", name)
 }
+
+// NamesFiles refuses a flag that is given and names no file or folder, where its help calls its value FILE or DIR.
+func NamesFiles(cmd *cobra.Command, _ []string) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		value, _ := pflag.UnquoteUsage(f)
+		what := map[string]string{"FILE": "file", "DIR": "folder"}[value]
+		if err == nil && what != "" && f.Value.String() == "" {
+			err = Usage(cmd, "--%s names no %s; give one, or leave --%[1]s away", f.Name, what)
+		}
+	})
+	return err
+}

@@ -47,9 +47,6 @@ Exit codes: 0 equal, 1 not equal, 2 usage or input.`,
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("out") && f.out == "" {
-				return cli.Usage(cmd, "--out names no file; give one, or leave --out away")
-			}
 			return f.diff(args[0], args[1], cmd.OutOrStdout())
 		},
 	}

@@ -41,9 +41,6 @@ Exit codes: 0 written, 2 usage or input.`,
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("out") && f.out == "" {
-				return cli.Usage(cmd, "--out names no file; give one, or leave --out away")
-			}
 			return f.export(args[0], cmd.OutOrStdout())
 		},
 	}

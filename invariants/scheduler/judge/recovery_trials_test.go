@@ -155,7 +155,7 @@ var recoveryTrials = map[string]trial{
 			s.submit(job1).begins(s1, job1).intended(s1, job1, w1).publish(s1, job1, w1).unlock(s1, job1).effect(w1, job1, "begin").
 				wait(6*time.Minute).timesOut(s2, job1)
 		},
-		says: "scheduler-2 timed it out at step 14 as DISPATCHED while worker-1 was executing it",
+		says: "scheduler-2 timed it out at step 14 as DISPATCHED while worker-1 was executing it; it was first begun at step 11",
 		holds: func(s *story) {
 			s.submit(job1).begins(s1, job1).intended(s1, job1, w1).publish(s1, job1, w1).unlock(s1, job1).effect(w1, job1, "begin").
 				control("crash", w1).wait(6*time.Minute).timesOut(s2, job1)

@@ -88,7 +88,7 @@ var noTimeoutWhileExecuting = rule.New(invariants.Invariant{
 		}
 		t.Exercise()
 		if len(j.Executing) > 0 {
-			t.Violation(j, "%s timed it out at step %d as DISPATCHED while %s was executing it", invariants.Who(s.Event), invariants.StepNo(s.Step), j.Executing[0])
+			t.Violation(j, "%s timed it out at step %d as DISPATCHED while %s was executing it; it was first begun at step %d", invariants.Who(s.Event), invariants.StepNo(s.Step), j.Executing[0], invariants.StepNo(j.BegunStep))
 		}
 	}}
 })
