@@ -42,6 +42,20 @@ const (
 // Explain runs the plan, and finds what its violation hangs on. It fails with an error that wraps [ErrHeld] if there is none,
 // if the plan cannot be run, or if ctx is cancelled.
 func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, error) {
+	c, b, err := blamed(ctx, plan, opt)
+	if err != nil {
+		return nil, err
+	}
+	b.say("the point of no return")
+	if c.NoReturn, err = b.noReturn(cmp.Or(c.Step, b.upTo.Steps)); err != nil {
+		return nil, err
+	}
+	c.Runs, c.Steps = b.runs, b.steps
+	return c, nil
+}
+
+// blamed finds all but the point of no return.
+func blamed(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, *bench, error) {
 	b := &bench{ctx: ctx, plan: plan, whole: opt.Whole, variant: opt.Variant, most: opt.Steps, say: opt.Progress}
 	if b.say == nil {
 		b.say = func(string) {}
@@ -55,7 +69,7 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 	b.say("the plan's own run")
 	v, phases, err := b.ownRun(opt.Invariant)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c := &why.Cause{Invariant: v.Invariant, Job: v.Job, Step: v.Step, At: v.At, Message: v.Message}
 	for _, i := range b.whole.Invariants {
@@ -66,23 +80,15 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 	given, parts := b.changes()
 	apart, err := b.blame(c, given, parts, opt.Quick)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	needed, beside := b.strikes(c)
 	events, err := b.eventsAt(untold(b.upTo, v))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c.Path = path(b.upTo, v, phases, needed, beside, events)
-	if err := b.nearest(c, append(given, parts...), apart); err != nil {
-		return nil, err
-	}
-	b.say("the point of no return")
-	if c.NoReturn, err = b.noReturn(cmp.Or(v.Step, b.upTo.Steps)); err != nil {
-		return nil, err
-	}
-	c.Runs, c.Steps = b.runs, b.steps
-	return c, nil
+	return c, b, b.nearest(c, append(given, parts...), apart)
 }
 
 // ownRun makes the plan's own run, to its end and up to the violation that is explained: the first of the invariant, or of any,
