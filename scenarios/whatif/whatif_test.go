@@ -458,9 +458,8 @@ func TestThePathNamesWhatAReaderLooksFor(t *testing.T) {
 		"saga-crash":           {has: "scheduler-1 crashed, right after the saga_publish of job-3"},
 		"saga-expired-lock":    {has: "scheduler-1 was paused for 3m, right after the saga_pop", lacks: "paused for 1m"},
 	} {
-		cause := explained(t, name)
 		var told strings.Builder
-		for _, at := range cause.Path {
+		for _, at := range pathOf(t, load(t, name)) {
 			told.WriteString(at.Says + "\n")
 		}
 		assert.Contains(t, told.String(), c.has, name)
@@ -468,6 +467,22 @@ func TestThePathNamesWhatAReaderLooksFor(t *testing.T) {
 			assert.NotContains(t, told.String(), c.lacks, name)
 		}
 	}
+}
+
+// pathOf is the path alone, for which nobody has to know what would have prevented the violation.
+func pathOf(t *testing.T, p *plans.Plan) []why.Point {
+	t.Helper()
+	b := &bench{ctx: context.Background(), plan: p, most: stepsMostQuick, say: func(string) {}}
+	v, phases, err := b.ownRun("")
+	require.NoError(t, err)
+	c := &why.Cause{Invariant: v.Invariant}
+	given, _ := b.changes()
+	_, err = b.blame(c, given, nil, true)
+	require.NoError(t, err)
+	needed, beside := b.strikes(c)
+	events, err := b.eventsAt(untold(b.upTo, v))
+	require.NoError(t, err)
+	return path(b.upTo, v, phases, needed, beside, events)
 }
 
 // Package why knows no plans, so that pages need none.
