@@ -60,9 +60,14 @@ func TestThePagesFitScreensAndPaper(t *testing.T) {
 					require.NoError(t, os.WriteFile(filepath.Join(folder, name+"-"+file), data, 0o644))
 				}
 			}
+			widths, papers := []int64{320, 360, 400, 768, 1280, 1920}, map[string]chromedp.PaperSize{"A4": chromedp.PaperA4, "Letter": chromedp.PaperLetter}
+			if testing.Short() { // the narrowest, one between, and the widest
+				widths = []int64{320, 768, 1920}
+				delete(papers, "Letter") // which is wider
+			}
 			for _, scheme := range []string{"light", "dark"} {
 				call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-				for _, width := range []int64{320, 360, 400, 768, 1280, 1920} {
+				for _, width := range widths {
 					b.do(chromedp.EmulateViewport(width, 900))
 					assert.LessOrEqual(t, says[int64](b, "document.scrollingElement.scrollWidth"), width, "%s, %d pixels", scheme, width)
 					if folder != "" {
@@ -70,7 +75,7 @@ func TestThePagesFitScreensAndPaper(t *testing.T) {
 					}
 				}
 			}
-			for paper, size := range map[string]chromedp.PaperSize{"A4": chromedp.PaperA4, "Letter": chromedp.PaperLetter} {
+			for paper, size := range papers {
 				call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 				width := int64((size.Width - 0.8) * 96) // 0.4 inches are left on each side
 				b.do(chromedp.EmulateViewport(width, 900))

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,12 +39,22 @@ type source struct {
 	file *ast.File
 }
 
+// parsed is the whole module, which several tests read and none changes.
+var parsed = sync.OnceValues(parse)
+
+var files = token.NewFileSet()
+
 func sources(t *testing.T) (*token.FileSet, []source) {
 	t.Helper()
+	list, err := parsed()
+	require.NoError(t, err)
+	require.NotEmpty(t, list)
+	return files, list
+}
+
+func parse() (list []source, err error) {
 	const root = ".."
-	fset := token.NewFileSet()
-	var list []source
-	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -53,7 +64,7 @@ func sources(t *testing.T) (*token.FileSet, []source) {
 		if d.IsDir() || filepath.Ext(path) != ".go" {
 			return nil
 		}
-		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		file, err := parser.ParseFile(files, path, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
@@ -61,9 +72,8 @@ func sources(t *testing.T) (*token.FileSet, []source) {
 		room, _, _ := strings.Cut(rel, "/")
 		list = append(list, source{rel, room, strings.HasSuffix(rel, "_test.go"), file})
 		return nil
-	}))
-	require.NotEmpty(t, list)
-	return fset, list
+	})
+	return list, err
 }
 
 func imports(f *ast.File) []string {

@@ -112,7 +112,7 @@ func replays(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s has no finding", args[0])
 	}
 	for _, f := range res.Findings {
-		if err := ts.Exec("wavetank", "run", filepath.Join(args[0], f.File), "--out", "replayed"); err == nil {
+		if err := ts.Exec("wavetank", "run", filepath.Join(args[0], f.File), "--out", "replayed", "--no-why"); err == nil {
 			ts.Fatalf("%s holds", f.File)
 		}
 		said := ts.ReadFile("stdout")

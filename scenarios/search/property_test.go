@@ -64,10 +64,14 @@ func loses(p *plans.Plan) bool {
 }
 
 // Publish-first is no dial, since the documented preset breaks promises by it. The hardened one keeps them. What
-// it loses nevertheless its promise excepts: its write of DISPATCHED comes too late to say no to a tenant.
+// it loses nevertheless its promise excepts: its write of DISPATCHED comes too late to say no to a tenant. With -short it is so of one
+// scenario in three.
 func TestPublishFirstKeepsItsPromises(t *testing.T) {
 	loses := map[string]string{"tenant-limit": "tenant-limit-held"}
-	for _, name := range plans.Names() {
+	for i, name := range plans.Names() {
+		if testing.Short() && i%3 != 0 {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			p, err := plans.Load(name)
 			require.NoError(t, err)
@@ -91,9 +95,13 @@ func TestPublishFirstKeepsItsPromises(t *testing.T) {
 	}
 }
 
-// So do the perturbations of what is known to be hard.
+// So do the perturbations of what is known to be hard. With -short it is one of each of one scenario in three, none of which
+// is run with publish-first.
 func TestPerturbationsKeepThePromises(t *testing.T) {
-	for _, name := range plans.Names() {
+	for i, name := range plans.Names() {
+		if testing.Short() && i%3 != 1 {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			base, err := plans.Load(name)
 			require.NoError(t, err)

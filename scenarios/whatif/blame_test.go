@@ -23,7 +23,7 @@ func parsed(t *testing.T, text string) *plans.Plan {
 
 // A violation that comes all the same, in another way, came by the strike without which it does.
 func TestAStrikeThatAnotherStandsInFor(t *testing.T) {
-	c, err := Explain(context.Background(), parsed(t, `version: 1
+	c := explain(t, parsed(t, `version: 1
 name: over
 seed: 5
 preset: documented
@@ -31,15 +31,14 @@ workload: {jobs: 3}
 faults:
   - {on: {job: 2, phase: publish}, do: late, for: 8s}
   - {on: {job: 2, phase: publish, occurrence: 2}, do: fail-after}
-`), Options{Quick: true})
-	require.NoError(t, err)
+`))
 	assert.Contains(t, c.Brief(), "It came by another strike, too: the publish of job-2 by scheduler-1 was applied, and its caller was told of an error (fail-after). Without that it comes all the same, at 10.408s.")
 	assert.Contains(t, c.Path[2].Says, "the publish of job-2 by scheduler-1 was applied, and its caller was told of an error (fail-after)")
 }
 
 // With epochs and topics nobody judges whether a job is dispatched twice, so that epochs are not what holds it.
 func TestAPartThatLeavesNothingToJudge(t *testing.T) {
-	c, err := Explain(context.Background(), parsed(t, `version: 1
+	c := explain(t, parsed(t, `version: 1
 name: fan
 seed: 4
 preset: hardened
@@ -48,8 +47,7 @@ workload: {jobs: 3}
 engine: {epochs: false}
 faults: [{on: {job: 3, phase: publish}, do: late, for: 60s}]
 expect: {violates: [one-dispatch-per-job]}
-`), Options{Quick: true})
-	require.NoError(t, err)
+`))
 	assert.Equal(t, []string{"late on publish of job 3, by 1m0s"}, says(c.Blamed()))
 	assert.Equal(t, []string{"with engine.epochs=true"}, c.Unknown)
 	require.NotNil(t, c.Nearest)
@@ -78,8 +76,7 @@ faults:
 	require.Contains(t, jobs, "job-52")
 	require.False(t, listed["job-52"], "it is among those that are not listed")
 	assert.Greater(t, res.CountViolations(), len(res.Violations))
-	c, err := Explain(context.Background(), plan, Options{Quick: true})
-	require.NoError(t, err)
+	c := explain(t, plan)
 	assert.Equal(t, []string{"fail-after on publish of job 1"}, says(c.Needed(why.Strike)))
 	assert.Empty(t, c.Together)
 }

@@ -28,6 +28,27 @@ func load(t *testing.T, name string, sets ...string) *plans.Plan {
 	return p
 }
 
+const fewSnapshots = "engine.snapshot_every=5m"
+
+// causes are those that several tests look at, and change nothing of, by the names of their scenarios.
+var causes = map[string]*why.Cause{}
+
+// explained is what a scenario's violation hangs on, quickly. Snapshots are few, or half of the steps are theirs.
+func explained(t *testing.T, name string) *why.Cause {
+	t.Helper()
+	if causes[name] == nil {
+		causes[name] = explain(t, load(t, name, fewSnapshots))
+	}
+	return causes[name]
+}
+
+func explain(t *testing.T, p *plans.Plan) *why.Cause {
+	t.Helper()
+	c, err := Explain(context.Background(), p, Options{Quick: true})
+	require.NoError(t, err)
+	return c
+}
+
 func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
 	c, err := Explain(context.Background(), load(t, "publish-ack-lost"), Options{})
 	require.NoError(t, err)
@@ -50,8 +71,7 @@ func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
 
 // Of redis-failover, each change but one costs something: a job that is never settled, or ends in a timeout.
 func TestWhatARemedyCostsIsSaid(t *testing.T) {
-	c, err := Explain(context.Background(), load(t, "redis-failover"), Options{Quick: true})
-	require.NoError(t, err)
+	c := explained(t, "redis-failover")
 	assert.Contains(t, c.Holding(), "Without the failover, one-dispatch-per-job holds. Without the fail-before, one-dispatch-per-job holds, but then job-3 does not settle, as Redis lost its record. With engine.epochs=true, one-dispatch-per-job holds, but then job-3 ends TIMEOUT. With engine.wait_replica=true, one-dispatch-per-job holds, but then no-message-given-up breaks outside of its promise and job-3 ends TIMEOUT.")
 	assert.True(t, slices.ContainsFunc(c.Path, func(p why.Point) bool { return strings.Contains(p.Says, "the replayer of scheduler-2 took up job-3") }), "what the second dispatch came of")
 }
@@ -59,8 +79,7 @@ func TestWhatARemedyCostsIsSaid(t *testing.T) {
 // A run in which the invariant has nothing to judge does not hold it. One that is equal in all its steps is the nearest. The path
 // tells of the jobs that the violation names, where it is about no single job, and that it is outside of its promise.
 func TestAnInvariantThatIsToldByAMetric(t *testing.T) {
-	c, err := Explain(context.Background(), load(t, "stale-worker"), Options{Quick: true})
-	require.NoError(t, err)
+	c := explained(t, "stale-worker")
 	require.Len(t, c.Needed(why.Remedy), 1)
 	assert.Equal(t, "engine.stale_reason_code=stale_worker", c.Nearest.Instead)
 	assert.Zero(t, c.Nearest.Parts)
@@ -78,8 +97,7 @@ func TestAnInvariantThatIsToldByAMetric(t *testing.T) {
 
 // Where the nearest run parts in a step of no job, the first that differs of the job is shown, too.
 func TestThePartingIsOfTheJob(t *testing.T) {
-	c, err := Explain(context.Background(), load(t, "crash-before-publish"), Options{Quick: true})
-	require.NoError(t, err)
+	c := explained(t, "crash-before-publish")
 	then := c.Nearest.Then
 	require.NotNil(t, then)
 	assert.Equal(t, "job-3", then.Job)
@@ -87,8 +105,7 @@ func TestThePartingIsOfTheJob(t *testing.T) {
 	assert.Contains(t, then.Other.Says, "replay_read")
 	assert.Less(t, c.Nearest.Parts, then.Own.Step)
 
-	c, err = Explain(context.Background(), load(t, "second-ticket-refused"), Options{Quick: true})
-	require.NoError(t, err)
+	c = explained(t, "second-ticket-refused")
 	then = c.Nearest.Then
 	require.NotNil(t, then)
 	assert.Contains(t, then.Own.Says, "with target worker.worker-1.jobs", "an event to another subject is another event")
@@ -97,8 +114,7 @@ func TestThePartingIsOfTheJob(t *testing.T) {
 
 // Of what else the run breaks, the part of the engine that is there for it says what goes wrong.
 func TestAnotherInvariantsMechanism(t *testing.T) {
-	c, err := Explain(context.Background(), load(t, "paused-holder"), Options{Quick: true})
-	require.NoError(t, err)
+	c := explained(t, "paused-holder")
 	assert.True(t, strings.HasPrefix(c.Brief(), "Without engine.fence, a replica whose lock has run out"), "%s", c)
 	assert.Equal(t, []string{"one-dispatch-per-job", "lock-mutual-exclusion"}, c.Also)
 	assert.Contains(t, c.Holding(), "but then lock-mutual-exclusion still breaks")
@@ -109,8 +125,7 @@ func TestAnInnocentStrikeIsNotBlamed(t *testing.T) {
 	p := load(t, "tenant-limit")
 	p.Expect = plans.Expect{}
 	p.Faults = append(p.Faults, faults.Fault{At: 2016800 * time.Microsecond, Do: faults.Pause, Node: "scheduler-2", For: time.Millisecond})
-	c, err := Explain(context.Background(), p, Options{Quick: true})
-	require.NoError(t, err)
+	c := explain(t, p)
 	assert.Equal(t, "tenant-limit-held", c.Invariant)
 	assert.Empty(t, c.Needed(why.Strike), "%s", c)
 	assert.Contains(t, c.Brief(), "The violation needs engine.tenant_limit=2")
@@ -118,8 +133,7 @@ func TestAnInnocentStrikeIsNotBlamed(t *testing.T) {
 
 // What a part of the engine is for is said of that with which least goes wrong. What becomes of the job all the same is said.
 func TestARemedyThatDoesNotSaveTheJob(t *testing.T) {
-	c, err := Explain(context.Background(), load(t, "message-id-repick"), Options{})
-	require.NoError(t, err)
+	c := explain(t, load(t, "message-id-repick", fewSnapshots))
 	assert.Equal(t, "engine.epochs=true", c.Remedies()[0].Instead)
 	assert.Equal(t, "job-3 ends TIMEOUT", c.Remedies()[1].Same)
 	assert.NotContains(t, c.Brief(), "engine.resume_intents")
@@ -130,14 +144,11 @@ func TestARemedyThatDoesNotSaveTheJob(t *testing.T) {
 // What an invariant comes to that the plan's own run does not judge is told as that. One that the preset hardened does not promise
 // is not violated under it.
 func TestWhatIsNotJudgedOrNotPromised(t *testing.T) {
-	c, err := Explain(context.Background(), load(t, "stale-result"), Options{Quick: true})
-	require.NoError(t, err)
-	assert.Contains(t, c.Holding(), "With engine.epochs=true, one-dispatch-per-job holds, but then one-execution-per-job breaks, which the run itself does not judge; and result-of-current-epoch breaks outside of its promise. The same plan holds under the preset hardened.")
-	c, err = Explain(context.Background(), load(t, "topic-timeout"), Options{Quick: true})
-	require.NoError(t, err)
+	c := explained(t, "stale-result")
+	assert.Contains(t, c.Holding(), "With engine.epochs=true, one-dispatch-per-job holds, but then one-execution-per-job breaks, which the run itself does not judge; and result-of-current-epoch breaks outside of its promise. Under the preset hardened, one-dispatch-per-job holds, but then one-execution-per-job breaks, which the run itself does not judge.")
+	c = explained(t, "topic-timeout")
 	assert.Equal(t, why.Beyond, c.Hardened)
-	c, err = Explain(context.Background(), load(t, "clock-skew"), Options{Quick: true})
-	require.NoError(t, err)
+	c = explained(t, "clock-skew")
 	assert.Equal(t, strings.Join(c.Together, " and "), c.Nearest.Says, "the nearest lacks both strikes")
 }
 
@@ -149,8 +160,7 @@ func TestAViolationIsOfItsJob(t *testing.T) {
 	match.Job = 4
 	other.On = &match
 	p.Faults = append(p.Faults, other)
-	c, err := Explain(context.Background(), p, Options{Quick: true})
-	require.NoError(t, err)
+	c := explain(t, p)
 	assert.Equal(t, "job-3", c.Job)
 	require.Len(t, c.Blamed(), 1)
 	assert.Equal(t, "fail-after on publish of job 3", c.Blamed()[0].Says)
@@ -171,8 +181,7 @@ func TestStrikesEachOfWhichIsEnough(t *testing.T) {
 		match.Node = "scheduler-2"
 		other.On = &match
 		p.Faults = append(p.Faults, other)
-		c, err := Explain(context.Background(), p, Options{Quick: true})
-		require.NoError(t, err)
+		c := explain(t, p)
 		var blamed []string
 		for _, t := range c.Blamed() {
 			blamed = append(blamed, t.Says)
@@ -236,8 +245,7 @@ func TestTheNearestRunPasses(t *testing.T) {
 
 // What a server loses is said, and so is the setting with which it loses nothing.
 func TestAPowerLossTakesWhatWasNotSynced(t *testing.T) {
-	c, err := Explain(context.Background(), load(t, "nats-power-cut"), Options{Quick: true})
-	require.NoError(t, err)
+	c := explained(t, "nats-power-cut")
 	assert.Equal(t, why.Holds, c.Hardened)
 	assert.Contains(t, c.String(), "The violation needs a strike: a power loss took nats-server down (it comes back without what it had not synced to its disk, though it had acknowledged it). It needs workload.work=1m rather than 50ms, too. Without any one of what it needs, every-intent-is-published holds. With world.sync_always=true, every-intent-is-published holds.")
 	assert.Equal(t, "job-6", c.Job)

@@ -47,23 +47,20 @@ func (c *Cause) otherwise() (says []string) {
 }
 
 // mechanism is what is so without the parts of the engine that would hold the invariant, or else another that the run breaks. Where
-// less goes wrong with one than with another, only the first is the cause, if it is there for the invariant.
+// less goes wrong with one than with another, only the first is the cause.
 func (c *Cause) mechanism() (says []string) {
-	var other, costly []string
+	var other []string
 	remedies, _ := c.remedies()
 	for _, t := range append(c.Needed(Setting), remedies...) {
-		worse := t.What == Remedy && t.wrong() > remedies[0].wrong()
-		switch {
-		case t.Means != "" && worse:
-			costly = append(costly, t.Means)
-		case t.Means != "":
+		if t.What == Remedy && t.wrong() > remedies[0].wrong() {
+			continue
+		}
+		if t.Means != "" {
 			says = append(says, t.Means)
-		case t.Aside != "" && !worse:
+		}
+		if t.Aside != "" {
 			other = append(other, t.Aside)
 		}
-	}
-	if len(says) == 0 {
-		says = costly
 	}
 	for _, part := range c.Jointly {
 		if part.Means != "" {

@@ -49,11 +49,11 @@ func startCluster(t *testing.T) []*natsServer {
 func TestAnyServerOfAClusterMayGo(t *testing.T) {
 	race.SkipLong(t)
 	const runs = 40
-	want := alone(t, finding(runs))
+	want := alone(t, clean(runs))
 	cluster := startCluster(t)
 	urls := cluster[0].url() + "," + cluster[1].url() + "," + cluster[2].url()
 	machine := process(t, asMachine, urls)
-	dir := begun(t, finding(runs))
+	dir := begun(t, clean(runs))
 	coordinator := process(t, asCoordinator, urls, dir, "2")
 	for i, s := range cluster {
 		coordinator.until(t, func() bool { return done(t, dir) >= (i+1)*runs/5 })

@@ -122,6 +122,14 @@ func clean(runs int) campaign.Spec {
 	return spec
 }
 
+// numbers are how many machines there are. A night has more of them.
+func numbers() []int {
+	if testing.Short() {
+		return []int{1, 3}
+	}
+	return []int{1, 3, 8}
+}
+
 // begun makes a folder for a campaign.
 func begun(t *testing.T, spec campaign.Spec) string {
 	t.Helper()

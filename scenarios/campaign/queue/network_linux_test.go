@@ -27,7 +27,7 @@ func TestMachinesWithNetworksOfTheirOwn(t *testing.T) {
 	namespace.WithNetwork(t, func(n *namespace.Network) {
 		const runs = 24
 		want := alone(t, clean(runs))
-		for _, machines := range []int{1, 3, 8} {
+		for _, machines := range numbers() {
 			s := startServer(t, func(o *server.Options) { o.Host = "0.0.0.0" })
 			conn := dialled(t, s)
 			plugged := func(count int, role, arg string) (list []*program, cables []namespace.Cable) {

@@ -100,7 +100,7 @@ func night(t *testing.T, chance *rand.Rand, want string) {
 func TestACampaignThatIsOverAlready(t *testing.T) {
 	s := startServer(t, nil)
 	process(t, asMachine, s.url())
-	dir := begun(t, finding(8))
+	dir := begun(t, clean(8))
 	died := process(t, asLingerer, s.url(), dir, "4")
 	died.until(t, func() bool { return there(filepath.Join(dir, campaign.ResultFile)) })
 	died.kill()
@@ -112,7 +112,7 @@ func TestACampaignThatIsOverAlready(t *testing.T) {
 	res, err := coordinated(t, dir, &Coordinator{Server: Server{URL: s.url()}})
 	require.NoError(t, err)
 	assert.True(t, res.Complete)
-	assert.Equal(t, alone(t, finding(8)), resultOf(t, dir))
+	assert.Equal(t, alone(t, clean(8)), resultOf(t, dir))
 	nothingLeft(t, s)
 
 	s.stop()

@@ -53,7 +53,7 @@ func TestAnyNumberOfMachinesGivesTheResultOfOne(t *testing.T) {
 	race.SkipLong(t)
 	want := alone(t, finding(20))
 	require.Contains(t, want, `"file": "findings/`)
-	for _, machines := range []int{1, 3, 8} {
+	for _, machines := range numbers() {
 		s := startServer(t, nil)
 		for range machines {
 			process(t, asMachine, s.url())
@@ -70,9 +70,9 @@ func TestAnyNumberOfMachinesGivesTheResultOfOne(t *testing.T) {
 // What is delivered again and again, and never done, is done by the coordinator.
 func TestAChunkThatIsNeverDone(t *testing.T) {
 	race.SkipLong(t)
-	want := alone(t, finding(20))
+	want := alone(t, clean(20))
 	s := startServer(t, nil)
-	dir := begun(t, finding(20))
+	dir := begun(t, clean(20))
 	conn := dialled(t, s)
 	go func() {
 		for t.Context().Err() == nil {
@@ -101,10 +101,10 @@ func TestAChunkThatIsNeverDone(t *testing.T) {
 // What a server has lost is asked for again, and what was done is not.
 func TestAServerThatHasLostEverything(t *testing.T) {
 	race.SkipLong(t)
-	want := alone(t, finding(20))
+	want := alone(t, clean(20))
 	s := startServer(t, nil)
 	process(t, asMachine, s.url())
-	dir := begun(t, finding(20))
+	dir := begun(t, clean(20))
 	conn := dialled(t, s)
 	times := 0
 	res, err := campaign.Run(t.Context(), dir, campaign.Options{
@@ -231,7 +231,7 @@ func TestAnotherBuildIsRefused(t *testing.T) {
 	s := startServer(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	dir := begun(t, finding(8))
+	dir := begun(t, clean(8))
 	elsewhere := &Coordinator{Server: Server{URL: s.url()}, Chunk: 4}
 	go func() {
 		_, err := campaign.Run(ctx, dir, campaign.Options{Workers: 1, Command: worker(), Elsewhere: elsewhere})
@@ -248,7 +248,7 @@ func TestAnotherBuildIsRefused(t *testing.T) {
 	process(t, asMachine, s.url()) // what was left is gone on with
 	_, err = coordinated(t, dir, &Coordinator{Server: Server{URL: s.url()}, Chunk: 2})
 	require.NoError(t, err)
-	assert.Equal(t, alone(t, finding(8)), resultOf(t, dir))
+	assert.Equal(t, alone(t, clean(8)), resultOf(t, dir))
 }
 
 func TestServersThatCannotBeUsed(t *testing.T) {

@@ -46,7 +46,7 @@ func TestUsersWithoutPermissions(t *testing.T) {
 	require.Error(t, err)
 	assert.Regexp(t, `\(Subscription to "_INBOX[^"]*"\); permit `, err.Error())
 
-	dir := begun(t, finding(8))
+	dir := begun(t, clean(8))
 	_, err = coordinated(t, dir, &Coordinator{Server: as(s, "creates-none"), Chunk: 2})
 	require.Error(t, err)
 	assert.Regexp(t, `\(Publish to "\$JS.API.STREAM.CREATE.OBJ_wavetank-[0-9a-f]{16}"\); permit `, err.Error())
@@ -73,7 +73,7 @@ func TestUsersWithoutPermissions(t *testing.T) {
 	defer allowed.Close()
 	require.NoError(t, Work(t.Context(), allowed, WorkOptions{Workers: 1, Command: worker(), Once: true}))
 	require.NoError(t, <-ended)
-	assert.Equal(t, alone(t, finding(8)), resultOf(t, dir))
+	assert.Equal(t, alone(t, clean(8)), resultOf(t, dir))
 	assert.NoError(t, allowed.gone())
 }
 

@@ -95,17 +95,17 @@ func TestACampaignThatWasGivenUp(t *testing.T) {
 	conn := dialled(t, s)
 	c := watch(s, 2)
 	close(c.mayGo)
-	older, giveUp, ended := coordinating(t, begun(t, finding(6)), conn, c)
+	older, giveUp, ended := coordinating(t, begun(t, clean(6)), conn, c)
 	giveUp()
 	assert.False(t, (<-ended).Complete)
 
 	said := working(t, s, WorkOptions{})
 	require.Eventually(t, func() bool { return chunksLeft(t, conn, older) == 0 }, time.Minute, 5*time.Millisecond)
-	dir := begun(t, finding(8))
+	dir := begun(t, clean(8))
 	later := &Coordinator{Server: Server{URL: s.url()}, Chunk: 2}
 	_, err := coordinated(t, dir, later)
 	require.NoError(t, err)
-	assert.Equal(t, alone(t, finding(8)), resultOf(t, dir))
+	assert.Equal(t, alone(t, clean(8)), resultOf(t, dir))
 	assert.Contains(t, said.all(), "campaign "+older+": left for campaign "+later.digest+"; 6 runs were done here")
 }
 
@@ -114,7 +114,7 @@ func TestTwoCampaignsAtOnce(t *testing.T) {
 	race.SkipLong(t)
 	s := startServer(t, nil)
 	conn := dialled(t, s)
-	first, second := begun(t, finding(6)), begun(t, finding(8))
+	first, second := begun(t, finding(6)), begun(t, clean(8))
 	older := watch(s, 2)
 	_, _, ended := coordinating(t, first, conn, older)
 	working(t, s, WorkOptions{})
@@ -123,7 +123,7 @@ func TestTwoCampaignsAtOnce(t *testing.T) {
 	close(older.mayGo) // which is not over until now
 	assert.True(t, (<-ended).Complete)
 	assert.Equal(t, alone(t, finding(6)), resultOf(t, first))
-	assert.Equal(t, alone(t, finding(8)), resultOf(t, second))
+	assert.Equal(t, alone(t, clean(8)), resultOf(t, second))
 	nothingLeft(t, s)
 }
 
@@ -135,11 +135,11 @@ func TestAChunkOfAnOlderCampaignComesFirst(t *testing.T) {
 	first := watch(s, 6)
 	first.AckWait = time.Minute // until it is given back
 	close(first.mayGo)
-	older, _, ended := coordinating(t, begun(t, finding(6)), conn, first)
+	older, _, ended := coordinating(t, begun(t, clean(6)), conn, first)
 	taken := fetched(t, conn, older)
 	second := watch(s, 1)
 	close(second.mayGo)
-	later, stop, left := coordinating(t, begun(t, finding(10_000)), conn, second)
+	later, stop, left := coordinating(t, begun(t, clean(10_000)), conn, second)
 	said := working(t, s, WorkOptions{lookAgain: time.Millisecond})
 	require.Eventually(t, func() bool { return isStored(t, conn, later) }, time.Minute, 5*time.Millisecond)
 	require.NoError(t, taken.Nak())
