@@ -132,6 +132,13 @@ func (d *derived) written(f *history.Fact) {
 	}
 }
 
+// delivered takes in that a worker is given the dispatch of such a job again.
+func (d *derived) delivered(e *sim.Event) {
+	if j := d.byID[e.Job]; j != nil && e.Phase == "job_deliver" && e.Delivered > 1 && e.Outcome == sim.OutcomeOK {
+		tell(&j.moments, e, redelivered, messageNames["job"], "", 0)
+	}
+}
+
 // executed takes in that a worker begins such a job, or finishes it. Only a refusal is worth telling.
 func (d *derived) executed(e *sim.Event) {
 	switch j := d.byID[e.Job]; {

@@ -93,6 +93,7 @@ func (r *record) operated(e *sim.Event) {
 			j.operated(e)
 			r.handles(j, e)
 		}
+		r.derived.delivered(e)
 		return
 	}
 	j.operated(e)
