@@ -79,7 +79,7 @@ var snapshotRevivesNoWorker = rule.New(invariants.Invariant{
 
 var noRetryForWantOfKnownWorkers = rule.New(invariants.Invariant{
 	Name:   "no-retry-for-want-of-known-workers",
-	Says:   "A replica sends no job back for want of a worker while the snapshot that it could read at its start names a worker that is alive and free.",
+	Says:   "A replica that knows no worker past its TTL sends no job back for want of one while the snapshot that it could read at its start names a worker that is alive and free.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 11, warm start",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -95,7 +95,7 @@ var noRetryForWantOfKnownWorkers = rule.New(invariants.Invariant{
 				continue // by now it may be gone, or busy
 			}
 			t.Exercise()
-			if h.FoundNobody() && !h.Full {
+			if h.FoundNobody() && !h.Full && !f.KnowsStaleWorker(s) { // else its picks may have met that one
 				t.Violation(s.About, "%s found no worker for it by step %d, although the snapshot listed %s at its start, of which somebody had heard %s ago",
 					invariants.Who(s.Event), invariants.StepNo(s.Step), w.Worker, age.Truncate(time.Millisecond))
 			}

@@ -431,6 +431,17 @@ func TestWhatTheStreamSaysIsNoChoice(t *testing.T) {
 	assert.Equal(t, judge("dispatches-count-as-load", other, stores)-1, judge("dispatches-count-as-load", with, refused))
 }
 
+// A replica whose picks may have met a worker past its TTL sends the job back for that, though it knows another that is alive.
+func TestAStaleWorkerIsNoWantOfKnownOnes(t *testing.T) {
+	broken := func(ago time.Duration) int {
+		s := newStory().snapshots(s2, heard{worker: w1, ago: 10 * time.Second}, heard{worker: w2, ago: ago}).starts(s1)
+		s.submit(job1).begins(s1, job1).unlock(s1, job1)
+		return len(outcomeOf(s.judge(hardened), "no-retry-for-want-of-known-workers").Violations)
+	}
+	assert.Equal(t, 1, broken(10*time.Second))
+	assert.Zero(t, broken(35*time.Second))
+}
+
 // When a snapshot is written says nothing of when its writer heard of whom: it may have been on its way for long.
 func TestALateSnapshotIsAsOldAsItSays(t *testing.T) {
 	s := newStory().snapshots(s2, heard{worker: w1, ago: 10 * time.Second}).arrives(40 * time.Second).starts(s1)
