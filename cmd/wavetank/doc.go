@@ -32,7 +32,8 @@
 //	verify.go                       runs that should be equal
 //	verifyworker.go, difference.go  a process that makes them, and where two part
 //	shard.go                        a part of a campaign
-//	otherbuild.go                   a plan that another build of wavetank runs
+//	otherbuild.go, otherresult.go   a plan that another build of wavetank runs, and what came of it
+//	command.go                      a program that is run to its end
 //	child.go                        a process that is asked and answers
 //	explain.go                      one thing in words
 //	deadletters.go, alerts.go       dead letters and alerts in words

@@ -11,6 +11,7 @@
 // Its files, each of which calls only those after it:
 //
 //	whatif.go      the cause of a violation
+//	atonce.go      changes that only help at once
 //	otherbuild.go  where it parts from the run of another build
 //	nearest.go     the nearest run that holds, and where it parts
 //	path.go        how it came to the violation

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -206,4 +207,43 @@ func (k *kept) Write(line []byte) (int, error) {
 		}
 	}
 	return len(line), nil
+}
+
+// try runs the plan with one change.
+func (b *bench) try(p *plans.Plan, one change) (t why.Tried, known bool, err error) {
+	beside := &parting{own: b.own}
+	res, comes, known, err := b.play(p, nil, beside)
+	t = why.Tried{What: one.what, Says: one.says, Means: one.means, Aside: one.aside, Instead: one.instead, Needed: !comes}
+	if one.what == why.Strike {
+		t.Did = b.upTo.Did(one.strike, b.violated)
+	}
+	if known && comes && one.what == why.Strike && b.cameBy(one.strike) {
+		if v := first(res.Violations, b.comes); v != nil && v.At != b.violated.At {
+			t.Otherwise = v.At
+		}
+	}
+	if known && !comes {
+		unshown := one.means != "" && b.unjudged(res) // the part has not shown that it holds the invariant
+		known = one.what != why.Setting || !unshown
+		t.Outcome = b.outcome(res)
+		moved := len(t.Elsewhere) > 0 // what only decides which job is hit is not needed
+		t.Needed = !moved && (one.what != why.Remedy || !t.Idle || t.Means != "" && !unshown)
+	}
+	if beside.equal < len(b.own) {
+		t.Parts = beside.equal + 1
+	}
+	return t, known, err
+}
+
+// cameBy says whether a strike of the plan was of an operation that the violation depends on.
+func (b *bench) cameBy(strike int) bool {
+	return slices.ContainsFunc(b.upTo.Fired, func(f scenarios.FiredFault) bool {
+		return f.Number == strike && slices.Contains(b.violated.Steps, f.Step) && !faults.KindOf(faults.Effect(f.Do)).OnNode()
+	})
+}
+
+// unjudged says whether a run has nothing to judge by the invariant, and settings that do not provide for it.
+func (b *bench) unjudged(res *scenarios.Result) bool {
+	i := res.Invariant(b.invariant)
+	return i.Status == scenarios.StatusNotExercised && i.Promise == invariants.Unprovided
 }
