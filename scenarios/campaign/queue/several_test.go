@@ -210,6 +210,13 @@ func TestFind(t *testing.T) {
 		require.NoError(t, conn.each(t.Context(), 1, func(int) (string, any) {
 			return chunkSubject(digest, first), chunkMessage{digest, campaign.Chunk{First: first, Count: 1}}
 		}))
+		// What is stored reaches its consumer by another goroutine of the server.
+		require.Eventually(t, func() bool {
+			chunks, err := conn.js.Consumer(t.Context(), chunksStream(digest), consumerName)
+			require.NoError(t, err)
+			known := chunks.CachedInfo()
+			return int(known.NumPending)+known.NumAckPending == chunksLeft(t, conn, digest)
+		}, time.Minute, time.Millisecond)
 	}
 	finds := func(digest string, first int) {
 		t.Helper()
@@ -235,12 +242,20 @@ func TestFind(t *testing.T) {
 	ask(older, 0)
 	inHand := fetched(t, conn, older)
 	finds(later, 1) // the older one has none for others
-	ask(later, 2)
 	require.NoError(t, inHand.Nak())
-	finds(older, 0)
+	var o *offer
+	require.Eventually(t, func() bool { // that is not answered
+		o, err = w.instead(t.Context(), later, false)
+		require.NoError(t, err)
+		return o != nil
+	}, time.Minute, time.Millisecond)
+	assert.Equal(t, chunkSubject(older, 0), o.subject())
+	ask(later, 2)
+	ask(older, 2)
+	finds(older, 2)
 	finds(later, 2)
 
-	o, err := w.instead(t.Context(), later, false)
+	o, err = w.instead(t.Context(), later, false)
 	require.NoError(t, err)
 	assert.Nil(t, o, "no other has a chunk")
 	ask(later, 3)
