@@ -69,7 +69,7 @@ func TestFindingsAreToldWithWhatReplaysThem(t *testing.T) {
 func TestFindingsOfOneCauseAreOneCard(t *testing.T) {
 	res := badNight()
 	first := &res.Findings[0]
-	first.Why, first.Blamed = "The violation needs fail-after on publish of job 1. Without the strike, one-dispatch-per-job holds.", []string{"fail-after publish"}
+	first.Why, first.Blamed = "The violation needs fail-after on publish of job 1. Without the fault, one-dispatch-per-job holds.", []string{"fail-after publish"}
 	for i := range 18 {
 		more := *first
 		more.Faults, more.Runs, more.Cause, more.File = 2, 1, "fail-after publish and crash of a worker", fmt.Sprintf("findings/one-dispatch-per-job-%08x.yaml", i)

@@ -239,7 +239,7 @@ func TestAnIndexTellsWhatIsExpected(t *testing.T) {
 	assert.Contains(t, said, "2 reports 1 violated as its plan expects, 1 with nothing against it")
 	assert.Contains(t, said, "violated, as expected")
 	assert.Contains(t, said, "1 1 min 30 s 2026-11-26 12:00", "one run, and its virtual time")
-	assert.Contains(t, said, "The violation needs a strike: fail-after on publish of job 3.")
+	assert.Contains(t, said, "The violation needs a fault: fail-after on publish of job 3.")
 	assert.Contains(t, page, `<div class="verdict good">`)
 
 	said = text(indexHTML(t, []Entry{of(publishFailure().res), of(ackLost(false).res)}))

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -9,10 +10,7 @@ import (
 
 // inhabitants says who and what there is in the plan's world.
 func inhabitants(plan *plans.Plan) (said []string) {
-	w, again := &plan.Workload, ""
-	if w.Submissions > 1 {
-		again = fmt.Sprintf(", each submitted %d times", w.Submissions)
-	}
+	w := &plan.Workload
 	said = append(said, words.Counted(plan.Topology.Schedulers, "scheduler"), words.Counted(plan.Topology.Workers, "worker"))
 	if d := plan.Kernel.Default; d != "" && d != "none" {
 		said = append(said, kernelWords(plan))
@@ -24,7 +22,7 @@ func inhabitants(plan *plans.Plan) (said []string) {
 		}
 		said = append(said, triage)
 	}
-	said = append(said, words.Counted(w.Jobs, "job")+" (one every "+words.Duration(w.Every)+again+")")
+	said = append(said, jobsWords(w))
 	for _, other := range []struct {
 		n         int
 		one, more string
@@ -40,6 +38,22 @@ func inhabitants(plan *plans.Plan) (said []string) {
 		}
 	}
 	return said
+}
+
+// jobsWords says how many jobs come, and how often.
+func jobsWords(w *plans.Workload) string {
+	var how []string
+	if w.Jobs*max(w.Submissions, 1) > 1 {
+		how = append(how, "one every "+words.Duration(w.Every))
+	}
+	if w.Submissions > 1 {
+		how = append(how, fmt.Sprintf("each submitted %d times", w.Submissions))
+	}
+	says := words.Counted(w.Jobs, "job")
+	if len(how) > 0 {
+		says += " (" + strings.Join(how, ", ") + ")"
+	}
+	return says
 }
 
 // kernelWords says what the safety kernel goes by.

@@ -172,7 +172,7 @@ func (r *record) ticked(f *history.Fact) {
 func (r *record) didNotTick(e *sim.Event) {
 	if l := r.locks[e.Target]; l.until > e.At && e.Name == "set" && len(e.Changes) == 0 && history.AnswerOf(e) == history.Done {
 		of := rescues[e.Phase]
-		r.idleTicks = append(r.idleTicks, idleTick{moment{at: e.At, step: e.Step, node: e.Node, says: busy, a: "the " + of + "'s lock", b: holderTo(e.Node, l.holder) + ", since " + at(l.taken)}, of, l.taken})
+		r.idleTicks = append(r.idleTicks, idleTick{moment{at: e.At, step: e.Step, node: e.Node, says: busy, a: "the " + of + "'s lock", b: holderTo(e.Node, l.holder) + " since " + at(l.taken)}, of, l.taken})
 	}
 }
 

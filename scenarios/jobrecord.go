@@ -35,37 +35,38 @@ type record struct {
 // jobRecord is one job so far.
 type jobRecord struct {
 	JobResult
-	moments     []moment      // that its story is made of
-	since       time.Duration // of its state
-	locked      time.Duration // when its lock was last taken
-	cancelled   bool          // its cancellation was stored
-	replayed    bool          // a replayer has found it waiting
-	entered     bool          // it has, or had, a DLQ entry
-	awaited     bool          // a dispatch was stored since the last DISPATCHED write, and a living worker has it
-	worker      string        // the worker it was dispatched to last
-	executing   string        // the worker that has begun and not finished it
-	finished    bool          // a worker has finished it
-	queued      bool          // its dispatch waits in the outbox
-	requests    int           // deliveries of its request
-	messageID   string        // of its last dispatch that was stored
-	answers     int           // deliveries of its result
-	epoch       int64         // that its record names
-	holder      string        // the node that holds its lock, and has not tried to release it
-	leased      time.Duration // until when its lock is its holder's
-	up          timeUp        // its time, when the reconciler last ended it
-	back        []moment      // why its handling ends, in the step at hand
-	stale       bool          // every pick of the handling that is under way met a stale worker
-	asked       bool          // the safety kernel, in the handling that is under way
-	unanswered  bool          // it gave no answer
-	putOff      time.Duration // when a handling last ended as the safety kernel gave no answer
-	submissions int           // stored
-	consent     consent
-	undecided   bool // it went on without a decision of the safety kernel
-	rewound     bool // by a failover or a death of Redis
-	idle        []idle
-	handed      []handed      // to workers
-	numbers     []numbered    // its requests and results in the stream
-	lost        []lostMessage // with nats-server's power
+	moments          []moment      // that its story is made of
+	since            time.Duration // of its state
+	locked           time.Duration // when its lock was last taken
+	cancelled        bool          // its cancellation was stored
+	keptCancellation bool          // its record has its cancellation, and no state yet
+	replayed         bool          // a replayer has found it waiting
+	entered          bool          // it has, or had, a DLQ entry
+	awaited          bool          // a dispatch was stored since the last DISPATCHED write, and a living worker has it
+	worker           string        // the worker it was dispatched to last
+	executing        string        // the worker that has begun and not finished it
+	finished         bool          // a worker has finished it
+	queued           bool          // its dispatch waits in the outbox
+	requests         int           // deliveries of its request
+	messageID        string        // of its last dispatch that was stored
+	answers          int           // deliveries of its result
+	epoch            int64         // that its record names
+	holder           string        // the node that holds its lock, and has not tried to release it
+	leased           time.Duration // until when its lock is its holder's
+	up               timeUp        // its time, when the reconciler last ended it
+	back             []moment      // why its handling ends, in the step at hand
+	stale            bool          // every pick of the handling that is under way met a stale worker
+	asked            bool          // the safety kernel, in the handling that is under way
+	unanswered       bool          // it gave no answer
+	putOff           time.Duration // when a handling last ended as the safety kernel gave no answer
+	submissions      int           // stored
+	consent          consent
+	undecided        bool // it went on without a decision of the safety kernel
+	rewound          bool // by a failover or a death of Redis
+	idle             []idle
+	handed           []handed      // to workers
+	numbers          []numbered    // its requests and results in the stream
+	lost             []lostMessage // with nats-server's power
 }
 
 // job finds a job by its id, or returns nil.

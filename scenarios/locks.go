@@ -44,7 +44,7 @@ func (r *record) locked(f *history.Fact) {
 func (r *record) foundTaken(e *sim.Event) {
 	if l := r.locks[e.Target]; len(e.Changes) == 0 && l.holder != "" && history.AnswerOf(e) == history.Done {
 		what, of := history.KeyOf(e.Target)
-		tell(r.ofLock(what, of), e, busy, lockName(what, of), holderTo(e.Node, l.holder)+", since "+at(l.taken)+" (it lasts for "+strictyaml.DurationText(l.ttl.Round(time.Second))+")", 0)
+		tell(r.ofLock(what, of), e, busy, lockName(what, of), holderTo(e.Node, l.holder)+" since "+at(l.taken)+" (TTL "+strictyaml.DurationText(l.ttl.Round(time.Second))+")", 0)
 	}
 }
 

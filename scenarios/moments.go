@@ -58,7 +58,8 @@ const (
 	terminated        saying = "{node} terminated the {a} of {job}, as {b}: it does not come again"
 	buried            saying = "{node} wrote the DLQ entry of {job}"
 	noRecord          saying = "{node} found no record of {job}"
-	busy              saying = "{node} found {a} taken by {b}"
+	keptCancellation  saying = "{node} kept the cancellation of {job}, which has no record yet"
+	busy              saying = "{node} found {a} held by {b}"
 	ranOut            saying = "{a} ran out; {node} had taken it at {b}"
 	took              saying = "{node} took {a}{b}"
 	rollsBack         saying = "{node} began to roll back {a}{b}, as {of} had failed for good"
@@ -243,7 +244,7 @@ func (j *JobResult) stateWords(f *history.Fact) string {
 // because says why the job is in its state; in words, too, where a policy has put it there.
 func (j *JobResult) because() string {
 	switch {
-	case j.Reason == "":
+	case j.Reason == "" || strings.EqualFold(j.Reason, j.State):
 		return ""
 	case j.Why != "" && (j.State == "DENIED" || j.State == "OUTPUT_QUARANTINED"):
 		return " (" + j.Reason + ": " + j.Why + ")"

@@ -251,6 +251,10 @@ func (r *record) written(f *history.Fact) {
 	if epoch, ok := f.Field("epoch"); ok {
 		j.epoch, _ = strconv.ParseInt(epoch, 10, 64)
 	}
+	if _, ok := f.Field("cancel"); ok && j.State == "" && !moves {
+		j.keptCancellation = true
+		tell(&j.moments, f.Event, keptCancellation, "", "", 0)
+	}
 	if moves {
 		r.moved(j, f, to)
 	} else if n := len(j.Path); n > 0 && j.Path[n-1].Step == f.Step {
@@ -270,6 +274,9 @@ func (r *record) moved(j *jobRecord, f *history.Fact, to string) {
 		j.rewound = true
 		if to == "" {
 			says, was = recordLost, either(from == "", "no state yet", "said "+from)
+			if from == "" && j.keptCancellation {
+				was = "its cancellation alone"
+			}
 			l.gone = append(l.gone, j.ID)
 		} else {
 			l.back = append(l.back, j.ID)

@@ -38,9 +38,9 @@ func newWhy() *cobra.Command {
 		Use:   "why SCENARIO|FILE",
 		Short: "Find what a violation hangs on, by running the plan again",
 		Long: `Why runs a plan that breaks an invariant, and then runs it again and again: once
-without each strike and each setting, and once with each part of the engine that
+without each fault and each setting, and once with each part of the engine that
 it does without. What the violation cannot come without is necessary. Where it
-came by a strike, and comes without that in another way, why says when. Of each
+came by a fault, and comes without that in another way, why says when. Of each
 change why says what else goes wrong with it: other invariants that break, and
 jobs that do not settle or fail. A run in which the invariant has nothing to judge
 does not break it, and does not show that it holds. Where the preset hardened
@@ -190,11 +190,11 @@ func notFound(c *why.Cause) error {
 	case len(c.Untried) > 0:
 		return cli.Fail(cli.ExitInconclusive, "no cause was found: the plan is not valid without %s", why.Clip(strings.Join(c.Untried, ", ")))
 	case c.Hardened == why.Holds:
-		return cli.Fail(cli.ExitInconclusive, "no strike and no setting of the plan is necessary; the preset hardened prevents it, and which parts of that it takes is not known")
+		return cli.Fail(cli.ExitInconclusive, "no fault and no setting of the plan is necessary; the preset hardened prevents it, and which parts of that it takes is not known")
 	case slices.ContainsFunc(c.Tried, func(t why.Tried) bool { return t.Idle && !t.Needed }):
-		return cli.Fail(cli.ExitInconclusive, "no cause was found: in each run without the violation there is nothing to judge")
+		return cli.Fail(cli.ExitInconclusive, "no cause was found: in each run without the violation the invariant is not exercised")
 	}
-	return cli.Fail(cli.ExitInconclusive, "the violation comes whatever is changed: no strike and no setting is necessary")
+	return cli.Fail(cli.ExitInconclusive, "the violation comes whatever is changed: no fault and no setting is necessary")
 }
 
 func printCause(p *cli.Printer, s *subject, c *why.Cause) {
@@ -213,7 +213,7 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 	if len(c.Together) > 0 {
 		heading := "One of these is necessary: without all of them it does not come"
 		if c.Apart.Idle {
-			heading = "One of these is necessary: without all of them there is nothing to judge"
+			heading = "One of these is necessary: without all of them the invariant is not exercised"
 		}
 		cli.Section(p, heading+c.Apart.But(), c.Together, why.Clip)
 	}
@@ -223,7 +223,7 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 		p.Line("\n%s", p.Paint(cli.Bold, "Nearest run without it"))
 		with := n.With()
 		if n.Idle {
-			with += " (there is nothing to judge)"
+			with += " (the invariant is not exercised)"
 		}
 		if n.Parts == 0 {
 			p.Line("  %s: equal in all its steps; what differs leaves no event, as a metric does not", with)
@@ -275,7 +275,7 @@ func pointed(at why.Point) string {
 func remedy(t why.Tried) string {
 	says := "--set " + why.Clip(t.Instead)
 	if t.Idle {
-		says += " (there is nothing to judge)"
+		says += " (the invariant is not exercised)"
 	}
 	return says + t.But()
 }
@@ -287,7 +287,7 @@ func changed(t why.Tried) string {
 	}
 	switch {
 	case t.Idle:
-		return fmt.Sprintf("%s (%s there is nothing to judge%s)", why.Clip(t.Says), without, t.But())
+		return fmt.Sprintf("%s (%s the invariant is not exercised%s)", why.Clip(t.Says), without, t.But())
 	case t.Instead != "" || t.But() != "":
 		return fmt.Sprintf("%s (%s it holds%s)", why.Clip(t.Says), without, t.But())
 	}

@@ -102,7 +102,7 @@ func TestExamine(t *testing.T) {
 			assert.Equal(t, oneDispatch, f.Invariant)
 			assert.Equal(t, c.cause, f.Cause)
 			assert.Equal(t, c.blamed, f.Blamed)
-			assert.Contains(t, f.Why, "The violation needs a strike: the ", "the sentence of why")
+			assert.Contains(t, f.Why, "The violation needs a fault: the ", "the sentence of why")
 			assert.NotContains(t, f.Why, "point of no return", "it is the start")
 			assert.Equal(t, []int{1, 1, 1, 1}, []int{f.Jobs, f.Faults, f.Schedulers, f.Workers}, "%s", f.Plan)
 			assert.Equal(t, []int{r.N, 1}, []int{f.First, f.Runs})

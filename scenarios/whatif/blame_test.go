@@ -32,7 +32,7 @@ faults:
   - {on: {job: 2, phase: publish}, do: late, for: 8s}
   - {on: {job: 2, phase: publish, occurrence: 2}, do: fail-after}
 `))
-	assert.Contains(t, c.Brief(), "It came by another strike, too: the publish of job-2 by scheduler-1 was applied, and its caller was told of an error (fail-after). Without that it comes all the same, at 10.408s.")
+	assert.Contains(t, c.Brief(), "It came by another fault, too: the publish of job-2 by scheduler-1 was applied, and its caller was told of an error (fail-after). Without that it comes all the same, at 10.408s.")
 	assert.Contains(t, c.Path[2].Says, "the publish of job-2 by scheduler-1 was applied, and its caller was told of an error (fail-after)")
 }
 

@@ -32,13 +32,13 @@ func changes(plan *plans.Plan, invariant string, broken []string) (list, without
 	for _, t := range plans.Toggles() {
 		parts[t.Setting] = t
 	}
-	means := func(setting, now string) (means, aside string) {
+	means := func(what why.What, setting, now string) (means, aside string) {
 		switch t := parts[setting]; {
 		case t.Off != now:
 			return "", ""
 		case t.Invariant == invariant:
 			return t.Without(), ""
-		case slices.Contains(broken, t.Invariant):
+		case what == why.Setting || slices.Contains(broken, t.Invariant):
 			return "", t.Without()
 		}
 		return "", ""
@@ -56,7 +56,7 @@ func changes(plan *plans.Plan, invariant string, broken []string) (list, without
 		if s, ok := without.Setting(name); ok {
 			instead = name + "=" + s.Text()
 		}
-		means, aside := means(name, strings.TrimPrefix(says, name+"="))
+		means, aside := means(why.Setting, name, strings.TrimPrefix(says, name+"="))
 		list = append(list, change{what: why.Setting, name: name, says: says, means: means, aside: aside, instead: instead})
 	}
 	for _, s := range plans.Settings() {
@@ -68,7 +68,7 @@ func changes(plan *plans.Plan, invariant string, broken []string) (list, without
 		if !ok || on == "" || given[s.Name] || now.Text() == on {
 			continue
 		}
-		means, aside := means(s.Name, now.Text())
+		means, aside := means(why.Remedy, s.Name, now.Text())
 		without = append(without, change{what: why.Remedy, name: s.Name, says: s.Name + "=" + now.Text(), means: means, aside: aside, instead: s.Name + "=" + on, preset: on == s.Hardened})
 	}
 	slices.SortStableFunc(without, func(a, b change) int { // the steps may not suffice for all

@@ -89,7 +89,7 @@ func TestAStrikeIsToldByTheViolationsJob(t *testing.T) {
 func TestThePathNamesWhatAReaderLooksFor(t *testing.T) {
 	for name, c := range map[string]struct{ has, lacks string }{
 		"breaker-storm":        {has: "for scheduler-3 the safety circuit was half-open"},
-		"lock-release-failure": {has: "found the lock of job-3 taken by itself, since 2.618s (it lasts for 1m)"},
+		"lock-release-failure": {has: "found the lock of job-3 held by itself since 2.618s (TTL 1m)"},
 		"nats-power-cut":       {has: "the dispatch of job-6 was lost", lacks: "of job-3 was lost"},
 		"saga-crash":           {has: "scheduler-1 crashed, right after the saga_publish of job-3"},
 		"saga-expired-lock":    {has: "scheduler-1 was paused for 3m, right after the saga_pop", lacks: "paused for 1m"},

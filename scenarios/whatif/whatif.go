@@ -139,7 +139,7 @@ func (b *bench) held() error {
 		case fails(i.Status):
 			broken = append(broken, i.Name)
 		case i.Name == b.invariant && i.Status == scenarios.StatusNotExercised:
-			says = i.Name + " had nothing to judge"
+			says = i.Name + " was not exercised"
 		}
 	}
 	if len(broken) > 0 {

@@ -58,7 +58,7 @@ func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
 	assert.Equal(t, "workload.slow.3=10s", c.Unneeded()[0].Says)
 	require.Len(t, c.Needed(why.Remedy), 1)
 	assert.Equal(t, "engine.epochs=true", c.Needed(why.Remedy)[0].Instead)
-	assert.Contains(t, c.String(), "Without engine.epochs, the stream accepts a second dispatch of the same job. The violation needs a strike: the publish of job-3 by scheduler-2 was applied, and its caller was told of an error (fail-after).")
+	assert.Contains(t, c.String(), "Without engine.epochs, the stream accepts a second dispatch of the same job. The violation needs a fault: the publish of job-3 by scheduler-2 was applied, and its caller was told of an error (fail-after).")
 	assert.Contains(t, c.String(), "With engine.epochs=true, one-dispatch-per-job holds, but then one-execution-per-job breaks, which the run itself does not judge; and result-of-current-epoch breaks outside of its promise.")
 	assert.Contains(t, c.Nearest.Own.Says, "struck by fail-after")
 	assert.Contains(t, c.Nearest.Other.Says, "publish")
@@ -76,7 +76,7 @@ func TestWhatARemedyCostsIsSaid(t *testing.T) {
 	assert.True(t, slices.ContainsFunc(c.Path, func(p why.Point) bool { return strings.Contains(p.Says, "the replayer of scheduler-2 took up job-3") }), "what the second dispatch came of")
 }
 
-// A run in which the invariant has nothing to judge does not hold it. One that is equal in all its steps is the nearest. The path
+// A run in which the invariant is not exercised does not hold it. One that is equal in all its steps is the nearest. The path
 // tells of the jobs that the violation names, where it is about no single job, and that it is outside of its promise.
 func TestAnInvariantThatIsToldByAMetric(t *testing.T) {
 	c := explained(t, "stale-worker")
@@ -84,7 +84,7 @@ func TestAnInvariantThatIsToldByAMetric(t *testing.T) {
 	assert.Equal(t, "engine.stale_reason_code=stale_worker", c.Nearest.Instead)
 	assert.Zero(t, c.Nearest.Parts)
 	assert.Equal(t, why.Idle, c.Hardened)
-	assert.Contains(t, c.Holding(), "Without any one of what it needs, stale-worker-has-its-own-reason has nothing to judge.")
+	assert.Contains(t, c.Holding(), "Without any one of what it needs, stale-worker-has-its-own-reason is not exercised.")
 	var told strings.Builder
 	for _, at := range c.Path {
 		told.WriteString(at.Says + "\n")
@@ -165,7 +165,7 @@ func TestAViolationIsOfItsJob(t *testing.T) {
 	require.Len(t, c.Blamed(), 1)
 	assert.Equal(t, "fail-after on publish of job 3", c.Blamed()[0].Says)
 	assert.Empty(t, c.Together)
-	assert.Contains(t, c.Holding(), "Without the strike, one-dispatch-per-job holds for job-3, but then the invariant still breaks for job-4.")
+	assert.Contains(t, c.Holding(), "Without the fault, one-dispatch-per-job holds for job-3, but then the invariant still breaks for job-4.")
 	for _, at := range c.Path {
 		assert.NotContains(t, at.Says, "job-4")
 	}
@@ -209,7 +209,7 @@ func TestWhichViolationIsExplained(t *testing.T) {
 	assert.Empty(t, subject(res, &scenarios.Violation{Job: "comp-1"}), "its name hangs on the order")
 }
 
-// What else comes of a change: what breaks, what has nothing to judge any more, and whom else the violation befalls.
+// What else comes of a change: what breaks, what is not exercised any more, and whom else the violation befalls.
 func TestWhatElseComes(t *testing.T) {
 	b := &bench{invariant: "a", of: "job-1", whole: &scenarios.Result{Violations: []scenarios.Violation{{Invariant: "a", Job: "job-1"}, {Invariant: "a", Job: "job-3"}}, Invariants: []scenarios.InvariantResult{
 		{Name: "a", Status: scenarios.StatusViolated}, {Name: "b", Status: scenarios.StatusUnpromised}, {Name: "c", Status: scenarios.StatusViolated}, {Name: "d", Status: scenarios.StatusViolated}}}}
@@ -247,7 +247,7 @@ func TestTheNearestRunPasses(t *testing.T) {
 func TestAPowerLossTakesWhatWasNotSynced(t *testing.T) {
 	c := explained(t, "nats-power-cut")
 	assert.Equal(t, why.Holds, c.Hardened)
-	assert.Contains(t, c.String(), "The violation needs a strike: a power loss took nats-server down (it comes back without what it had not synced to its disk, though it had acknowledged it). It needs workload.work=1m rather than 50ms, too. Without any one of what it needs, every-intent-is-published holds. With world.sync_always=true, every-intent-is-published holds.")
+	assert.Contains(t, c.String(), "The violation needs a fault: a power loss took nats-server down (it comes back without what it had not synced to its disk, though it had acknowledged it). It needs workload.work=1m rather than 50ms, too. Without any one of what it needs, every-intent-is-published holds. With world.sync_always=true, every-intent-is-published holds.")
 	assert.Equal(t, "job-6", c.Job)
 	assert.True(t, slices.ContainsFunc(c.Path, func(p why.Point) bool { return strings.Contains(p.Says, "the dispatch of job-6 was lost") }), "of the same step, what is of the violation's job")
 }

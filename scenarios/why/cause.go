@@ -57,7 +57,7 @@ type Tried struct {
 	Says    string `json:"says"`              // the strike, or key=value as the plan has it
 	Did     string `json:"did,omitempty"`     // what the strike did in the plan's own run, if it came to that
 	Means   string `json:"means,omitempty"`   // what a strike of that kind does; or what is so without that part of the engine, where it is there for this invariant
-	Aside   string `json:"aside,omitempty"`   // what is so without that part of the engine, which is there for another invariant that the run breaks
+	Aside   string `json:"aside,omitempty"`   // what is so without that part of the engine, which is there for another invariant: one that the run breaks, too, or that of a setting of the plan
 	Instead string `json:"instead,omitempty"` // key=value as it was tried; of a strike, and of what is given for a job, it is left out
 	Needed  bool   `json:"needed"`            // the violation does not come with this change, nor of a job of which the plan's own run has none; of a Remedy, the invariant is judged then, or the Remedy is there for it and provides for it
 	// Otherwise is when the violation comes all the same without a strike that it came by: one of an operation that it depends on.
@@ -183,7 +183,7 @@ func (b *Build) Says(invariant string) string {
 	if b.Standing == "" {
 		return fmt.Sprintf("What %s comes to in build %s is not known: %s", invariant, b.Name, b.Unknown)
 	}
-	does := map[Standing]string{Holds: "holds", Breaks: "breaks, too", Beyond: "breaks, too, outside of its promise", Idle: "has nothing to judge"}
+	does := map[Standing]string{Holds: "holds", Breaks: "breaks, too", Beyond: "breaks, too, outside of its promise", Idle: "is not exercised"}
 	return fmt.Sprintf("In build %s, %s %s", b.Name, invariant, does[b.Standing])
 }
 

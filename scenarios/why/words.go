@@ -40,7 +40,7 @@ func (c *Cause) otherwise() (says []string) {
 		case slices.Contains(c.Together, t.Says):
 			says = append(says, fmt.Sprintf("It came by %s. Without that alone it comes at %s.", saying([]Tried{t})[0], invariants.Instant(t.Otherwise)))
 		default:
-			says = append(says, fmt.Sprintf("It came by another strike, too: %s. Without that it comes all the same, at %s.", saying([]Tried{t})[0], invariants.Instant(t.Otherwise)))
+			says = append(says, fmt.Sprintf("It came by another fault, too: %s. Without that it comes all the same, at %s.", saying([]Tried{t})[0], invariants.Instant(t.Otherwise)))
 		}
 	}
 	return says
@@ -95,21 +95,21 @@ func (c *Cause) needs() string {
 		}
 		return "The violation needs one of these: " + strings.Join(saying(all), "; ") + "." + too
 	case len(strikes) == 1:
-		return "The violation needs a strike: " + strikes[0] + "." + too
+		return "The violation needs a fault: " + strikes[0] + "." + too
 	case len(strikes) > 1:
-		return fmt.Sprintf("The violation needs %d strikes: %s.%s", len(strikes), strings.Join(strikes, "; "), too)
+		return fmt.Sprintf("The violation needs %d faults: %s.%s", len(strikes), strings.Join(strikes, "; "), too)
 	case len(settings) > 0 && (len(c.Unknown) > 0 || len(c.Untried) > 0 || len(c.Blamed()) > 0):
 		return "The violation needs " + list(settings) + "."
 	case len(settings) > 0:
-		return "The violation needs " + list(settings) + ", but no strike and no setting of the engine."
+		return "The violation needs " + list(settings) + ", but no fault and no setting of the engine."
 	case len(c.Unknown) > 0:
 		return "What the violation needs is not known."
 	case len(c.Untried) > 0:
-		return "The violation needs no strike and no setting of the plan that can be left out."
+		return "The violation needs no fault and no setting of the plan that can be left out."
 	case len(c.Needed(Remedy)) > 0:
-		return "The violation needs no strike and no setting of the plan."
+		return "The violation needs no fault and no setting of the plan."
 	}
-	return "The violation comes whatever strike or setting of the plan is left out."
+	return "The violation comes whatever fault or setting of the plan is left out."
 }
 
 // Holding says without what and with what the invariant holds, what goes wrong then, and from where there is no return.
@@ -129,7 +129,7 @@ func (c *Cause) Holding() string {
 			says = append(says, "Which parts of the preset that takes is not known.")
 		}
 	case Idle:
-		says = append(says, "Under the preset hardened, "+c.Invariant+" has nothing to judge"+c.Beside.But()+".")
+		says = append(says, "Under the preset hardened, "+c.Invariant+" is not exercised"+c.Beside.But()+".")
 	case Breaks:
 		says = append(says, "The same plan is violated under the preset hardened, too.")
 	case Beyond:
@@ -171,7 +171,7 @@ func (c *Cause) without() (says []string) {
 	case len(all) == 0:
 		return nil
 	case alike && all[0].Idle:
-		return []string{fmt.Sprintf("Without %s, %s has nothing to judge%s.", what, c.Invariant, all[0].But())}
+		return []string{fmt.Sprintf("Without %s, %s is not exercised%s.", what, c.Invariant, all[0].But())}
 	case alike:
 		return []string{fmt.Sprintf("Without %s, %s%s.", what, c.Held(all[0]), all[0].But())}
 	}
@@ -180,7 +180,7 @@ func (c *Cause) without() (says []string) {
 	add := func(name string, o *Outcome) {
 		says := c.Held(*o) + o.But()
 		if o.Idle {
-			says = c.Invariant + " has nothing to judge" + o.But()
+			says = c.Invariant + " is not exercised" + o.But()
 		}
 		if names[says] == nil {
 			sorts = append(sorts, says)
@@ -225,7 +225,7 @@ func (c *Cause) leaving() string {
 	case len(needed) == 1 && needed[0].What == Setting:
 		return Clip(needed[0].Says)
 	}
-	return "the strike"
+	return "the fault"
 }
 
 // short names one of these changes: a strike by its kind alone, if no other is of that.
@@ -252,7 +252,7 @@ func (c *Cause) with() (says []string) {
 		case t.Clean():
 			clean = append(clean, Clip(t.Instead))
 		case t.Idle:
-			says = append(says, fmt.Sprintf("With %s, there is nothing to judge%s.", Clip(t.Instead), t.But()))
+			says = append(says, fmt.Sprintf("With %s, %s is not exercised%s.", Clip(t.Instead), c.Invariant, t.But()))
 		default:
 			says = append(says, fmt.Sprintf("With %s, %s%s.", Clip(t.Instead), c.Held(t.Outcome), t.But()))
 		}
@@ -392,7 +392,7 @@ func (o *Outcome) But() string {
 	breaks(o.Still, " still", "", "")
 	breaks(o.Masked, "", ", which the run itself does not judge", ", which the run itself does not judge")
 	breaks(o.Beyond, "", " outside of its promise", " outside of their promises")
-	says = append(says, few(o.Jobs)...)
+	says = append(says, few(likewise(o.Jobs))...)
 	if o.Same != "" {
 		says = append(says, o.Same+" all the same")
 	}
@@ -400,6 +400,28 @@ func (o *Outcome) But() string {
 		return ""
 	}
 	return ", but then " + list(says)
+}
+
+// likewise puts sentences that say the same of several jobs into one. Each begins with its job.
+func likewise(sentences []string) (says []string) {
+	var sorts []string
+	jobs := map[string][]string{}
+	for _, s := range sentences {
+		job, what, _ := strings.Cut(s, " ")
+		if jobs[what] == nil {
+			sorts = append(sorts, what)
+		}
+		jobs[what] = append(jobs[what], job)
+	}
+	for _, what := range sorts {
+		first, others := jobs[what][0], jobs[what][1:]
+		s := first + " " + what
+		if len(others) > 0 {
+			s += " (likewise " + list(few(others)) + ")"
+		}
+		says = append(says, s)
+	}
+	return says
 }
 
 // With says what is other in it.

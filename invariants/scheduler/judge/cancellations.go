@@ -14,7 +14,7 @@ import (
 
 var cancellationTakesEffect = rule.New(invariants.Invariant{
 	Name:   "cancellation-takes-effect",
-	Says:   "A cancellation that is stored before the job is over takes effect: the job ends CANCELLED, or TIMEOUT past its deadline. It may end otherwise while the cancellation can still be waiting for the job's lock, its next delivery and its handling, but not if a scheduler was given the cancellation before the job had a record.",
+	Says:   "A cancellation that is stored before the job is over takes effect: the job ends CANCELLED, or TIMEOUT past its deadline. It may end otherwise for as long as the cancellation may wait for the job's lock, its next delivery and its handling. If a scheduler was given the cancellation before the job had a record, it may not.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: cancelled by user request, whether the request or its cancellation comes first; jobLockTTL, retryDelayBusy and backoffMax",
 	Needs:  []string{"terminal-states-final"}, // a job that is at work again is not CANCELLED any more

@@ -123,7 +123,7 @@ var policyTrials = map[string]trial{
 	"half-open-probes-within-limit": {
 		cfg:    shared,
 		breaks: func(s *story) { probing(s, true, s1, s1, s2, s2) },
-		says:   "as the 4th probe of one half-open window of the safety circuit; the limit is 3, and they were of the steps ",
+		says:   "as the 4th probe of one half-open window of the safety circuit; the limit is 3, and the probes before it were steps ",
 		holds:  func(s *story) { probing(s, true, s1, s1, s2) },
 	},
 	"half-open-closes-on-successes": {

@@ -77,7 +77,7 @@ var timeoutOnlyWhenDue = rule.New(invariants.Invariant{
 
 var noTimeoutWhileExecuting = rule.New(invariants.Invariant{
 	Name:   "no-timeout-while-executing",
-	Says:   "No job is timed out as DISPATCHED that a worker is executing.",
+	Says:   "A job that a worker is executing is not timed out as DISPATCHED.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, residual risk window; Scheduler internals, section 3: a RUNNING write that failed is no reason to time out",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

@@ -53,7 +53,7 @@ var openCircuitStopsEveryReplica = rule.New(invariants.Invariant{
 
 var halfOpenProbesWithinLimit = rule.New(invariants.Invariant{
 	Name:   "half-open-probes-within-limit",
-	Says:   "In one half-open window the replicas that share a counter make no more calls, all of them together, than one limit allows (engine.policy.circuit_half_open_max).",
+	Says:   "In one half-open window of a circuit, all replicas together make no more calls than engine.policy.circuit_half_open_max. One that has lost Redis counts alone.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: allow up to 3 probe requests",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -64,7 +64,7 @@ var halfOpenProbesWithinLimit = rule.New(invariants.Invariant{
 		}
 		t.Exercise()
 		if limit := f.Config.Policy.HalfOpenMax; len(counter.Probes) > limit {
-			t.Violation(s.About, "%s asked the %s at step %d, as the %s probe of one half-open window of the %s circuit; the limit is %d, and they were of the steps %s",
+			t.Violation(s.About, "%s asked the %s at step %d, as the %s probe of one half-open window of the %s circuit; the limit is %d, and the probes before it were steps %s",
 				invariants.Who(s.Event), history.Services[c], invariants.StepNo(s.Step), invariants.Ordinal(len(counter.Probes)), history.CircuitNames[c], limit, invariants.StepList(counter.Probes[:limit]))
 		}
 	})

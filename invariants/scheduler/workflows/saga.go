@@ -149,7 +149,7 @@ var sagaLockReleasedByOwnerOrExpiry = rule.New(invariants.Invariant{
 
 var everyCompensationAccountedFor = rule.New(invariants.Invariant{
 	Name:   "every-compensation-accounted-for",
-	Says:   "Once a saga is to be rolled back, each of its compensations is submitted, denied by the safety kernel with an entry in the audit trail, or in the DLQ.",
+	Says:   "Once a saga is to be rolled back, each of its compensations is submitted or in the DLQ, or the safety kernel denies it, with an entry in the audit trail.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 4: durable rollback for multi-step workflows",
 	Needs:  []string{"events-agree-with-servers"},
