@@ -314,7 +314,7 @@ func findingPage(ctx context.Context, dir string, f *campaign.Finding) error {
 	if f.Verdict == "" || f.Flaky {
 		return nil
 	}
-	return planPage(ctx, dir, f.File, f.Plan, reports.FindingPage(f))
+	return planPage(ctx, dir, f.File, f.Plan, reports.FindingPage(f), f.Explained)
 }
 
 // findingPlan writes a finding's plan again where somebody has taken it away.

@@ -17,6 +17,7 @@ import (
 
 // otherResult is what came of a run of another build: what every version of a result has.
 type otherResult struct {
+	Version    int    `json:"version"`
 	Build      string `json:"build"`
 	Invariants []struct {
 		Name   string           `json:"name"`
@@ -45,6 +46,9 @@ func resultIn(dir string, err error) (*otherResult, error) {
 	res := &otherResult{}
 	if err := json.Unmarshal(data, res); err != nil {
 		return nil, fmt.Errorf("its result cannot be read: %w", err)
+	}
+	if res.Version < 1 || res.Verdict == "" {
+		return nil, fmt.Errorf("its %s is no result of wavetank", reports.ResultFile)
 	}
 	return res, nil
 }

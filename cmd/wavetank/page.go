@@ -13,6 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/whatif"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
 
 // runPage is a run to have a page: its files are called after File, from the folder that they are in.
@@ -23,7 +24,7 @@ func (p *runPage) make(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(in(dir, p.File)), 0o755); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
-	if err := planPage(ctx, dir, p.File+".yaml", p.Plan, p.File+".html"); err != nil {
+	if err := planPage(ctx, dir, p.File+".yaml", p.Plan, p.File+".html", nil); err != nil {
 		return err
 	}
 	return cli.WriteFile(in(dir, p.File+".yaml"), func(w io.Writer) error { _, err := io.WriteString(w, p.Plan); return err })
@@ -36,10 +37,10 @@ func (p *runPage) made(dir string) bool {
 	return err == nil && missing == nil && string(plan) == p.Plan
 }
 
-// planPage runs a plan in this process, for its page, and looks for what the violation of a promise hangs on: these runs are
-// many, and in some sweeps nearly all break something outside of its promise. The command to replay is the one that the terminal
-// shows.
-func planPage(ctx context.Context, dir, file, text, page string) error {
+// planPage runs a plan in this process, for its page, and looks for what the violation of a promise hangs on, unless that is known:
+// these runs are many, and in some sweeps nearly all break something outside of its promise. The command to replay is the one that
+// the terminal shows.
+func planPage(ctx context.Context, dir, file, text, page string, known *why.Cause) error {
 	plan, err := plans.Parse(file, []byte(text))
 	if err != nil {
 		return err
@@ -59,7 +60,7 @@ func planPage(ctx context.Context, dir, file, text, page string) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if res.Verdict == scenarios.Violated {
+	if res.Cause = known; known == nil && res.Verdict == scenarios.Violated {
 		if res.Cause, err = whatif.Explain(ctx, plan, whatif.Options{Whole: res, Quick: true}); err != nil {
 			return err
 		}

@@ -197,7 +197,7 @@ func (x *probe) finding(p *plans.Plan) (*Finding, error) {
 		v := out.violation(x.invariant)
 		f.Step, f.Story = v.Step, story(out.Result, v)
 		if c := x.why(p); c != nil { // of the plan as it was judged: what it expects makes promises of other violations, too
-			f.Why, f.Blamed, f.Operations = c.String(), blamed(p, c), c.Operations()
+			f.Why, f.Explained, f.Blamed, f.Operations = c.String(), c, blamed(p, c), c.Operations()
 		}
 		p.Expect = plans.Expect{Violates: expected(x.invariant, r.promises())}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
 
 // ResultVersion is the format of a campaign's result.json.
@@ -52,6 +53,7 @@ type Finding struct {
 	Kinds      []string          `json:"kinds,omitempty"`      // of fault, in the smallest plan, as FaultKind writes them
 	Settings   []string          `json:"settings,omitempty"`   // of engine and world, in which it differs from its preset, with how
 	Why        string            `json:"why,omitempty"`        // what the violation in the smallest plan hangs on; "" if nobody knows
+	Explained  *why.Cause        `json:"explained,omitempty"`  // the same as data
 	Blamed     []string          `json:"blamed,omitempty"`     // a choice of the engine without which it does not come, or a part of it that is off; else kinds of strike and settings
 	Operations []string          `json:"operations,omitempty"` // on the path of why, on which the violation hangs; each once, in order of name
 	Story      string            `json:"story"`                // what happens, from the facts of the smallest plan's run
