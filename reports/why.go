@@ -47,7 +47,7 @@ func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
 		v.Rows = append(v.Rows, toldRow{Text: at.Says, Ref: ref(at.Step, at.At, shown)})
 	}
 	if n := c.Nearest; n != nil {
-		v.Nearest = &nearestView{Nearest: n, All: n.Parts == 0, Same: n.Parts - 1, Partings: []partingView{partingOf(&n.Parting, shown)}}
+		v.Nearest = &nearestView{Nearest: n, All: n.PartsAt == 0, Same: n.PartsAt - 1, Partings: []partingView{partingOf(&n.Parting, shown)}}
 		if n.Then != nil {
 			v.Nearest.Partings = append(v.Nearest.Partings, partingOf(n.Then, shown))
 		}

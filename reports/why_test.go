@@ -15,7 +15,7 @@ import (
 // lacks a strike, too.
 func TestThePageSaysWhy(t *testing.T) {
 	tape := ackLost(true)
-	strike := why.Tried{What: why.Strike, Says: "fail-after on publish of job 3", Needed: true, Parts: 124}
+	strike := why.Tried{What: why.Strike, Says: "fail-after on publish of job 3", Needed: true, PartsAt: 124}
 	tape.res.Cause = &why.Cause{
 		Invariant: "one-dispatch-per-job",
 		Tried:     []why.Tried{strike},

@@ -239,12 +239,12 @@ func (res *Result) Leading(v *Violation, most int, needed ...int) (list []int, l
 	return list, left
 }
 
-// Aside says whether a sentence of the story tells of a strike at one of the steps beside, or, at a step that the violation does not
+// Aside says whether a sentence of the story tells of a spared strike, one that the violation does not hang on, or, at a step that it does not
 // depend on, of other jobs alone and of no strike.
-func (res *Result) Aside(sentence int, v *Violation, beside []int) bool {
+func (res *Result) Aside(sentence int, v *Violation, spared []int) bool {
 	at, says := res.TellingAt[sentence], res.Telling[sentence]
 	switch {
-	case at.Strike && slices.Contains(beside, cmp.Or(at.Ends, at.Step)):
+	case at.Strike && slices.Contains(spared, cmp.Or(at.Ends, at.Step)):
 		return true
 	case at.Strike || at.Step == v.Step || slices.Contains(v.Steps, at.Step):
 		return false

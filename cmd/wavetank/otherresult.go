@@ -86,10 +86,10 @@ func (r *otherResult) comesTo(invariant string) (s why.Standing, unknown string)
 		switch {
 		case i.Status == scenarios.StatusUnpromised:
 			return why.Beyond, ""
-		case i.Status == scenarios.StatusNotExercised:
-			return why.Idle, ""
 		case r.undecided() != "":
 			return "", r.undecided()
+		case i.Status == scenarios.StatusNotExercised:
+			return why.Idle, ""
 		case i.Status == scenarios.StatusHeld:
 			return why.Holds, ""
 		}

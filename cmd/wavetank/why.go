@@ -194,6 +194,9 @@ func notFound(c *why.Cause) error {
 	case slices.ContainsFunc(c.Tried, func(t why.Tried) bool { return t.Idle && !t.Needed }):
 		return cli.Fail(cli.ExitInconclusive, "no cause was found: in each run without the violation the invariant is not exercised")
 	}
+	if c.Shuffled() {
+		return cli.Fail(cli.ExitInconclusive, "the violation comes whatever is changed, in this order of the steps or in another: no fault and no setting is necessary")
+	}
 	return cli.Fail(cli.ExitInconclusive, "the violation comes whatever is changed: no fault and no setting is necessary")
 }
 
@@ -225,10 +228,10 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 		if n.Idle {
 			with += " (the invariant is not exercised)"
 		}
-		if n.Parts == 0 {
+		if n.PartsAt == 0 {
 			p.Line("  %s: equal in all its steps; what differs leaves no event, as a metric does not", with)
 		} else {
-			p.Line("  %s: equal up to step %d, and then", with, n.Parts-1)
+			p.Line("  %s: equal up to step %d, and then", with, n.PartsAt-1)
 			printParting(p, &n.Parting)
 		}
 		if n.Then != nil {

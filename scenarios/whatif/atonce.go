@@ -7,9 +7,17 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
 
+// atOnce finds what only helps at once, with what is known of each change alone.
+func (b *bench) atOnce(c *why.Cause, given, remedies []change) error {
+	if err := b.together(c, given); err != nil || !b.remedied {
+		return err
+	}
+	return b.jointly(c, remedies)
+}
+
 // together finds strikes without all of which the violation does not come, and no fewer of them, where none of these is necessary
 // alone; and the like of strikes and settings, where nothing is.
-func (b *bench) together(c *why.Cause, given []change) (*set, error) {
+func (b *bench) together(c *why.Cause, given []change) error {
 	b.say("changes at once")
 	spare := func(kinds ...why.What) []change {
 		return slices.DeleteFunc(slices.Clone(given), func(one change) bool {
@@ -27,7 +35,35 @@ func (b *bench) together(c *why.Cause, given []change) (*set, error) {
 			c.Unknown = append(c.Unknown, says)
 		}
 	}
-	return fewest, err
+	b.apart, c.Together, c.Apart = fewest, nil, why.Outcome{}
+	if fewest != nil {
+		c.Apart = fewest.Outcome
+		for _, one := range fewest.made {
+			c.Together = append(c.Together, one.says)
+		}
+	}
+	return err
+}
+
+// jointly finds the parts of the preset hardened that the violation does not come with, and no fewer, where no part alone prevents it.
+func (b *bench) jointly(c *why.Cause, remedies []change) error {
+	b.joint, c.Jointly, c.Joined, c.Undivided = nil, nil, why.Outcome{}, false
+	if c.Hardened != why.Holds || len(c.Remedies()) > 0 {
+		return nil
+	}
+	if c.Undivided = len(c.Unready) > 0; c.Undivided {
+		return nil // one alone may do
+	}
+	b.say("parts of the engine at once")
+	joint, unknown, err := b.fewest(slices.DeleteFunc(slices.Clone(remedies), func(one change) bool { return !one.preset }))
+	if c.Undivided = joint == nil || len(unknown) > 0; err != nil || c.Undivided {
+		return err // fewer may do
+	}
+	for _, one := range joint.made {
+		c.Jointly = append(c.Jointly, why.Missing{Set: one.instead, Means: one.means})
+	}
+	b.joint, c.Joined = joint, joint.Outcome
+	return nil
 }
 
 // fewest finds changes with all of which at once the violation does not come, and no fewer of them: nil if it comes with the whole
@@ -46,10 +82,21 @@ func (b *bench) fewest(list []change) (found *set, unknown []string, err error) 
 		switch {
 		case err != nil:
 			return nil, err
-		case !known && len(made) > 1:
-			unknown = append(unknown, and(made))
-		case known && t.Needed:
+		case known && !t.Needed:
+			return nil, nil
+		}
+		if known && b.inOrders {
+			comes, all, err := b.comesInAnotherOrder(p)
+			if err != nil || comes {
+				return nil, err
+			}
+			known = all
+		}
+		if known {
 			return &set{made, t}, nil
+		}
+		if len(made) > 1 {
+			unknown = append(unknown, and(made))
 		}
 		return nil, nil
 	}

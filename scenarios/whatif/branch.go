@@ -1,6 +1,8 @@
 package whatif
 
 import (
+	"slices"
+
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
@@ -18,14 +20,14 @@ const ordersTried = 8
 func (b *bench) noReturn(violated int) (*why.NoReturn, error) {
 	defer func(of string) { b.of = of }(b.of)
 	b.of = ""
-	n := &why.NoReturn{Step: violated, Before: ordersTried, Orders: ordersTried}
+	n := &why.NoReturn{Step: violated, Never: true, Before: ordersTried, Orders: ordersTried}
 	for from, step := 0, 0; from < n.Step; step = from + (n.Step-from)/2 {
 		came, known, err := b.ordersFrom(b.plan, step)
 		switch {
 		case err != nil || !known:
 			return nil, err
 		case came == ordersTried:
-			n.Step = step
+			n.Step, n.Never = step, false
 		default:
 			from, n.Before = step+1, came
 		}
@@ -34,37 +36,53 @@ func (b *bench) noReturn(violated int) (*why.NoReturn, error) {
 }
 
 // byOrder looks again at the changes with which a violation does not come, where it hangs on the order of the steps: one with which it
-// comes in another order has only changed the order.
-func (b *bench) byOrder(c *why.Cause, list []change) error {
+// comes in another order has only changed the order. What helps at once is looked for anew, with what is left.
+func (b *bench) byOrder(c *why.Cause, given, remedies []change) error {
 	if c.NoReturn == nil || c.NoReturn.Step == 0 {
 		return nil
 	}
+	b.inOrders = true
 	for i := range c.Tried {
 		t := &c.Tried[i]
 		if !t.Needed {
 			continue
 		}
 		b.say("in other orders: " + why.Clip(t.Says))
-		plan, _ := apply(b.plan, changeOf(list, t))
-		came, known, err := b.ordersFrom(plan, 0)
+		plan, _ := apply(b.plan, changeOf(slices.Concat(given, remedies), t))
+		comes, known, err := b.comesInAnotherOrder(plan)
 		if err != nil {
 			return err
 		}
-		if t.Shuffled = known && came > 0; t.Shuffled {
-			t.Needed = false
+		if !known {
+			c.Unknown = append(c.Unknown, t.With()+" in another order of the steps")
 		}
+		t.Shuffled, t.Needed = comes, !comes
 	}
-	return nil
+	return b.atOnce(c, given, remedies)
+}
+
+// comesInAnotherOrder says whether the violation comes in one of the orders from the start. Of which job it comes may hang on the order,
+// unless the plan's own run has it of several.
+func (b *bench) comesInAnotherOrder(plan *plans.Plan) (comes, known bool, err error) {
+	defer func(of string) { b.of = of }(b.of)
+	if len(b.whole.BrokenFor(b.invariant, b.anyway)) == 1 {
+		b.of = ""
+	}
+	all := true
+	for seed := range uint64(ordersTried) {
+		_, comes, known, err := b.play(plan, inOrder(0, seed), nil)
+		if err != nil || comes {
+			return comes, true, err
+		}
+		all = all && known
+	}
+	return false, all, nil
 }
 
 // ordersFrom counts the orders from a step in which the violation comes. That is not known if it is not of any one of them.
 func (b *bench) ordersFrom(plan *plans.Plan, step int) (came int, known bool, err error) {
 	for seed := range uint64(ordersTried) {
-		var then sim.Strategy = sim.Latency{}
-		if seed%2 == 1 {
-			then = sim.Random{}
-		}
-		_, comes, known, err := b.play(plan, &scenarios.Branch{Then: then, Step: step, Seed: seed}, nil)
+		_, comes, known, err := b.play(plan, inOrder(step, seed), nil)
 		if err != nil || !known {
 			return 0, false, err
 		}
@@ -73,4 +91,13 @@ func (b *bench) ordersFrom(plan *plans.Plan, step int) (came int, known bool, er
 		}
 	}
 	return came, true, nil
+}
+
+// inOrder is one of the orders from a step.
+func inOrder(step int, seed uint64) *scenarios.Branch {
+	var then sim.Strategy = sim.Latency{}
+	if seed%2 == 1 {
+		then = sim.Random{}
+	}
+	return &scenarios.Branch{Then: then, Step: step, Seed: seed}
 }

@@ -16,7 +16,8 @@ import (
 // the part of the engine that is there for the invariant, as it parts where the part acts, then one that lacks a strike, and of
 // these one in which the invariant holds before one in which it has nothing to judge, unless that is by that part: no write, no
 // wrong write.
-func (b *bench) nearest(c *why.Cause, list []change, sets ...*set) error {
+func (b *bench) nearest(c *why.Cause, list []change) error {
+	sets := []*set{b.apart, b.joint}
 	var jobs []string
 	for _, says := range append([]string{c.Job + " " + c.Message}, saying(c.Path)...) {
 		for _, job := range b.upTo.JobsIn(says) {
@@ -48,10 +49,10 @@ func (b *bench) nearest(c *why.Cause, list []change, sets ...*set) error {
 		return n
 	}
 	length := func(t *why.Tried) int {
-		if t.Parts == 0 {
+		if t.PartsAt == 0 {
 			return math.MaxInt
 		}
-		return t.Parts
+		return t.PartsAt
 	}
 	consider := func(t *why.Tried) {
 		if t.Needed && (best == nil || cmp.Or(rank(t)-rank(best), cmp.Compare(length(t), length(best))) > 0) {
@@ -70,7 +71,7 @@ func (b *bench) nearest(c *why.Cause, list []change, sets ...*set) error {
 		return nil
 	}
 	c.Nearest = &why.Nearest{Tried: *best}
-	if best.Parts == 0 {
+	if best.PartsAt == 0 {
 		return nil
 	}
 	var made []change
@@ -95,11 +96,11 @@ func saying(path []why.Point) (says []string) {
 // which tells little, it finds the first that differ of one of them, of the violation's own if there is one, too. What a strike does
 // by itself is told as it is.
 func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string) error {
-	own, err := b.event(b.plan, n.Parts)
+	own, err := b.event(b.plan, n.PartsAt)
 	if err != nil {
 		return err
 	}
-	other, err := b.event(changed, n.Parts)
+	other, err := b.event(changed, n.PartsAt)
 	if err != nil {
 		return err
 	}

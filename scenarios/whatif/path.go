@@ -15,14 +15,14 @@ import (
 const pathMost = 6
 
 // path is how it came to the violation: the sentences of the story that lead to it, as many as there is room for, and that of
-// it. Those of one step are one. Needed and beside are the steps of the strikes that the violation hangs on, and of the others.
+// it. Those of one step are one. Needed and spared are the steps of the strikes that the violation hangs on, and of the others.
 //
 // What the violation depends on and no sentence tells is told by its event.
-func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string, needed, beside []int, untold []*sim.Event) (list []why.Point) {
+func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string, needed, spared []int, untold []*sim.Event) (list []why.Point) {
 	untold = untold[max(0, len(untold)-max(1, pathMost-2-len(needed))):]
 	for most := pathMost - 1 - len(untold); ; most++ {
 		leading, left := res.Leading(v, most, needed...)
-		longer := tell(res, v, leading, phases, beside, untold)
+		longer := tell(res, v, leading, phases, spared, untold)
 		if len(longer) > pathMost {
 			return list
 		}
@@ -43,15 +43,15 @@ func untold(res *scenarios.Result, v *scenarios.Violation) (steps []int) {
 }
 
 // tell links those sentences of the story, and that of the violation. What becomes of other jobs alone is left out, and so are
-// the steps beside, of strikes that it does not hang on.
-func tell(res *scenarios.Result, v *scenarios.Violation, leading []int, phases map[int]string, beside []int, untold []*sim.Event) (list []why.Point) {
+// the steps of strikes that it does not hang on.
+func tell(res *scenarios.Result, v *scenarios.Violation, leading []int, phases map[int]string, spared []int, untold []*sim.Event) (list []why.Point) {
 	for i, at := range res.TellingAt {
 		for ; len(untold) > 0 && untold[0].At <= at.At && (untold[0].Step < at.Step || at.Step == 0); untold = untold[1:] {
 			e := untold[0]
 			list = append(list, why.Point{Step: e.Step, At: e.At, Operation: e.Phase, Says: "At " + invariants.Instant(e.At) + " " + e.Words() + "."})
 		}
-		broken := at.Violates == v.Invariant && strings.Contains(res.Telling[i], v.Message)
-		if !broken && (!slices.Contains(leading, i) || res.Aside(i, v, beside)) {
+		broken := at.Violates == v.Invariant && at.At == v.At && strings.Contains(res.Telling[i], v.Message)
+		if !broken && (!slices.Contains(leading, i) || res.Aside(i, v, spared)) {
 			continue
 		}
 		p := why.Point{Step: at.Step, At: at.At, Says: res.Telling[i]}

@@ -113,10 +113,9 @@ func pathOf(t *testing.T, p *plans.Plan) []why.Point {
 	require.NoError(t, err)
 	c := &why.Cause{Invariant: v.Invariant}
 	given, _ := b.changes()
-	_, _, err = b.blame(c, given, nil, true)
-	require.NoError(t, err)
-	needed, beside := b.strikes(c)
+	require.NoError(t, b.blame(c, given, nil, true))
+	needed, spared := b.strikes(c)
 	events, err := b.eventsAt(untold(b.upTo, v))
 	require.NoError(t, err)
-	return path(b.upTo, v, phases, needed, beside, events)
+	return path(b.upTo, v, phases, needed, spared, events)
 }

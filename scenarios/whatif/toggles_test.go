@@ -116,7 +116,7 @@ func TestTheTogglesPartIsToBlame(t *testing.T) {
 			require.NotNil(t, c.Nearest)
 			assert.False(t, c.Nearest.Circumstance(), "the nearest run differs in a strike or in the engine: %v", c.Nearest)
 			assert.Empty(t, c.Unknown)
-			assert.LessOrEqual(t, c.Steps, opt.Steps+2*max(c.Nearest.Parts, stepsLeast), "all runs but those up to the parting share the steps")
+			assert.LessOrEqual(t, c.Steps, opt.Steps+2*max(c.Nearest.PartsAt, stepsLeast), "all runs but those up to the parting share the steps")
 			t.Logf("%d steps of %d", c.Steps, opt.Steps)
 
 			part, seen := actsAt[toggle.Setting]

@@ -35,7 +35,11 @@ type bench struct {
 	violated  *scenarios.Violation // that is explained, in upTo
 	own       []uint64             // hashes of its events, in their order
 	say       func(string)
-	pct       int // steps over which the strategy pct spreads its change points, as in the plan's own run to its end
+	apart     *set // what is left out at once, and no less; nil if there is no such
+	joint     *set // parts of the engine that help at once, and no fewer; nil likewise
+	remedied  bool // the parts of the engine are tried
+	inOrders  bool // a change counts only if the violation comes in no other order either
+	pct       int  // steps over which the strategy pct spreads its change points, as in the plan's own run to its end
 	runs      int
 	steps     int // of all runs
 	most      int // how many they may take
@@ -211,8 +215,8 @@ func (k *kept) Write(line []byte) (int, error) {
 
 // try runs the plan with one change.
 func (b *bench) try(p *plans.Plan, one change) (t why.Tried, known bool, err error) {
-	beside := &parting{own: b.own}
-	res, comes, known, err := b.play(p, nil, beside)
+	compared := &parting{own: b.own}
+	res, comes, known, err := b.play(p, nil, compared)
 	t = why.Tried{What: one.what, Says: one.says, Means: one.means, Aside: one.aside, Instead: one.instead, Needed: !comes}
 	if one.what == why.Strike {
 		t.Did = b.upTo.Did(one.strike, b.violated)
@@ -229,8 +233,8 @@ func (b *bench) try(p *plans.Plan, one change) (t why.Tried, known bool, err err
 		moved := len(t.Elsewhere) > 0 // what only decides which job is hit is not needed
 		t.Needed = !moved && (one.what != why.Remedy || !t.Idle || t.Means != "" && !unshown)
 	}
-	if beside.equal < len(b.own) {
-		t.Parts = beside.equal + 1
+	if compared.equal < len(b.own) {
+		t.PartsAt = compared.equal + 1
 	}
 	return t, known, err
 }

@@ -62,26 +62,24 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 			c.Also = append(c.Also, i.Name)
 		}
 	}
-	given, parts := b.changes()
-	apart, joint, err := b.blame(c, given, parts, opt.Quick)
-	if err != nil {
+	given, remedies := b.changes()
+	if err := b.blame(c, given, remedies, opt.Quick); err != nil {
 		return nil, err
 	}
-	needed, beside := b.strikes(c)
-	events, err := b.eventsAt(untold(b.upTo, v))
-	if err != nil {
-		return nil, err
-	}
-	c.Path = path(b.upTo, v, phases, needed, beside, events)
 	b.say("the point of no return")
 	if c.NoReturn, err = b.noReturn(cmp.Or(v.Step, b.upTo.Steps)); err != nil {
 		return nil, err
 	}
-	given = append(given, parts...)
-	if err := b.byOrder(c, given); err != nil {
+	if err := b.byOrder(c, given, remedies); err != nil {
 		return nil, err
 	}
-	if err := b.nearest(c, given, apart, joint); err != nil {
+	needed, spared := b.strikes(c)
+	events, err := b.eventsAt(untold(b.upTo, v))
+	if err != nil {
+		return nil, err
+	}
+	c.Path = path(b.upTo, v, phases, needed, spared, events)
+	if err := b.nearest(c, slices.Concat(given, remedies)); err != nil {
 		return nil, err
 	}
 	c.Runs, c.Steps = b.runs, b.steps
@@ -159,7 +157,7 @@ func subject(res *scenarios.Result, v *scenarios.Violation) string {
 }
 
 // changes lists what can be changed of the plan.
-func (b *bench) changes() (given, parts []change) {
+func (b *bench) changes() (given, remedies []change) {
 	var broken []string
 	for _, i := range b.whole.Invariants {
 		if fails(i.Status) {
@@ -169,55 +167,26 @@ func (b *bench) changes() (given, parts []change) {
 	return changes(b.plan, b.invariant, broken)
 }
 
-// blame makes the changes, each alone, and finds what only helps at once: what is left out, and parts of the engine. Each is nil if
-// there is no such.
-func (b *bench) blame(c *why.Cause, given, parts []change, quick bool) (apart, joint *set, err error) {
+// blame makes the changes, each alone, and finds what only helps at once.
+func (b *bench) blame(c *why.Cause, given, remedies []change, quick bool) error {
 	slices.SortStableFunc(given, func(x, y change) int { return b.nearness(y) - b.nearness(x) }) // the steps may not suffice for all
 	if err := b.tryEach(c, given); err != nil {
-		return nil, nil, err
+		return err
 	}
-	if apart, err = b.together(c, given); err != nil {
-		return nil, nil, err
-	}
-	if apart != nil {
-		c.Apart = apart.Outcome
-		for _, one := range apart.made {
-			c.Together = append(c.Together, one.says)
-		}
+	if err := b.together(c, given); err != nil {
+		return err
 	}
 	if err := b.hardened(c); err != nil {
-		return nil, nil, err
+		return err
 	}
-	if !quick || c.Hardened == why.Holds || c.Hardened == why.Idle || len(c.Blamed())+len(c.Together) == 0 {
-		if err := b.tryEach(c, parts); err != nil {
-			return nil, nil, err
-		}
-		joint, err = b.jointly(c, parts)
+	b.remedied = !quick || c.Hardened == why.Holds || c.Hardened == why.Idle || len(c.Blamed())+len(c.Together) == 0
+	if !b.remedied {
+		return nil
 	}
-	return apart, joint, err
-}
-
-// jointly finds the parts of the preset hardened that the violation does not come with, and no fewer, where no part alone prevents it.
-func (b *bench) jointly(c *why.Cause, parts []change) (*set, error) {
-	if c.Hardened != why.Holds || len(c.Remedies()) > 0 {
-		return nil, nil
+	if err := b.tryEach(c, remedies); err != nil {
+		return err
 	}
-	if c.Undivided = len(c.Unready) > 0; c.Undivided {
-		return nil, nil // one alone may do
-	}
-	b.say("parts of the engine at once")
-	joint, unknown, err := b.fewest(slices.DeleteFunc(slices.Clone(parts), func(one change) bool { return !one.preset }))
-	if err != nil {
-		return nil, err
-	}
-	if c.Undivided = joint == nil || len(unknown) > 0; c.Undivided {
-		return nil, nil // fewer may do
-	}
-	for _, one := range joint.made {
-		c.Jointly = append(c.Jointly, why.Missing{Set: one.instead, Means: one.means})
-	}
-	c.Joined = joint.Outcome
-	return joint, nil
+	return b.jointly(c, remedies)
 }
 
 // nearness is how likely it is that the violation hangs on a change: most if it is a strike of its job, and least if it is one that had
@@ -241,7 +210,7 @@ func (b *bench) nearness(one change) int {
 
 // strikes are a step of each fault without which the violation does not come, alone or with others, where it struck what the violation
 // is of if it did, and else first; and those of the strikes without each of which it comes all the same.
-func (b *bench) strikes(c *why.Cause) (needed, beside []int) {
+func (b *bench) strikes(c *why.Cause) (needed, spared []int) {
 	for i := range b.plan.Faults { // deaths that world.dying draws have other numbers
 		says := b.plan.Faults[i].String()
 		is := func(t why.Tried) bool { return t.What == why.Strike && t.Says == says }
@@ -250,13 +219,13 @@ func (b *bench) strikes(c *why.Cause) (needed, beside []int) {
 		case len(list) == 0:
 		case slices.ContainsFunc(c.Unneeded(), func(t why.Tried) bool { return is(t) && t.Otherwise == 0 }):
 			for _, f := range list {
-				beside = append(beside, f.Step)
+				spared = append(spared, f.Step)
 			}
 		case slices.ContainsFunc(c.Needed(why.Strike), is) || slices.Contains(c.Together, says):
 			needed = append(needed, list[0].Step)
 		}
 	}
-	return needed, beside
+	return needed, spared
 }
 
 // tryEach tries the changes until the steps are used up.

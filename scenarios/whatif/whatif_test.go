@@ -82,7 +82,7 @@ func TestAnInvariantThatIsToldByAMetric(t *testing.T) {
 	c := explained(t, "stale-worker")
 	require.Len(t, c.Needed(why.Remedy), 1)
 	assert.Equal(t, "engine.stale_reason_code=stale_worker", c.Nearest.Instead)
-	assert.Zero(t, c.Nearest.Parts)
+	assert.Zero(t, c.Nearest.PartsAt)
 	assert.Equal(t, why.Idle, c.Hardened)
 	assert.Contains(t, c.Holding(), "Without any one of what it needs, stale-worker-has-its-own-reason is not exercised.")
 	var told strings.Builder
@@ -103,7 +103,7 @@ func TestThePartingIsOfTheJob(t *testing.T) {
 	assert.Equal(t, "job-3", then.Job)
 	assert.Contains(t, then.Own.Says, "lock_acquire")
 	assert.Contains(t, then.Other.Says, "replay_read")
-	assert.Less(t, c.Nearest.Parts, then.Own.Step)
+	assert.Less(t, c.Nearest.PartsAt, then.Own.Step)
 
 	c = explained(t, "second-ticket-refused")
 	then = c.Nearest.Then
@@ -238,7 +238,7 @@ func TestTheNearestRunPasses(t *testing.T) {
 	own := why.Tried{What: why.Remedy, Says: "engine.epochs=false", Needed: true, Means: "It is stored twice.", Outcome: why.Outcome{Idle: true}}
 	for want, list := range map[string][]why.Tried{clean.Says: {wrong, clean, world}, wrong.Says: {world, wrong}, own.Says: {clean, own, wrong}} {
 		c := &why.Cause{Tried: list}
-		require.NoError(t, b.nearest(c, nil, nil))
+		require.NoError(t, b.nearest(c, nil))
 		assert.Equal(t, want, c.Nearest.Says)
 	}
 }
@@ -275,7 +275,7 @@ func TestTheRunsShareTheSteps(t *testing.T) {
 	plan := load(t, "publish-ack-lost")
 	c, err := Explain(context.Background(), plan, Options{Quick: true})
 	require.NoError(t, err)
-	enough := c.Steps - 2*c.Nearest.Parts // the two runs up to the parting come besides
+	enough := c.Steps - 2*c.Nearest.PartsAt // the two runs up to the parting come besides
 	same, err := Explain(context.Background(), plan, Options{Quick: true, Steps: enough})
 	require.NoError(t, err)
 	assert.Equal(t, c, same)

@@ -65,7 +65,7 @@ type Tried struct {
 
 	Shuffled bool `json:"shuffled,omitempty"` // the violation does not come with it in this order of the steps, and does in another
 
-	Parts int `json:"parts"` // the first step that is another than in the plan's own run up to the violation; 0: none is
+	PartsAt int `json:"parts"` // the first step that is another than in the plan's own run up to the violation; 0: none is
 	Outcome
 }
 
@@ -158,6 +158,8 @@ type NoReturn struct {
 	Step   int `json:"step"`   // 0: it comes in every order from the start
 	Orders int `json:"orders"` // how many were tried from each step
 	Before int `json:"before"` // in how many of them it comes from the step before; of Step 0 it is Orders
+
+	Never bool `json:"never,omitempty"` // there is none before the violation, whose step Step is
 }
 
 // String says where it is. It is empty where that is the start, since the violation does not hang on an order then, and where
@@ -230,6 +232,11 @@ func (c *Cause) Unneeded() (list []Tried) {
 		}
 	}
 	return list
+}
+
+// Shuffled says whether there is a change with which the violation only comes in another order of the steps.
+func (c *Cause) Shuffled() bool {
+	return slices.ContainsFunc(c.Tried, func(t Tried) bool { return t.Shuffled })
 }
 
 // Operations are those on the path on which the violation hangs, in order of name, each once.

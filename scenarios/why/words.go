@@ -109,7 +109,11 @@ func (c *Cause) needs() string {
 	case len(c.Needed(Remedy)) > 0:
 		return "The violation needs no fault and no setting of the plan."
 	}
-	return "The violation comes whatever fault or setting of the plan is left out."
+	says := "The violation comes whatever fault or setting of the plan is left out"
+	if c.Shuffled() {
+		says += ", in this order of the steps or in another"
+	}
+	return says + "."
 }
 
 // Holding says without what and with what the invariant holds, what goes wrong then, and from where there is no return.
@@ -151,7 +155,7 @@ func (c *Cause) Holding() string {
 	switch order := c.NoReturn.String(); {
 	case c.NoReturn == nil:
 		says = append(says, "Whether the order of the steps matters is not known.")
-	case c.NoReturn.Step == c.Step && c.Step > 0:
+	case c.NoReturn.Never:
 		says = append(says, "Whether it comes depends on the order of the steps right up to the violation.")
 	case order != "":
 		says = append(says, order)
@@ -280,8 +284,11 @@ func (c *Cause) with() (says []string) {
 // others says which other promises the run breaks, and that they hold with each change, too, where all of them are judged and do.
 func (c *Cause) others() string {
 	all := c.outcomes(c.Needed(Strike, Setting, Remedy))
+	if len(c.Jointly) > 0 {
+		all = append(all, c.Joined)
+	}
 	says := "Without any change the run also breaks " + list(few(c.Also))
-	if slices.ContainsFunc(all, func(o Outcome) bool { return len(o.Still)+len(o.Unjudged) > 0 }) {
+	if len(all) == 0 || slices.ContainsFunc(all, func(o Outcome) bool { return len(o.Still)+len(o.Unjudged) > 0 }) {
 		return says + "."
 	}
 	if len(c.Also) == 1 {
@@ -424,10 +431,10 @@ func likewise(sentences []string) (says []string) {
 	return says
 }
 
-// With says what is other in it.
-func (n *Nearest) With() string {
-	if n.Instead != "" {
-		return "with " + Clip(n.Instead)
+// With says what is other with the change.
+func (t *Tried) With() string {
+	if t.Instead != "" {
+		return "with " + Clip(t.Instead)
 	}
-	return "without " + Clip(n.Says)
+	return "without " + Clip(t.Says)
 }
