@@ -35,11 +35,12 @@ func newTape(name, story string, jobs int) *tape {
 		plan: planOf(name, story, jobs),
 		res: &scenarios.Result{
 			Version: scenarios.ResultVersion, Build: "v0.1.0", Scenario: name, Story: story, Preset: "documented", Seed: 7,
-			Replay: "wavetank run " + name + " --seed 7", Digest: "9f31c2aa07d4e6b1", Verdict: scenarios.Held,
+			Digest: "9f31c2aa07d4e6b1", Verdict: scenarios.Held,
 			Reason:     "every invariant held within its promise",
 			Violations: []scenarios.Violation{}, Fired: []scenarios.FiredFault{}, Telling: []string{}, Jobs: []scenarios.JobResult{},
 		},
 	}
+	t.res.RepeatedBy(scenarios.Command{Program: scenarios.ProgramName, Source: name, Seeded: true})
 	for n := 1; n <= jobs; n++ {
 		id := "job-" + strconv.Itoa(n)
 		t.jobs[id] = &scenarios.JobResult{ID: id, Dispatches: []scenarios.DispatchPoint{}}
@@ -311,7 +312,7 @@ func ackLost(promised bool) *tape {
 		t.res.Verdict = scenarios.Violated
 		t.res.Reason = "one-dispatch-per-job was violated by job-3"
 		t.res.Overrides = []string{"engine.dispatch_order=publish-first", "workload.jobs=4"}
-		t.res.Replay += " --set engine.dispatch_order=publish-first --set workload.jobs=4"
+		t.res.RepeatedBy(t.res.Command)
 	}
 	return t
 }

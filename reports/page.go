@@ -163,7 +163,7 @@ func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view
 		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: words.Duration(res.Virtual), World: words.List(inhabitants(plan)),
 		Lanes: diagram, Machine: plots.MachineOf(res), Figures: plots.Run(plan, res, plots.Traced{Focus: f.jobs, Naks: c.naks, Rollbacks: c.rollbacks}), CounterRows: counters(res),
 	}
-	v.Why, v.FindWhy, v.Hardened, v.ByName = whyOf(res, shown), findWhy(res), underHardened(res), strings.HasPrefix(res.Replay, "wavetank ")
+	v.Why, v.FindWhy, v.Hardened, v.ByName = whyOf(res, shown), findWhy(res), underHardened(res), res.Command.Program == scenarios.ProgramName
 	if v.Lead = res.Story; v.Why != nil && len(res.Story) > leadMax { // it is of a finding, and tells what the path below shows
 		v.Lead = planned(plan)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/samples"
+	"github.com/wavetank-sim/wavetank/scenarios/shell"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -257,7 +258,7 @@ func (s *Stored) checkTrace(name string) error {
 
 // runAgain is how the files of a run's folder come about anew.
 func runAgain(dir, command string) string {
-	return "run it again: " + command + " --out " + scenarios.ShellWord(dir)
+	return "run it again: " + command + " --out " + shell.Word(dir)
 }
 
 // kinds says what a folder is of, by the file that tells.

@@ -98,21 +98,21 @@ func TestReadNamesTheFileAndARemedy(t *testing.T) {
 	}{
 		"another version": {
 			func(dir string) {
-				put(t, dir, ResultFile, strings.Replace(read(t, dir, ResultFile), `"version": 2`, `"version": 1`, 1))
+				put(t, dir, ResultFile, strings.Replace(read(t, dir, ResultFile), `"version": 3`, `"version": 1`, 1))
 			},
-			"DIR/result.json: it is of version 1, and this build reads version 2; use the build that wrote it, or run it again: wavetank run DIR/plan.yaml",
+			"DIR/result.json: it is of version 1, and this build reads version 3; use the build that wrote it, or run it again: wavetank run DIR/plan.yaml",
 		},
-		"no version": {func(dir string) { put(t, dir, ResultFile, "{}") }, "DIR/result.json: it is of version 0, and this build reads version 2; "},
+		"no version": {func(dir string) { put(t, dir, ResultFile, "{}") }, "DIR/result.json: it is of version 0, and this build reads version 3; "},
 		"broken JSON": {
 			func(dir string) { put(t, dir, ResultFile, read(t, dir, ResultFile)[:500]) },
 			"DIR/result.json: broken JSON: unexpected end of JSON input; run it again: wavetank run DIR/plan.yaml",
 		},
 		"two values": {func(dir string) { put(t, dir, ResultFile, read(t, dir, ResultFile)+"{}") }, "DIR/result.json: broken JSON: invalid character '{' after top-level value; "},
 		"an unknown key": {
-			func(dir string) { put(t, dir, ResultFile, `{"version": 2, "stardate": 4}`) },
+			func(dir string) { put(t, dir, ResultFile, `{"version": 3, "stardate": 4}`) },
 			`DIR/result.json: it is not what this build writes: unknown field "stardate"; use the build that wrote it, or run it again`,
 		},
-		"a wrong type": {func(dir string) { put(t, dir, ResultFile, `{"version": 2, "steps": "many"}`) }, "DIR/result.json: it is not what this build writes: cannot unmarshal string"},
+		"a wrong type": {func(dir string) { put(t, dir, ResultFile, `{"version": 3, "steps": "many"}`) }, "DIR/result.json: it is not what this build writes: cannot unmarshal string"},
 		"no result":    {func(dir string) { require.NoError(t, os.Remove(filepath.Join(dir, ResultFile))) }, "DIR/result.json: there is no such file; run it again: wavetank run DIR/plan.yaml"},
 		"no plan":      {func(dir string) { require.NoError(t, os.Remove(filepath.Join(dir, PlanFile))) }, "DIR/plan.yaml: there is no such file; run it again: wavetank run publish-failure --seed 7 --out DIR"},
 		"no trace":     {func(dir string) { require.NoError(t, os.Remove(filepath.Join(dir, TraceFile))) }, "DIR/trace.jsonl: there is no such file; run it again: wavetank run publish-failure --seed 7"},

@@ -1,8 +1,6 @@
 package reports
 
 import (
-	"regexp"
-
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
@@ -34,9 +32,6 @@ type partingView struct {
 	OtherTime string
 }
 
-// givenPreset is the preset that a command names.
-var givenPreset = regexp.MustCompile(` --preset (documented|hardened)\b`)
-
 func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
 	c := res.Cause
 	if c == nil {
@@ -53,7 +48,7 @@ func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
 		}
 	}
 	if len(c.Unknown)+len(c.Unready) > 0 || c.NoReturn == nil {
-		v.More = scenarios.WhyCommand(res, c.Invariant)
+		v.More = res.WhyCommand(c.Invariant)
 	}
 	return v
 }
@@ -63,7 +58,7 @@ func underHardened(res *scenarios.Result) string {
 	if len(res.Violations) == 0 || res.Preset == plans.PresetHardened {
 		return ""
 	}
-	return givenPreset.ReplaceAllString(res.Replay, "") + " --preset " + plans.PresetHardened
+	return res.HardenedCommand()
 }
 
 // findWhy is the command that finds what the first violation hangs on, where nobody has looked for that; "" elsewhere.
@@ -71,7 +66,7 @@ func findWhy(res *scenarios.Result) string {
 	if res.Cause != nil || len(res.Violations) == 0 {
 		return ""
 	}
-	return scenarios.WhyCommand(res, res.Violations[0].Invariant)
+	return res.WhyCommand(res.Violations[0].Invariant)
 }
 
 func partingOf(p *why.Parting, shown map[int]bool) partingView {
@@ -89,7 +84,7 @@ func partingOf(p *why.Parting, shown map[int]bool) partingView {
 func withWhy(cards []violationCard, res *scenarios.Result) []violationCard {
 	for i := range cards {
 		if c := &cards[i]; res.Cause == nil || res.Cause.Invariant != c.Invariant {
-			c.Why = scenarios.WhyCommand(res, c.Invariant)
+			c.Why = res.WhyCommand(c.Invariant)
 		}
 	}
 	return cards

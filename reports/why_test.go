@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
 
@@ -42,14 +41,14 @@ func TestThePageSaysWhy(t *testing.T) {
 // The page has the commands for what it does not know, and for the same plan under the preset hardened, whatever preset was given.
 func TestThePageSaysHowToKnowMore(t *testing.T) {
 	tape := ackLost(true)
-	command := scenarios.WhyCommand(tape.res, "one-dispatch-per-job")
+	command := tape.res.WhyCommand("one-dispatch-per-job")
 	assert.Contains(t, text(tape.page()), "Why it came to that was not looked for. This finds it: "+command)
-	tape.res.Replay += " --preset documented"
+	tape.res.Overrides = []string{"preset=documented"}
 	tape.res.Cause = &why.Cause{Invariant: "one-dispatch-per-job", Hardened: why.Holds, Unknown: []string{"without x"}}
 	page := text(tape.page())
 	assert.NotContains(t, page, "was not looked for")
-	assert.Contains(t, page, "With more steps: "+scenarios.WhyCommand(tape.res, "one-dispatch-per-job"))
-	assert.Contains(t, page, "The same plan under the preset hardened: "+strings.TrimSuffix(tape.res.Replay, " --preset documented")+" --preset hardened")
+	assert.Contains(t, page, "With more steps: "+tape.res.WhyCommand("one-dispatch-per-job"))
+	assert.Contains(t, page, "The same plan under the preset hardened: "+tape.res.HardenedCommand())
 	tape.res.Violations, tape.res.Cause = nil, nil
 	assert.NotContains(t, text(tape.page()), "was not looked for")
 }
@@ -62,7 +61,7 @@ func TestAnotherViolationHasTheCommandThatExplainsIt(t *testing.T) {
 	tape.res.Violations = append(tape.res.Violations, other)
 	tape.res.Cause = &why.Cause{Invariant: "one-dispatch-per-job"}
 	cards := text(sectionOf(t, tape.page(), "violations"))
-	assert.Contains(t, cards, "Why: "+scenarios.WhyCommand(tape.res, "one-effect-per-key"))
+	assert.Contains(t, cards, "Why: "+tape.res.WhyCommand("one-effect-per-key"))
 	assert.NotContains(t, cards, "--invariant one-dispatch-per-job")
 	tape.res.Cause = nil
 	assert.Contains(t, text(sectionOf(t, tape.page(), "violations")), "--invariant one-dispatch-per-job")

@@ -49,7 +49,7 @@ func TestWriteCompletesTheFolder(t *testing.T) {
 
 	result, err := os.ReadFile(filepath.Join(dir, ResultFile))
 	require.NoError(t, err)
-	assert.True(t, strings.HasPrefix(string(result), "{\n  \"version\": 2,\n"), "indented")
+	assert.True(t, strings.HasPrefix(string(result), "{\n  \"version\": 3,\n"), "indented")
 	assert.True(t, strings.HasSuffix(string(result), "}\n"))
 	var back scenarios.Result
 	require.NoError(t, json.Unmarshal(result, &back))

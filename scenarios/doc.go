@@ -15,7 +15,7 @@
 //	run.go                         a run from its plan to its result
 //	conditions.go                  how slow its network is
 //	judge.go                       the result
-//	replay.go                      the command that makes the run again
+//	command.go                     the commands that make the run again, and explain it
 //	check.go                       a stored result against its run
 //	story.go                       the story, in the order of time
 //	struck.go                      the strikes in it

@@ -21,10 +21,11 @@ func (r *run) result(sum sim.Summary) *Result {
 	r.end = sum.Virtual
 	res := &Result{
 		Version: ResultVersion, Build: buildname.Of(), Scenario: p.Name, Story: p.Lead(), Preset: p.Preset, Seed: p.Seed,
-		Overrides: opt.Overrides, Replay: ReplayCommand(opt.Source, p.Seed, opt.Overrides),
-		Digest: sum.Digest, Start: r.plan.World.Start.Time(), Redis: sum.Redis, Steps: sum.Steps, Virtual: sum.Virtual, OutOfSteps: r.stop == sim.StopSteps, InTime: r.report.InTime,
+		Overrides: opt.Overrides,
+		Digest:    sum.Digest, Start: r.plan.World.Start.Time(), Redis: sum.Redis, Steps: sum.Steps, Virtual: sum.Virtual, OutOfSteps: r.stop == sim.StopSteps, InTime: r.report.InTime,
 		Violations: []Violation{}, Fired: []FiredFault{}, Telling: []string{}, Counters: r.counts,
 	}
+	res.RepeatedBy(Command{Program: ProgramName, Source: opt.Source, Seeded: true})
 	if s, ok := r.strategy.(*sim.PCT); ok {
 		n, k, changes := s.Actors(), s.Steps(), p.Schedule.ChangePoints
 		res.PCT = &PCTResult{Actors: n, Steps: k, ChangePoints: changes, Bound: sim.Bound(n, k, changes)}

@@ -12,7 +12,7 @@ import (
 )
 
 // ResultVersion is the format of result.json.
-const ResultVersion = 2 // 2: derived jobs are told as fully as others, and runs
+const ResultVersion = 3 // 3: the command as data; 2: derived jobs are told as fully as others, and runs
 
 // Verdict is the outcome of a run.
 type Verdict string
@@ -34,6 +34,7 @@ type Result struct {
 	Seed       uint64             `json:"seed"`
 	Overrides  []string           `json:"overrides,omitempty"` // key=value, as --set takes them; judge=invariant, as --judge does
 	Replay     string             `json:"replay"`              // the command that repeats this run
+	Command    Command            `json:"command"`             // the same as data
 	Verdict    Verdict            `json:"verdict"`
 	Reason     string             `json:"reason"`             // one sentence
 	Expected   bool               `json:"expected,omitempty"` // violated, as the plan expects

@@ -13,6 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/shell"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -57,9 +58,9 @@ func writeDebug(dir *folder, res *scenarios.Result, step int, out string) (comma
 		return "", dir.unwritable(err)
 	}
 	command = fmt.Sprintf("%s && dlv exec bin/wavetank-debug --init %s -- %s --debug-at %d",
-		debugBuild, scenarios.ShellWord(filepath.Join(dir.path, reports.DebugFile)), strings.TrimPrefix(res.Replay, cli.Pasteable("wavetank ")), step)
+		debugBuild, shell.Word(filepath.Join(dir.path, reports.DebugFile)), res.Arguments(), step)
 	if out != "" {
-		command += " --out " + scenarios.ShellWord(out)
+		command += " --out " + shell.Word(out)
 	}
 	return command, nil
 }

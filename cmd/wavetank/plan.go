@@ -173,18 +173,6 @@ func (f *planFlags) useRedis() error {
 	return hasRedis()
 }
 
-// withProgram is a command that repeats a run, over the redis-server that this one is over.
-func (f *planFlags) withProgram(command string) string {
-	if f.redis == "" {
-		return command
-	}
-	flag := "--redis-server"
-	if f.redis != scenarios.DefaultRedisProgram {
-		flag += "=" + scenarios.ShellWord(f.redis)
-	}
-	return strings.Replace(command, "--set world.redis="+plans.RedisServer, flag, 1)
-}
-
 // goesOn takes the program for what was begun, over a redis-server or not.
 func (f *planFlags) goesOn(overServer bool) error {
 	switch {

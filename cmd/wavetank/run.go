@@ -166,7 +166,7 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	case unexplained != nil && context.Cause(ctx) == nil:
 		return unexplained
 	case unexplained != nil:
-		return cli.Fail(cli.ExitInterrupted, "interrupted while it looked for the cause; the run is kept, and this finds it: %s", f.withProgram("wavetank why "+scenarios.ShellWord(filepath.Join(dir.path, reports.PlanFile))))
+		return cli.Fail(cli.ExitInterrupted, "interrupted while it looked for the cause; the run is kept, and this finds it: %s", res.WhyCommand(res.Violations[0].Invariant))
 	}
 	return verdictError(res.Verdict)
 }
@@ -228,7 +228,7 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 	case err != nil:
 		return nil, fmt.Errorf("%s, seed %d: the run broke down: %w", s.Name, s.Seed, err)
 	}
-	res.Replay = cli.Pasteable(f.withProgram(res.Replay))
+	res.RepeatedBy(scenarios.Command{Program: cli.ProgramName(), Source: source, Seeded: true, Redis: f.redis})
 	if closed == nil {
 		closed = reports.Write(dir.temp, s.Plan, res)
 	}

@@ -1,8 +1,6 @@
 package whatif
 
 import (
-	"slices"
-
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
@@ -33,32 +31,6 @@ func (b *bench) noReturn(violated int) (*why.NoReturn, error) {
 		}
 	}
 	return n, nil
-}
-
-// byOrder looks again at the changes with which a violation does not come, where it hangs on the order of the steps: one with which it
-// comes in another order has only changed the order. What helps at once is looked for anew, with what is left.
-func (b *bench) byOrder(c *why.Cause, given, remedies []change) error {
-	if c.NoReturn == nil || c.NoReturn.Step == 0 {
-		return nil
-	}
-	b.inOrders = true
-	for i := range c.Tried {
-		t := &c.Tried[i]
-		if !t.Needed {
-			continue
-		}
-		b.say("in other orders: " + why.Clip(t.Says))
-		plan, _ := apply(b.plan, changeOf(slices.Concat(given, remedies), t))
-		comes, known, err := b.comesInAnotherOrder(plan)
-		if err != nil {
-			return err
-		}
-		if !known {
-			c.Unknown = append(c.Unknown, t.With()+" in another order of the steps")
-		}
-		t.Shuffled, t.Needed = comes, !comes
-	}
-	return b.atOnce(c, given, remedies)
 }
 
 // comesInAnotherOrder says whether the violation comes in one of the orders from the start. Of which job it comes may hang on the order,

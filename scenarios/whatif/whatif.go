@@ -189,6 +189,32 @@ func (b *bench) blame(c *why.Cause, given, remedies []change, quick bool) error 
 	return b.jointly(c, remedies)
 }
 
+// byOrder looks again at the changes with which a violation does not come, where it hangs on the order of the steps: one with which it
+// comes in another order has only changed the order. What helps at once is looked for anew, with what is left.
+func (b *bench) byOrder(c *why.Cause, given, remedies []change) error {
+	if c.NoReturn == nil || c.NoReturn.Step == 0 {
+		return nil
+	}
+	b.inOrders = true
+	for i := range c.Tried {
+		t := &c.Tried[i]
+		if !t.Needed {
+			continue
+		}
+		b.say("in other orders: " + why.Clip(t.Says))
+		plan, _ := apply(b.plan, changeOf(slices.Concat(given, remedies), t))
+		comes, known, err := b.comesInAnotherOrder(plan)
+		if err != nil {
+			return err
+		}
+		if !known {
+			c.Unknown = append(c.Unknown, t.With()+" in another order of the steps")
+		}
+		t.Shuffled, t.Needed = comes, !comes
+	}
+	return b.atOnce(c, given, remedies)
+}
+
 // nearness is how likely it is that the violation hangs on a change: most if it is a strike of its job, and least if it is one that had
 // not struck by then.
 func (b *bench) nearness(one change) int {

@@ -31,7 +31,7 @@ type Cause struct {
 	Path      []Point   `json:"path"`                    // how it came to that, at most six sentences
 	Runs      int       `json:"runs"`                    // that all of this took, besides the plan's own to its end
 	Steps     int       `json:"steps"`                   // of all of these
-	Unready   []string  `json:"parts_unknown,omitempty"` // parts of the engine of which it is not known what comes with them: the steps do not suffice
+	Unready   []string  `json:"remedies_unknown,omitempty"` // parts of the engine of which it is not known what comes with them: the steps do not suffice
 	Unknown   []string  `json:"unknown,omitempty"`       // changes of which it is not known what comes: the steps do not suffice, the run is not over in its time, or a setting at its default leaves nothing that provides for the invariant
 }
 
@@ -65,7 +65,7 @@ type Tried struct {
 
 	Shuffled bool `json:"shuffled,omitempty"` // the violation does not come with it in this order of the steps, and does in another
 
-	PartsAt int `json:"parts"` // the first step that is another than in the plan's own run up to the violation; 0: none is
+	PartsAt int `json:"parts_at"` // the first step that is another than in the plan's own run up to the violation; 0: none is
 	Outcome
 }
 

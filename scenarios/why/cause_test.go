@@ -91,9 +91,9 @@ func TestWhatIsNotKnownIsNotSaid(t *testing.T) {
 		"The violation needs no fault and no setting of the plan that can be left out. With a=true, promise holds. backoff=5m could not be left out alone: the plan is not valid then.": {Tried: []Tried{remedy("a")}, Untried: []string{"backoff=5m"}},
 		"With a=true, b=true or c=true, promise holds. With 1 more part of the engine the violation does not come either.":                                                              {Tried: []Tried{remedy("a"), remedy("b"), remedy("c"), remedy("d")}},
 		"With a=true, b=true or c=true, promise holds. With each of 2 more parts of the engine the violation does not come either.":                                                     {Tried: []Tried{remedy("a"), remedy("b"), remedy("c"), remedy("d"), remedy("e")}},
-		"The violation comes whatever fault or setting of the plan is left out, in this order of the steps or in another.": {Tried: []Tried{{What: Strike, Says: "a", Shuffled: true}}},
-		"promise holds, but then z still breaks. Without any change the run also breaks z.":                               {Jointly: []Missing{{Set: "a"}, {Set: "b"}}, Joined: Outcome{Still: []string{"z"}}, Also: []string{"z"}},
-		"is left out. Without any change the run also breaks z.":                                                          {Other: &Build{Standing: Holds}, Also: []string{"z"}},
+		"The violation comes whatever fault or setting of the plan is left out, in this order of the steps or in another.":                                                              {Tried: []Tried{{What: Strike, Says: "a", Shuffled: true}}},
+		"promise holds, but then z still breaks. Without any change the run also breaks z.":                                                                                             {Jointly: []Missing{{Set: "a"}, {Set: "b"}}, Joined: Outcome{Still: []string{"z"}}, Also: []string{"z"}},
+		"is left out. Without any change the run also breaks z.":                                                                                                                        {Other: &Build{Standing: Holds}, Also: []string{"z"}},
 	} {
 		assert.Contains(t, saidOf(c), want)
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"regexp"
 	"strings"
+
+	"github.com/wavetank-sim/wavetank/scenarios/shell"
 )
 
 // Say writes a message of the program.
@@ -13,14 +15,14 @@ func Say(stderr io.Writer, format string, args ...any) {
 	fmt.Fprintf(stderr, "%s: %s\n", program, Visible(fmt.Sprintf(format, args...), false))
 }
 
-// programName is how the user would call this program again.
-func programName() string {
+// ProgramName is how the user would call this program again, in a shell.
+func ProgramName() string {
 	name := os.Args[0]
 	switch {
 	case strings.Contains(name, "go-build"): // go run
 		return "go run ./cmd/" + program
 	case strings.ContainsRune(name, os.PathSeparator):
-		return name
+		return shell.Word(name)
 	}
 	return program
 }
@@ -28,5 +30,5 @@ func programName() string {
 // Pasteable lets each command of this program in a text, which begins a line or follows a backquote or a colon, begin
 // with the name that the user called it by.
 func Pasteable(text string) string {
-	return regexp.MustCompile("(?m)(^ *|`|: )"+program+" ").ReplaceAllString(text, "${1}"+strings.ReplaceAll(programName(), "$", "$$")+" ")
+	return regexp.MustCompile("(?m)(^ *|`|: )"+program+" ").ReplaceAllString(text, "${1}"+strings.ReplaceAll(ProgramName(), "$", "$$")+" ")
 }

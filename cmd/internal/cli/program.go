@@ -26,7 +26,7 @@ func Main(root *cobra.Command, args []string, stdout, stderr io.Writer) (code in
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
-	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: programName()}
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: ProgramName()}
 	asCalled(root)
 	err := renamed()
 	if err == nil {

@@ -1,0 +1,81 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/shell"
+)
+
+// Command is how somebody has wavetank run a plan. What it changes in the plan are the overrides of the run's [Result].
+type Command struct {
+	Program string `json:"program"`                // as a shell calls it
+	Source  string `json:"source"`                 // the scenario's name, or the plan's file
+	Seeded  bool   `json:"seeded,omitempty"`       // it gives the seed
+	Redis   string `json:"redis_server,omitempty"` // the program of --redis-server; "" gives none
+}
+
+// ProgramName is what a shell calls the program by, unless somebody has called it otherwise.
+const ProgramName = "wavetank"
+
+// RunCommand is the shell command that runs a scenario or a plan's file as it is.
+func RunCommand(source string) string { return ProgramName + " run " + shell.Word(source) }
+
+// RepeatedBy sets the command that repeats the run.
+func (res *Result) RepeatedBy(c Command) {
+	res.Command = c
+	res.Replay = c.Program + " " + res.Arguments()
+}
+
+// Arguments are those of the command that repeats the run.
+func (res *Result) Arguments() string { return res.arguments("run", res.Overrides) }
+
+// WhyCommand is the shell command that explains why the run breaks an invariant, whether or not it was told to judge that.
+func (res *Result) WhyCommand(invariant string) string {
+	return res.Command.Program + " " + res.arguments("why", but(res.Overrides, "judge=")) + " --invariant " + shell.Word(invariant)
+}
+
+// HardenedCommand is the shell command that runs the same plan under the preset hardened.
+func (res *Result) HardenedCommand() string {
+	return res.Command.Program + " " + res.arguments("run", but(res.Overrides, "preset=")) + " --preset " + plans.PresetHardened
+}
+
+func (res *Result) arguments(verb string, overrides []string) string {
+	var b strings.Builder
+	b.WriteString(verb + " " + shell.Word(res.Command.Source))
+	if res.Command.Seeded {
+		fmt.Fprintf(&b, " --seed %d", res.Seed)
+	}
+	if redis := res.Command.Redis; redis != "" {
+		overrides = but(overrides, overRedisServer)
+		b.WriteString(" --redis-server")
+		if redis != DefaultRedisProgram {
+			b.WriteString("=" + shell.Word(redis))
+		}
+	}
+	for _, o := range overrides {
+		flag := " --set "
+		for _, own := range []string{"preset", "judge"} {
+			if value, ok := strings.CutPrefix(o, own+"="); ok {
+				flag, o = " --"+own+" ", value
+				break
+			}
+		}
+		b.WriteString(flag + shell.Word(o))
+	}
+	return b.String()
+}
+
+// overRedisServer is the override that --redis-server gives.
+const overRedisServer = "world.redis=" + plans.RedisServer
+
+// but are those of the overrides that do not begin so.
+func but(overrides []string, start string) (list []string) {
+	for _, o := range overrides {
+		if !strings.HasPrefix(o, start) {
+			list = append(list, o)
+		}
+	}
+	return list
+}
