@@ -261,12 +261,18 @@ func TestThePictureOnATelephoneInTheDark(t *testing.T) {
 
 // However long a word is, no page is wider than the screen for it.
 func TestHostileTextFitsTheScreen(t *testing.T) {
-	b := opened(t, poison(long).page(), "h1")
-	for _, width := range []int64{400, 1280} {
-		b.do(chromedp.EmulateViewport(width, 900))
-		assert.LessOrEqual(t, says[int64](b, "document.scrollingElement.scrollWidth"), width)
+	pages := poisonedPages(t, long)
+	pages["run"] = poison(long).page()
+	for name, html := range pages {
+		t.Run(name, func(t *testing.T) {
+			b := opened(t, html, "h1")
+			for _, width := range []int64{400, 1280} {
+				b.do(chromedp.EmulateViewport(width, 900))
+				assert.LessOrEqual(t, says[int64](b, "document.scrollingElement.scrollWidth"), width)
+			}
+			b.quiet()
+		})
 	}
-	b.quiet()
 }
 
 // The head of a column breaks between the words of its settings, and never inside one.
