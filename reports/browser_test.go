@@ -230,7 +230,8 @@ func TestThePageInABrowser(t *testing.T) {
 
 	// The plots say their values under the pointer.
 	says[bool](b, `(() => { const s = document.querySelector("figure svg.wide"), r = s.getBoundingClientRect(); return s.dispatchEvent(new PointerEvent("pointermove", { clientX: r.x + r.width / 2, clientY: r.y + 60 })); })()`)
-	assert.Regexp(t, `^\d[\dms.]+s\njob-3: 3$`, says[string](b, `document.querySelector(".reading").textContent`))
+	assert.Regexp(t, `^(\d+m[1-5]?\d|[1-5]?\d)(\.\d{1,3})?s\njob-3: 3$`, says[string](b, `document.querySelector(".reading").textContent`))
+	assert.Equal(t, "1m13.091s", says[string](b, `instant(73090507)`))
 	b.quiet()
 }
 
@@ -260,10 +261,39 @@ func TestThePictureOnATelephoneInTheDark(t *testing.T) {
 
 // However long a word is, no page is wider than the screen for it.
 func TestHostileTextFitsTheScreen(t *testing.T) {
-	b := opened(t, poison(long).page(), "h1")
-	for _, width := range []int64{400, 1280} {
+	pages := poisonedPages(t, long)
+	pages["run"] = poison(long).page()
+	for name, html := range pages {
+		t.Run(name, func(t *testing.T) {
+			b := opened(t, html, "h1")
+			for _, width := range []int64{400, 1280} {
+				b.do(chromedp.EmulateViewport(width, 900))
+				assert.LessOrEqual(t, says[int64](b, "document.scrollingElement.scrollWidth"), width)
+			}
+			b.quiet()
+		})
+	}
+}
+
+// The head of a column breaks between the words of its settings, and never inside one.
+func TestHeadsOfAComparisonBreakBetweenWords(t *testing.T) {
+	var list []*sweep.Comparison
+	for _, a := range sweep.Comparisons() {
+		c := *threeTables()[0]
+		c.Name, c.Rows = a.Name, a.Rows
+		list = append(list, &c)
+	}
+	b := opened(t, comparisonHTML(t, list), ".comparison")
+	assert.Greater(t, says[int](b, `document.querySelectorAll(".comparison thead code wbr").length`), 100)
+	for _, width := range []int64{320, 400, 768, 1280, 1920} {
 		b.do(chromedp.EmulateViewport(width, 900))
-		assert.LessOrEqual(t, says[int64](b, "document.scrollingElement.scrollWidth"), width)
+		assert.Empty(t, says[[]string](b, `[...document.querySelectorAll(".comparison thead code")].flatMap((c) => [...c.childNodes]).filter((n) => n.nodeType === Node.TEXT_NODE)
+			.flatMap((n) => [...n.data.matchAll(/[^-]+-?/g)].filter((word) => {
+				const range = document.createRange();
+				range.setStart(n, word.index);
+				range.setEnd(n, word.index + word[0].length);
+				return range.getClientRects().length !== 1;
+			}).map((word) => word[0]))`), "%d pixels", width)
 	}
 	b.quiet()
 }
@@ -384,6 +414,10 @@ func byKeysAlone(b *browser) {
 	assert.NotEqual(b.t, near, b.inSight())
 	b.do(chromedp.KeyEvent("0"))
 	assert.Equal(b.t, all, b.steps())
+
+	b.tabTo("section > .skip")
+	b.do(chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Tab))
+	assert.True(b.t, says[bool](b, `!!(document.querySelector(".lanes").compareDocumentPosition(document.activeElement) & Node.DOCUMENT_POSITION_FOLLOWING) && !document.activeElement.closest(".lanes")`), "behind the lanes")
 }
 
 // clickOn clicks into the middle of an element of the picture, which is brought into sight.

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 
@@ -63,17 +62,16 @@ Exit codes: 0 it is one, 2 it is not.`,
 			}
 			p := cli.NewPrinter(cmd.OutOrStdout())
 			p.Line("%s: %s", args[0], cli.Plural(len(policy.Rules), "rule"))
-			tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
-			fmt.Fprintf(tw, "  REASON CODE\tACTION\tFOR\tBY\n")
+			table := &cli.Table{Heads: []string{"", "REASON CODE", "ACTION", "FOR", "BY"}}
 			for _, code := range dlq.ReasonCodes() {
 				d := policy.Decide(&dlq.Entry{Status: "FAILED", ReasonCode: code})
 				by := "the default of its class"
 				if d.Rule > 0 {
 					by = fmt.Sprintf("rule %d", d.Rule)
 				}
-				fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\n", code, d.Action, forWhom(&d), by)
+				table.Rows = append(table.Rows, []string{"", code, string(d.Action), forWhom(&d), by})
 			}
-			return tw.Flush()
+			return table.Write(cmd.OutOrStdout())
 		},
 	}
 }

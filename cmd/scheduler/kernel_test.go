@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -72,6 +73,25 @@ func TestAKernelDecides(t *testing.T) {
 	client(t, cli.ExitInconclusive, at, "submit", "--id", "later", "--wait", "--timeout", "1s").says(`1 PENDING`)
 	start(t, "kernel", "--policy", policy, "--listen", addr, "--tls-cert", cert, "--tls-key", key)
 	client(t, cli.ExitHeld, at, "submit", "--id", "later", "--wait").says(`1 SUCCEEDED`)
+}
+
+// The README's commands for a kernel, and for a scheduler that asks it, understand each other.
+func TestTheKernelOfTheREADMEAnswers(t *testing.T) {
+	readme, err := os.ReadFile("../../engine/README.md")
+	require.NoError(t, err)
+	found := regexp.MustCompile(`(?m)^    bin/scheduler kernel --policy rules\.yaml( [^#\n]*)?#.*\n    ((?:\w+=\w+ )*)bin/scheduler serve --safety-kernel (\S+)( [^#\n]*)?#`).FindStringSubmatch(string(readme))
+	require.NotNil(t, found, "the pair of commands")
+	require.Equal(t, newKernel().Flag("listen").DefValue, found[3], "where a kernel answers")
+
+	policy := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, os.WriteFile(policy, []byte("default: ALLOW\n"), 0o600))
+	k := start(t, append([]string{"kernel", "--policy", policy, "--listen", "127.0.0.1:0"}, strings.Fields(found[1])...)...)
+	for _, set := range strings.Fields(found[2]) {
+		name, value, _ := strings.Cut(set, "=")
+		t.Setenv(name, value)
+	}
+	s, _ := alone(t, append([]string{"--safety-kernel", k.says(`Safety kernel at ([^,\s]+)`)}, strings.Fields(found[4])...)...)
+	s.is(200, `"safety_kernel":"ok"`)
 }
 
 // A kernel that hangs does not hold up /healthz, which says what the replicas share of the circuit all the same.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
@@ -16,12 +15,11 @@ func printRuns(p *cli.Printer, list []runSummary) error {
 		p.Line("No runs.")
 		return nil
 	}
-	tw := tabwriter.NewWriter(p.W, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(tw, "STARTED\tRUN\tWORKFLOW\tSTATE\tSTEPS DONE\n")
+	table := &cli.Table{Heads: []string{"STARTED", "RUN", "WORKFLOW", "STATE", "STEPS DONE"}}
 	for _, r := range list {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d of %d\n", time.UnixMilli(r.CreatedAt).UTC().Format("01-02 15:04"), r.RunID, r.WorkflowID, r.State, r.StepsDone, r.Steps)
+		table.Rows = append(table.Rows, []string{time.UnixMilli(r.CreatedAt).UTC().Format("01-02 15:04"), r.RunID, r.WorkflowID, string(r.State), fmt.Sprintf("%d of %d", r.StepsDone, r.Steps)})
 	}
-	if err := tw.Flush(); err != nil {
+	if err := table.Write(p.W); err != nil {
 		return err
 	}
 	p.Line("%s; `scheduler workflow show RUN_ID` tells of one.", cli.Plural(len(list), "run"))
@@ -37,8 +35,7 @@ func printSteps(p *cli.Printer, r *workflow.Run) error {
 		p.Line("  %s", r.Reason)
 	}
 	p.Line("")
-	tw := tabwriter.NewWriter(p.W, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(tw, "STEP\tSTATE\tTRY\tJOB\tWHEN\n")
+	table := &cli.Table{Heads: []string{"STEP", "STATE", "TRY", "JOB", "WHEN"}}
 	var failed []string
 	for i := range r.Steps {
 		s := &r.Steps[i]
@@ -49,12 +46,12 @@ func printSteps(p *cli.Printer, r *workflow.Run) error {
 		if s.JobID != "" {
 			id = s.JobID
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", s.ID, s.State, try, id, when(r, s))
+		table.Rows = append(table.Rows, []string{s.ID, string(s.State), try, id, when(r, s)})
 		if s.Reason != "" && s.State != workflow.StepFailed { // that one's is the run's
 			failed = append(failed, s.ID+": "+s.Reason)
 		}
 	}
-	if err := tw.Flush(); err != nil {
+	if err := table.Write(p.W); err != nil {
 		return err
 	}
 	cli.Section(p, "Tried before", failed, func(text string) string { return text })

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -169,4 +170,15 @@ func FuzzRunFile(f *testing.F) {
 		require.ErrorAs(t, err, &pe)
 		assert.True(t, strings.HasPrefix(pe.Error(), "run.yaml:"), pe)
 	})
+}
+
+// What a run is called comes from a file, and steers no terminal.
+func TestRunsArePrintedAsTheyAreCalled(t *testing.T) {
+	const evil, written = "a\u202eb\x1b[31mred", `a\u202eb\x1b[31mred`
+	var out bytes.Buffer
+	p := cli.NewPrinter(&out)
+	require.NoError(t, printRuns(p, []runSummary{{RunID: evil, WorkflowID: evil, State: workflow.Running}}))
+	require.NoError(t, printSteps(p, &workflow.Run{RunID: evil, WorkflowID: evil, Steps: []workflow.Step{{ID: evil, JobID: evil, State: workflow.StepSubmitted}}}))
+	assert.Equal(t, 6, strings.Count(out.String(), written), out.String())
+	assert.NotRegexp(t, `[\x{202e}\x1b]`, out.String())
 }
