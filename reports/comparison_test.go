@@ -135,7 +135,7 @@ func TestVerdictOfAComparison(t *testing.T) {
 	verdict := func(c *sweep.Comparison) []string { return comparisonViewOf(c).Verdict }
 	assert.Equal(t, []string{
 		"Publish-before-state breaks a promise: intent-before-dispatch and one-dispatch-per-job.",
-		"Outbox + relay breaks, without a promise that it does not: one-dispatch-per-job.",
+		"Outbox + relay breaks outside of its promise: one-dispatch-per-job.",
 		"Of those that keep their promises, State-before-publish + rollback (current) is the best, or as good as the best, in p50 time to dispatch and operations per job.",
 		"Of those that keep their promises, Outbox + relay is the best, or as good as the best, in jobs dispatched twice, jobs executed twice and blind window per job.",
 	}, verdict(tables[0]))

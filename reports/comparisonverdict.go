@@ -46,7 +46,7 @@ func soundness(all []alternative, sound []int) (says []string) {
 	}
 	for _, i := range sound {
 		if a := all[i]; len(a.OutsideIn) > 0 {
-			says = append(says, a.Name+" breaks, without a promise that it does not: "+words.List(slices.Sorted(maps.Keys(a.Outside)))+".")
+			says = append(says, a.Name+" breaks outside of its promise: "+words.List(slices.Sorted(maps.Keys(a.Outside)))+".")
 		}
 	}
 	return says

@@ -139,12 +139,13 @@ func (d *derived) delivered(e *sim.Event) {
 	}
 }
 
-// executed takes in that a worker begins such a job, or finishes it. Only a refusal is worth telling.
+// executed takes in that a worker begins such a job, or finishes it. That it begins is worth telling only if a violation depends on it.
 func (d *derived) executed(e *sim.Event) {
 	switch j := d.byID[e.Job]; {
 	case j == nil:
 	case e.Name == actors.EffectBegin:
 		j.Executions++
+		j.moments = add(j.moments, moment{at: e.At, step: e.Step, node: e.Node, says: began, b: either(j.Executions > 1, " again", ""), quiet: true})
 	case history.AnswerOf(e) == history.Declined:
 		tell(&j.moments, e, effectRefused, "", "", 0)
 	case e.Name == actors.EffectDone:

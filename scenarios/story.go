@@ -56,7 +56,7 @@ func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []stri
 func (r *run) withViolated(res *Result, about []*jobRecord) []*jobRecord {
 	about = slices.Clone(about)
 	for _, v := range res.Violations {
-		if j := r.record.job(v.Job); j != nil && v.Promised && len(about) < aboutMax && !slices.Contains(about, j) {
+		if j := r.record.job(v.Job); j != nil && (v.Promised || r.opt.Anyway && v.Invariant == r.opt.StopAt) && len(about) < aboutMax && !slices.Contains(about, j) {
 			about = append(about, j)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
@@ -36,16 +37,21 @@ func firstOf(said, other string) string {
 	return other
 }
 
-// command runs a program in dir. It ends when the context does.
+// command runs a program in dir. It ends when the context does, and whatever it has started ends with it.
 func command(ctx context.Context, dir, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "NO_COLOR=1", "GITHUB_ACTIONS=")
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that it cleans up
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	group := func(signal syscall.Signal) error { return syscall.Kill(-cmd.Process.Pid, signal) }
+	cmd.Cancel = func() error { return group(syscall.SIGINT) } // so that it cleans up
 	cmd.WaitDelay = 10 * time.Second
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
+	if ctx.Err() != nil && cmd.Process != nil {
+		_ = group(syscall.SIGKILL) // what has not ended by itself
+	}
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
 		err = &failure{exit.ExitCode(), stderr.String()}
 	}

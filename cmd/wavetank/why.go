@@ -83,6 +83,9 @@ cause, 130 interrupted.`,
 		Args:              cli.OneArg("the scenario or plan file"),
 		ValidArgsFunction: completeScenarios(),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("timeout") && f.against == "" {
+				return cli.Usage(cmd, "--timeout is of the run of another build; give one with --against, or leave --timeout away")
+			}
 			return f.why(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}

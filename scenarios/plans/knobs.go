@@ -21,6 +21,8 @@ type Knob struct {
 	off    string // the value that does so
 	breaks string // the invariant that the scenario then violates
 	says   string // what is so then: a clause
+
+	on string // what switches on a part that no preset has, and without which the engine is no worse
 }
 
 // scenarioUsual shows the settings that need no scenario of their own.
@@ -84,7 +86,7 @@ var knobs = []Knob{
 	{Name: "workload.cpu", Draws: "45 90", scenario: "hot-worker"},
 	{Name: "workload.gpu", Draws: "30 100", scenario: "hot-worker"},
 	{Name: "topology.heartbeat_every", Draws: "3s 20s 45s"}, // the last is past the workers' TTL
-	{Name: "topology.deduplicate", Draws: "true"},
+	{Name: "topology.deduplicate", Draws: "true", on: "true"},
 	{Name: "world.heartbeat_lag", Draws: "1s 5s 15s 35s fixed:15s lognormal:median=2s:p99=40s"},
 	{Name: "world.sync_always", Draws: "true false", scenario: "nats-power-cut", off: "false", breaks: "every-intent-is-published",
 		says: "nats-server acknowledges messages that are not on its disk yet, and a power loss takes them"},
@@ -215,7 +217,7 @@ var knobs = []Knob{
 	{Name: "engine.policy.circuit_half_open_max", Draws: "2 5", Needs: kernelAllow, scenario: "policy-outage"},
 	{Name: "engine.policy.circuit_close_after", Draws: "1 3", Needs: kernelAllow, scenario: "policy-outage"},
 	{Name: "engine.policy.shared_probes", Draws: "true false", Needs: kernelAllow, scenario: "breaker-storm", off: "false", breaks: "half-open-probes-within-limit",
-		says: "each replica sends as many probes as the limit allows to a safety kernel whose circuit failed calls have opened, and all of them together send more"},
+		says: "each replica counts its own probes while the circuit to the safety kernel is half-open, so that all of them together send more than the limit"},
 	{Name: "engine.policy.shared_breaker", Needs: hasKernel, scenario: "policy-outage", off: "false", breaks: "open-circuit-stops-every-replica",
 		says: "each replica counts its own failures, and goes on asking a safety kernel that the others know to be down"},
 	{Name: "engine.policy.fail_mode", Needs: hasKernel, scenario: "policy-outage"},

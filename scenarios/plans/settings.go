@@ -30,6 +30,7 @@ type Setting struct {
 	Allowed  string `json:"allowed"`           // "1 to 1000", or the choices
 	Example  string `json:"example,omitempty"` // of a value, where the default is none
 	Scenario string `json:"scenario"`          // in which it matters
+	On       string `json:"-"`                 // what switches on a part that no preset has; "" of any other
 }
 
 // Settings lists every setting, in the order of the plan's keys; the seed is not among them, since
@@ -46,7 +47,7 @@ func Settings() []Setting {
 		}
 		out := Setting{Name: s.Name, Type: s.Type(), Default: s.Text(), Doc: s.Doc(), Allowed: s.Allowed(), Scenario: scenarioUsual}
 		if k, ok := knobOf(s.Name); ok {
-			out.Scenario = cmp.Or(k.scenario, scenarioUsual)
+			out.Scenario, out.On = cmp.Or(k.scenario, scenarioUsual), k.on
 		}
 		if h := other[i].Text(); h != out.Default {
 			out.Hardened = h

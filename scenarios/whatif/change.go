@@ -60,10 +60,7 @@ func changes(plan *plans.Plan, invariant string, broken []string) (list, without
 		list = append(list, change{what: why.Setting, name: name, says: says, means: means, aside: aside, instead: instead})
 	}
 	for _, s := range plans.Settings() {
-		on := s.Hardened
-		if on == "" {
-			on = parts[s.Name].On
-		}
+		on := cmp.Or(s.Hardened, parts[s.Name].On, s.On)
 		now, ok := plan.Setting(s.Name)
 		if !ok || on == "" || given[s.Name] || now.Text() == on {
 			continue

@@ -13,6 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // ErrHeld is what Explain fails with where there is no violation to explain.
@@ -74,11 +75,17 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 		return nil, err
 	}
 	needed, spared := b.strikes(c)
-	events, err := b.eventsAt(untold(b.upTo, v))
+	steps := untold(b.upTo, v)
+	events, err := b.eventsAt(append(steps, c.NoReturn.Decides()...))
 	if err != nil {
 		return nil, err
 	}
-	c.Path = path(b.upTo, v, phases, needed, spared, events)
+	for _, e := range events {
+		if slices.Contains(c.NoReturn.Decides(), e.Step) {
+			c.NoReturn.Says = e.Words()
+		}
+	}
+	c.Path = path(b.upTo, v, phases, needed, spared, slices.DeleteFunc(events, func(e *sim.Event) bool { return !slices.Contains(steps, e.Step) }))
 	if err := b.nearest(c, slices.Concat(given, remedies)); err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
 	require.Len(t, c.Needed(why.Remedy), 1)
 	assert.Equal(t, "engine.epochs=true", c.Needed(why.Remedy)[0].Instead)
 	assert.Contains(t, c.String(), "Without engine.epochs, the stream accepts a second dispatch of the same job. The violation needs a fault: the publish of job-3 by scheduler-2 was applied, and its caller was told of an error (fail-after).")
-	assert.Contains(t, c.String(), "With engine.epochs=true, one-dispatch-per-job holds, but then one-execution-per-job breaks, which the run itself does not judge; and result-of-current-epoch breaks outside of its promise.")
+	assert.Contains(t, c.String(), "With engine.epochs=true, one-dispatch-per-job holds, but then one-execution-per-job breaks, which the plan's own run does not judge; and result-of-current-epoch breaks outside of its promise.")
 	assert.Contains(t, c.Nearest.Own.Says, "struck by fail-after")
 	assert.Contains(t, c.Nearest.Other.Says, "publish")
 	assert.Equal(t, c.Nearest.Own.Step, c.Nearest.Other.Step)
@@ -145,7 +145,7 @@ func TestARemedyThatDoesNotSaveTheJob(t *testing.T) {
 // is not violated under it.
 func TestWhatIsNotJudgedOrNotPromised(t *testing.T) {
 	c := explained(t, "stale-result")
-	assert.Contains(t, c.Holding(), "With engine.epochs=true, one-dispatch-per-job holds, but then one-execution-per-job breaks, which the run itself does not judge; and result-of-current-epoch breaks outside of its promise. Under the preset hardened, one-dispatch-per-job holds, but then one-execution-per-job breaks, which the run itself does not judge.")
+	assert.Contains(t, c.Holding(), "With engine.epochs=true, one-dispatch-per-job holds, but then one-execution-per-job breaks, which the plan's own run does not judge; and result-of-current-epoch breaks outside of its promise. Under the preset hardened, one-dispatch-per-job holds, but then one-execution-per-job breaks, which the plan's own run does not judge.")
 	c = explained(t, "topic-timeout")
 	assert.Equal(t, why.Beyond, c.Hardened)
 	c = explained(t, "clock-skew")
@@ -310,7 +310,7 @@ func TestThePointOfNoReturn(t *testing.T) {
 	assert.Less(t, n.Before, n.Orders)
 	assert.Equal(t, []int{n.Before, n.Orders, n.Orders}, []int{comes(n.Step - 1), comes(n.Step), comes((n.Step + c.Step) / 2)})
 	assert.Less(t, comes(0), n.Orders)
-	assert.Contains(t, c.String(), fmt.Sprintf("from step %d, the point of no return,", n.Step))
+	assert.Contains(t, c.String(), fmt.Sprintf("The point of no return is step %d (", n.Step))
 }
 
 // Whether a violation comes is not known of a run that uses up its steps, nor of one without the time to settle, if it is

@@ -16,23 +16,23 @@ type Cause struct {
 	Message   string        `json:"message"`
 	Also      []string      `json:"also,omitempty"` // the other invariants whose promise the same run breaks
 
-	Tried     []Tried   `json:"tried"`                   // each change to the plan, alone
-	Untried   []string  `json:"untried,omitempty"`       // strikes and settings without which, alone, the plan is none
-	Together  []string  `json:"together,omitempty"`      // strikes, or strikes and settings, none of which is necessary, but all at once
-	Apart     Outcome   `json:"apart,omitzero"`          // what else comes without those
-	Jointly   []Missing `json:"jointly,omitempty"`       // parts of the engine, with all of which at once it does not come, and with no fewer; only where none does alone
-	Joined    Outcome   `json:"joined,omitzero"`         // what else comes with those
-	Undivided bool      `json:"undivided,omitempty"`     // the preset hardened prevents it, no part of that does alone, and which do at once is not known: the steps do not suffice
-	Hardened  Standing  `json:"hardened,omitempty"`      // what the same plan does under the preset hardened; "" if it is that already, is none under it, or if that is not known
-	Beside    Outcome   `json:"beside,omitzero"`         // what else comes under it
-	Nearest   *Nearest  `json:"nearest,omitempty"`       // nil: it comes with each change alone
-	NoReturn  *NoReturn `json:"no_return,omitempty"`     // nil: it is not known
-	Other     *Build    `json:"other_build,omitempty"`   // nil: none was asked for
-	Path      []Point   `json:"path"`                    // how it came to that, at most six sentences
-	Runs      int       `json:"runs"`                    // that all of this took, besides the plan's own to its end
-	Steps     int       `json:"steps"`                   // of all of these
+	Tried     []Tried   `json:"tried"`                      // each change to the plan, alone
+	Untried   []string  `json:"untried,omitempty"`          // strikes and settings without which, alone, the plan is none
+	Together  []string  `json:"together,omitempty"`         // strikes, or strikes and settings, none of which is necessary, but all at once
+	Apart     Outcome   `json:"apart,omitzero"`             // what else comes without those
+	Jointly   []Missing `json:"jointly,omitempty"`          // parts of the engine, with all of which at once it does not come, and with no fewer; only where none does alone
+	Joined    Outcome   `json:"joined,omitzero"`            // what else comes with those
+	Undivided bool      `json:"undivided,omitempty"`        // the preset hardened prevents it, no part of that does alone, and which do at once is not known: the steps do not suffice
+	Hardened  Standing  `json:"hardened,omitempty"`         // what the same plan does under the preset hardened; "" if it is that already, is none under it, or if that is not known
+	Beside    Outcome   `json:"beside,omitzero"`            // what else comes under it
+	Nearest   *Nearest  `json:"nearest,omitempty"`          // nil: it comes with each change alone
+	NoReturn  *NoReturn `json:"no_return,omitempty"`        // nil: it is not known
+	Other     *Build    `json:"other_build,omitempty"`      // nil: none was asked for
+	Path      []Point   `json:"path"`                       // how it came to that, at most six sentences
+	Runs      int       `json:"runs"`                       // that all of this took, besides the plan's own to its end
+	Steps     int       `json:"steps"`                      // of all of these
 	Unready   []string  `json:"remedies_unknown,omitempty"` // parts of the engine of which it is not known what comes with them: the steps do not suffice
-	Unknown   []string  `json:"unknown,omitempty"`       // changes of which it is not known what comes: the steps do not suffice, the run is not over in its time, or a setting at its default leaves nothing that provides for the invariant
+	Unknown   []string  `json:"unknown,omitempty"`          // changes of which it is not known what comes: the steps do not suffice, the run is not over in its time, or a setting at its default leaves nothing that provides for the invariant
 }
 
 // What says what a change is made to.
@@ -159,7 +159,17 @@ type NoReturn struct {
 	Orders int `json:"orders"` // how many were tried from each step
 	Before int `json:"before"` // in how many of them it comes from the step before; of Step 0 it is Orders
 
+	Says string `json:"says,omitempty"` // what happens at Step; "" if that is not known
+
 	Never bool `json:"never,omitempty"` // there is none before the violation, whose step Step is
+}
+
+// Decides is its step, alone, if there is one between the start and the violation.
+func (n *NoReturn) Decides() []int {
+	if n == nil || n.Step == 0 || n.Never {
+		return nil
+	}
+	return []int{n.Step}
 }
 
 // String says where it is. It is empty where that is the start, since the violation does not hang on an order then, and where
@@ -168,7 +178,11 @@ func (n *NoReturn) String() string {
 	if n == nil || n.Step == 0 {
 		return ""
 	}
-	return fmt.Sprintf("The order of the steps matters: from step %d, the point of no return, the violation came in each of %d orders that were tried of what follows, from the step before in %d.", n.Step, n.Orders, n.Before)
+	says := ""
+	if n.Says != "" {
+		says = " (" + n.Says + ")"
+	}
+	return fmt.Sprintf("The order of the steps matters. The point of no return is step %d%s: from there on the violation came in each of %d orders that were tried, and from the step before in %d.", n.Step, says, n.Orders, n.Before)
 }
 
 // Build is the same plan in another build of wavetank.

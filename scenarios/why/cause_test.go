@@ -32,7 +32,7 @@ func TestACauseInASentence(t *testing.T) {
 		"What the violation needs is not known. It is not known what comes without x.":                                                                                                                                                                                       {Unknown: []string{"without x"}},
 		"The violation needs a fault: a crash of worker-1 at 10s. Without the fault, promise holds. It is not known what comes without x.":                                                                                                                                   {Tried: []Tried{strike}, Unknown: []string{"without x"}},
 		"The violation needs workload.slow.3=10s. Without workload.slow.3=10s, promise holds. It is not known what comes without x.":                                                                                                                                         {Tried: []Tried{world}, Unknown: []string{"without x"}},
-		"The violation needs a fault: a crash of worker-1 at 10s. Without the fault, promise holds. The order of the steps matters: from step 7, the point of no return, the violation came in each of 8 orders that were tried of what follows, from the step before in 5.": {Tried: []Tried{strike}, NoReturn: &NoReturn{Step: 7, Orders: 8, Before: 5}},
+		"The violation needs a fault: a crash of worker-1 at 10s. Without the fault, promise holds. The order of the steps matters. The point of no return is step 7: from there on the violation came in each of 8 orders that were tried, and from the step before in 5.": {Tried: []Tried{strike}, NoReturn: &NoReturn{Step: 7, Orders: 8, Before: 5}},
 	} {
 		assert.Equal(t, want, saidOf(c))
 	}
@@ -57,9 +57,9 @@ func TestWhatComesOfEachChange(t *testing.T) {
 	gone := Tried{What: Remedy, Says: "engine.c=false", Instead: "engine.c=true", Means: "It is written.", Needed: true, Outcome: Outcome{Idle: true}}
 	long := Tried{What: Setting, Says: "workload.labels.3=" + strings.Repeat("x", 10_000), Needed: true}
 	for want, c := range map[string]*Cause{
-		"The violation needs 2 faults: worker-1 crashed; the publish of job-3 failed. It needs workload.every=5s, too. Without the crash, promise holds. Without workload.every=5s, promise is not exercised. Without the fail-before, promise holds, but then job-3 ends TIMEOUT. With engine.b=true, promise holds. With engine.a=true, promise holds, but then x and y break and z still breaks. Without any change the run also breaks z.": {Tried: []Tried{crash, lost, idle, worse, good}, Also: []string{"z"}},
+		"The violation needs 2 faults: worker-1 crashed; the publish of job-3 failed. It needs workload.every=5s, too. Without the crash, promise holds. Without workload.every=5s, promise is not exercised. Without the fail-before, promise holds, but then job-3 ends TIMEOUT. With engine.b=true, promise holds. With engine.a=true, promise holds, but then x and y break and z still breaks. The plan's own run also breaks z.": {Tried: []Tried{crash, lost, idle, worse, good}, Also: []string{"z"}},
 		"It is written. The violation needs no fault and no setting of the plan. With engine.c=true, promise is not exercised.":                                                                                       {Tried: []Tried{gone}},
-		"The violation needs a fault: worker-1 crashed. Without the fault, promise holds. Without any change the run also breaks z, which holds with each of these changes, too.":                                     {Tried: []Tried{crash}, Also: []string{"z"}},
+		"The violation needs a fault: worker-1 crashed. Without the fault, promise holds. The plan's own run also breaks z, which holds with each of these changes.":                                     {Tried: []Tried{crash}, Also: []string{"z"}},
 		"The violation needs a fault: the publish of job-3 failed. Without the fault, promise holds, but then job-3 ends TIMEOUT. Under the preset hardened, promise is not exercised.":                               {Tried: []Tried{lost}, Hardened: Idle},
 		"The violation needs workload.every=5s, but no fault and no setting of the engine. Without workload.every=5s, promise is not exercised.":                                                                      {Tried: []Tried{idle}, NoReturn: &NoReturn{Orders: 8, Before: 8}},
 		"The violation needs workload.labels.3=" + strings.Repeat("x", clipAt-18) + "…, but no fault and no setting of the engine. Without workload.labels.3=" + strings.Repeat("x", clipAt-18) + "…, promise holds.": {Tried: []Tried{long}},
@@ -83,7 +83,7 @@ func TestWhatIsNotKnownIsNotSaid(t *testing.T) {
 	judged := &Cause{Tried: []Tried{strike, {What: Setting, Says: "workload.saga=4", Needed: true, Outcome: Outcome{Unjudged: []string{"z"}}}}, Also: []string{"z"}}
 	for want, c := range map[string]*Cause{
 		"Without the fault, promise holds. Under the preset hardened, promise holds, but then z breaks.":                                                                                hardened,
-		"Without any one of what it needs, promise holds. Without any change the run also breaks z.":                                                                                    judged,
+		"Without any one of what it needs, promise holds. The plan's own run also breaks z.":                                                                                    judged,
 		"Without the fault, promise holds, but then z breaks outside of its promise and job-3 ends TIMEOUT all the same.":                                                               with(Outcome{Beyond: []string{"z"}, Same: "job-3 ends TIMEOUT"}),
 		"Without the fault, promise holds for job-3, but then the invariant still breaks for job-4.":                                                                                    with(Outcome{Others: []string{"job-4"}}),
 		"Without the fault, promise holds for job-3, but then the invariant breaks for job-4.":                                                                                          with(Outcome{Elsewhere: []string{"job-4"}}),
@@ -92,8 +92,8 @@ func TestWhatIsNotKnownIsNotSaid(t *testing.T) {
 		"With a=true, b=true or c=true, promise holds. With 1 more part of the engine the violation does not come either.":                                                              {Tried: []Tried{remedy("a"), remedy("b"), remedy("c"), remedy("d")}},
 		"With a=true, b=true or c=true, promise holds. With each of 2 more parts of the engine the violation does not come either.":                                                     {Tried: []Tried{remedy("a"), remedy("b"), remedy("c"), remedy("d"), remedy("e")}},
 		"The violation comes whatever fault or setting of the plan is left out, in this order of the steps or in another.":                                                              {Tried: []Tried{{What: Strike, Says: "a", Shuffled: true}}},
-		"promise holds, but then z still breaks. Without any change the run also breaks z.":                                                                                             {Jointly: []Missing{{Set: "a"}, {Set: "b"}}, Joined: Outcome{Still: []string{"z"}}, Also: []string{"z"}},
-		"is left out. Without any change the run also breaks z.":                                                                                                                        {Other: &Build{Standing: Holds}, Also: []string{"z"}},
+		"promise holds, but then z still breaks. The plan's own run also breaks z.":                                                                                             {Jointly: []Missing{{Set: "a"}, {Set: "b"}}, Joined: Outcome{Still: []string{"z"}}, Also: []string{"z"}},
+		"is left out. The plan's own run also breaks z.":                                                                                                                        {Other: &Build{Standing: Holds}, Also: []string{"z"}},
 	} {
 		assert.Contains(t, saidOf(c), want)
 	}

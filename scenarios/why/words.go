@@ -287,14 +287,14 @@ func (c *Cause) others() string {
 	if len(c.Jointly) > 0 {
 		all = append(all, c.Joined)
 	}
-	says := "Without any change the run also breaks " + list(few(c.Also))
+	says := "The plan's own run also breaks " + list(few(c.Also))
 	if len(all) == 0 || slices.ContainsFunc(all, func(o Outcome) bool { return len(o.Still)+len(o.Unjudged) > 0 }) {
 		return says + "."
 	}
 	if len(c.Also) == 1 {
-		return says + ", which holds with each of these changes, too."
+		return says + ", which holds with each of these changes."
 	}
-	return says + ", which hold with each of these changes, too."
+	return says + ", which hold with each of these changes."
 }
 
 // saying lists changes in words. What a kind of strike does is said with the first of its kind.
@@ -397,7 +397,7 @@ func (o *Outcome) But() string {
 	}
 	breaks(o.Breaks, "", "", "")
 	breaks(o.Still, " still", "", "")
-	breaks(o.Masked, "", ", which the run itself does not judge", ", which the run itself does not judge")
+	breaks(o.Masked, "", ", which the plan's own run does not judge", ", which the plan's own run does not judge")
 	breaks(o.Beyond, "", " outside of its promise", " outside of their promises")
 	says = append(says, few(likewise(o.Jobs))...)
 	if o.Same != "" {

@@ -50,8 +50,8 @@ var oneExecutionPerDispatch = rule.New(invariants.Invariant{
 			d := &j.Dispatches[i]
 			switch {
 			case d.Worker != "" && d.Worker != s.Node:
-			case !d.Begun:
-				d.Begun = true
+			case d.Begun == 0:
+				d.Begun = s.Step
 				return
 			case d.Handed > last.Handed:
 				last = *d
@@ -59,7 +59,7 @@ var oneExecutionPerDispatch = rule.New(invariants.Invariant{
 		}
 		given := invariants.Clause{}
 		if last.Handed > 0 {
-			given = invariants.Say("; it was given seq %d, which had been begun, at step %d", last.Seq, invariants.StepNo(last.Handed))
+			given = invariants.Say("; at step %d it was given seq %d again, which had been begun at step %d", invariants.StepNo(last.Handed), last.Seq, invariants.StepNo(last.Begun))
 		}
 		t.Violation(j, "execution %d began at step %d on %s, but the stream has stored %s, and none that is for it and not begun%s",
 			j.Begun, invariants.StepNo(s.Step), s.Node, invariants.CountOf(len(j.Dispatches), "dispatch", "dispatches"), given)

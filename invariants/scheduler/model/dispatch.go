@@ -57,7 +57,7 @@ type Dispatch struct {
 	Step    int
 	Handed  int            // the step at which a worker was given it last; 0 for none
 	acked   bool           // by one
-	Begun   bool           // by its worker
+	Begun   int            // the step at which its worker began it; 0 for never
 	Lost    bool           // the stream does not hold it any more
 	Attempt int            // as its packet has it; only an audit looks
 	Order   *history.Order // what it says, while it is stored; nil if nobody can read it

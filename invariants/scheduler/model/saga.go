@@ -39,6 +39,7 @@ type Saga struct {
 	Before   int           // how much that held before the step at hand
 	Recorded []*Compensation
 	Due      int  // the step at which a job of it first failed for good; 0 for never
+	Began    int  // the step at which its rollback took its lock for the first time; 0 for never
 	Lock     Lock // of its rollback
 	by       string
 	struck   invariants.Kinds // by strikes on operations of its own
@@ -93,6 +94,14 @@ func (c *Compensation) RecordedAs() invariants.Clause {
 	return invariants.Say("that was recorded at step %d ", invariants.StepNo(c.Step))
 }
 
+// DueAs says since when the saga is to be rolled back, and when that began.
+func (g *Saga) DueAs() invariants.Clause {
+	if g.Began == 0 {
+		return invariants.Say("has been due since step %d", invariants.StepNo(g.Due))
+	}
+	return invariants.Say("has been due since step %d and began at step %d", invariants.StepNo(g.Due), invariants.StepNo(g.Began))
+}
+
 // Recorded finds what was recorded to undo a job, under an idempotency key; nil if nothing was.
 func (k *Sagas) Recorded(job, key string) *Compensation {
 	for _, g := range k.Order {
@@ -135,6 +144,9 @@ func (k *Sagas) Locked(s *Step, g *Saga, c *sim.Change) {
 	g.Lock = Lock{}
 	if !c.Gone {
 		g.Lock = Lock{Node: s.Node, Incarnation: s.Incarnation, Token: c.Value, Expires: c.Expires, Step: s.Step}
+		if g.Began == 0 {
+			g.Began = s.Step
+		}
 		if me := invariants.Process(s.Node, s.Incarnation); g.by != "" && g.by != me && len(g.Stack) > 0 {
 			k.resumed++
 			g.by = me

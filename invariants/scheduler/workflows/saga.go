@@ -165,7 +165,7 @@ var everyCompensationAccountedFor = rule.New(invariants.Invariant{
 				}
 				t.Exercise()
 				if !c.Accounted() {
-					t.Violation(f.Jobs[c.Job], "the rollback of %s has been due since step %d, but the compensation %swas neither submitted nor denied by the safety kernel, and is not in the DLQ", g.ID, invariants.StepNo(g.Due), c.RecordedAs())
+					t.Violation(f.Jobs[c.Job], "the rollback of %s %s, but the compensation %swas neither submitted nor denied by the safety kernel, and is not in the DLQ", g.ID, g.DueAs(), c.RecordedAs())
 				}
 			}
 		}
