@@ -86,7 +86,7 @@ func weighed(v comparisonView, i int, sound []int) string {
 	name := v.Alternatives[i].Name
 	switch {
 	case alone && len(pays) == 0:
-		return name + " alone keeps its promises, and no other has less of anything that is measured."
+		return name + " alone keeps its promises, and no other measurably has less of anything."
 	case alone:
 		return name + " alone keeps its promises. Others have less of " + words.List(pays) + "."
 	case len(least) > 0:

@@ -114,7 +114,7 @@ func (res *Result) checkJobs(r *record) error {
 			return fmt.Errorf("it says that %s is %s in the end, and the trace that %s is %s", has.ID, either(has.State == "", "without a record", has.State), is.ID, either(is.State == "", "without a record", is.State))
 		}
 		for _, j := range []*JobResult{&has, &is} { // what the trace alone does not show
-			j.About, j.StalePicks, j.StaleExhausted, j.StaleHeld, j.Blind = false, 0, 0, 0, nil
+			j.About, j.Told, j.StalePicks, j.StaleExhausted, j.StaleHeld, j.Blind = false, false, 0, 0, 0, nil
 		}
 		if !reflect.DeepEqual(has, is) {
 			return fmt.Errorf("what it says of %s is not what the trace shows", has.ID)

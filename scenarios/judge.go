@@ -45,8 +45,9 @@ func (r *run) result(sum sim.Summary) *Result {
 	}
 	res.Idle = append(append(p.Idle(), r.idleOperator()...), r.idlePreemptions()...)
 	about, run := r.about(res)
+	told := r.withViolated(res, about)
 	for _, j := range r.record.jobs {
-		j.About = slices.Contains(about, j)
+		j.About, j.Told = slices.Contains(about, j), slices.Contains(told, j)
 		stale := r.system.StalePicks(j.ID)
 		j.StalePicks, j.StaleExhausted, j.StaleHeld = stale.Picks, stale.Exhausted, stale.Held
 		res.Jobs = append(res.Jobs, j.JobResult)
@@ -58,7 +59,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	res.Open = r.judge.Open()
 	r.aboutDerived(about, run)
 	res.Runs, res.Derived, res.Audit = r.record.runs, r.record.derived.jobs, r.record.derived.audit
-	res.Telling, res.TellingAt = r.tell(res, about, run)
+	res.Telling, res.TellingAt = r.tell(res, told, run)
 	res.Verdict, res.Reason = r.verdict(res)
 	return res
 }

@@ -132,6 +132,7 @@ type FiredFault struct {
 type JobResult struct {
 	ID             string          `json:"id"`
 	About          bool            `json:"about,omitempty"` // the plan is about this job
+	Told           bool            `json:"told,omitempty"`  // the story is of it, among others
 	State          string          `json:"state"`           // at the end; empty if it was never stored
 	Attempts       int             `json:"attempts"`
 	Path           []JobPoint      `json:"path,omitempty"`            // every state write, in order

@@ -20,7 +20,6 @@ const alikeMax = 2
 // tell writes the story of the run in the order of time: each strike, what it hit, what followed, the violations, and
 // in closing what became of everybody else.
 func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []string, when []ToldAt) {
-	about = r.withViolated(res, about)
 	broken, needed := broke(res)
 	lines := slices.Concat(r.strikes(res, about), broken, r.happened(res, needed, about, run), r.ends(about))
 	inOrder := func(a, b line) int {

@@ -87,7 +87,7 @@ func Of(a, b Run) (*Difference, error) {
 func sideOf(r, other Run, equal bool) Side {
 	res, about := r.Result, []string{}
 	for _, j := range res.Jobs {
-		if j.About {
+		if j.Told {
 			about = append(about, j.ID)
 		}
 	}
