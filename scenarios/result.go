@@ -293,28 +293,34 @@ func (res *Result) BrokenFor(invariant string, anyway bool) (jobs []string) {
 	return jobs
 }
 
-// ofOthers says whether a sentence names jobs, but neither that of the violation nor one that its message names. Where the message
-// alone names any, a sentence that names none is of others, too.
+// ofOthers says whether a sentence names jobs, but neither that of the violation nor one that its message names, nor what comes of
+// one, or one comes of. Where the message alone names any, a sentence that names none is of others, too.
 func (res *Result) ofOthers(v *Violation, sentence string) bool {
-	own := res.JobsIn(v.Message)
+	own, named := res.JobsIn(v.Message), res.JobsIn(sentence)
 	if v.Job != "" {
 		own = append(own, v.Job)
 	}
-	return len(own) > 0 && (v.Job == "" || len(res.JobsIn(sentence)) > 0) && !namesOneOf(sentence, own)
+	related := func(job string) bool {
+		return res.comesOf(job, own) || slices.ContainsFunc(own, func(of string) bool { return res.comesOf(of, []string{job}) })
+	}
+	return len(own) > 0 && (v.Job == "" || len(named) > 0) && !slices.ContainsFunc(named, related)
 }
 
-// namesOneOf says whether a sentence names one of these jobs, or what comes of one.
-func namesOneOf(sentence string, jobs []string) bool {
-	return slices.ContainsFunc(wordsOf(sentence), func(word string) bool {
-		return slices.ContainsFunc(jobs, func(job string) bool { return word == job || strings.HasPrefix(word, job+"-") })
-	})
+// comesOf says whether a job is one of these, or was submitted for one: a compensation, a replay, or a run's step.
+func (res *Result) comesOf(job string, of []string) bool {
+	if slices.Contains(of, job) {
+		return true
+	}
+	i := slices.IndexFunc(res.Derived, func(j *DerivedJob) bool { return j.ID == job })
+	return i >= 0 && res.comesOf(res.Derived[i].Of, of)
 }
 
-// JobsIn are the jobs that a sentence names, of those that clients have submitted, and those that the schedulers have.
+// JobsIn are the jobs that a sentence names, of those that clients have submitted and those that the schedulers have, and the runs.
 func (res *Result) JobsIn(sentence string) []string {
 	return slices.DeleteFunc(wordsOf(sentence), func(word string) bool {
 		return !slices.ContainsFunc(res.Jobs, func(j JobResult) bool { return j.ID == word }) &&
-			!slices.ContainsFunc(res.Derived, func(j *DerivedJob) bool { return j.ID == word })
+			!slices.ContainsFunc(res.Derived, func(j *DerivedJob) bool { return j.ID == word }) &&
+			!slices.ContainsFunc(res.Runs, func(r *RunResult) bool { return r.ID == word })
 	})
 }
 

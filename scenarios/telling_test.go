@@ -127,3 +127,31 @@ func TestTheStoryTellsWhoConnectedAgain(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, res.Telling, "At 6.224s scheduler-1, scheduler-2, a client, worker-1, worker-2 and worker-3 connected to NATS again, the first at 6.131s.")
 }
+
+// A sentence is of the violation's job if it names that, one that the message names, or what one of these was submitted for or has
+// submitted: a compensation, a replay, a run's step.
+func TestWhoseASentenceIs(t *testing.T) {
+	res := &Result{
+		Jobs:    []JobResult{{ID: "job-1"}, {ID: "job-2"}, {ID: "job-3"}},
+		Runs:    []*RunResult{{ID: "run-1"}, {ID: "run-2"}},
+		Derived: []*DerivedJob{{JobResult: JobResult{ID: "comp-a"}, Of: "job-3"}, {JobResult: JobResult{ID: "comp-a-replay-1"}, Of: "comp-a"}, {JobResult: JobResult{ID: "run-1-s1-1"}, Of: "run-1"}, {JobResult: JobResult{ID: "run-1-s2-1"}, Of: "run-1"}},
+	}
+	for _, c := range []struct {
+		job, message, sentence string
+		others                 bool
+	}{
+		{"job-3", "was lost", "scheduler-1 wrote SUCCEEDED for job-3.", false},
+		{"job-3", "was lost", "scheduler-1 wrote SUCCEEDED for job-1.", true},
+		{"job-3", "was lost with job-1", "scheduler-1 wrote SUCCEEDED for job-1.", false},
+		{"job-3", "was lost", "scheduler-1 submitted comp-a-replay-1.", false},
+		{"job-3", "was lost", "Redis was killed.", false},
+		{"run-1", "is not over", "scheduler-1 started run-2.", true},
+		{"run-1", "is not over", "scheduler-1 wrote FAILED for run-1-s1-1.", false},
+		{"run-1-s2-1", "began twice", "run-1 SUCCEEDED.", false},
+		{"run-1-s2-1", "began twice", "scheduler-1 wrote FAILED for run-1-s1-1.", true},
+		{"", "the count is 3, with job-2", "Redis was killed.", true},
+		{"", "the count is 3", "scheduler-1 wrote FAILED for job-1.", false},
+	} {
+		assert.Equal(t, c.others, res.ofOthers(&Violation{Job: c.job, Message: c.message}, c.sentence), "%s: %s", c.job, c.sentence)
+	}
+}

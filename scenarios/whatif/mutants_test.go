@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,6 +126,38 @@ var elsewhere = map[string]string{
 	"snapshot-seldom":       "it parts at a timer",
 	"letters-uncounted":     "a metric leaves no event",
 	"denials-uncounted":     "a metric leaves no event",
+}
+
+// The README says how well why sees the mistakes, by the table.
+func TestTheReadmeCountsTheMutants(t *testing.T) {
+	data, err := os.ReadFile(measured)
+	require.NoError(t, err)
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	setting := regexp.MustCompile(`^[a-z_]+(\.[a-z_0-9]+)*=`)
+	n := map[string]int{}
+	for line := range strings.Lines(string(data)) {
+		cells := strings.Split(line, "\t")
+		if cells[0] == "mutant" || cells[2] == "-" {
+			continue
+		}
+		n["all"]++
+		n["seen "+cells[6]]++
+		blamed := "circumstances"
+		for _, says := range strings.Split(cells[4], "; ") {
+			c := why.Tried{What: why.Setting, Says: says}
+			switch {
+			case says == "-":
+				blamed = "nothing"
+			case !setting.MatchString(says) || !c.Circumstance():
+				blamed = "engine"
+			}
+		}
+		n[blamed]++
+	}
+	said := regexp.MustCompile("Of [0-9]+ mistakes that a scenario exposes .* it is on neither\\.").FindString(strings.Join(strings.Fields(string(readme)), " "))
+	assert.Equal(t, fmt.Sprintf("Of %d mistakes that a scenario exposes by a broken invariant, why names a fault or a setting of the engine for %d, and only circumstances of the workload or the world for %d; %d come whatever is left out. In %d that operation is at the parting of the nearest run (%d) or on the path to the violation, the violation itself among it (%d). In %d it is on neither.",
+		n["all"], n["engine"], n["circumstances"], n["nothing"], n["seen parting"]+n["seen path"], n["seen parting"], n["seen path"], n["seen -"]), said)
 }
 
 // With `wavetank why --against` a build without the mistake, the first event that differs is an operation of the mistake's own room.
