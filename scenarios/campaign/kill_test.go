@@ -18,17 +18,17 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
 )
 
-// kills is how many processes the test of them kills, at moments that it draws: so many runs and
-// trials after the last.
-const (
-	kills    = 30
-	apartMax = 6
-)
+// apartMax is how many runs and trials there are between two kills at most.
+const apartMax = 6
 
 func TestKilledAtAnyMomentACampaignLosesNothing(t *testing.T) {
 	race.SkipLong(t)
 	t.Parallel()
-	spec := breaking(150)
+	kills, runs := 30, 150
+	if testing.Short() {
+		kills, runs = 12, 60
+	}
+	spec := breaking(runs)
 	want := undisturbed(t, spec)
 	dir, temp := begun(t, spec), t.TempDir()
 	chance := rand.New(rand.NewPCG(1, 2))
@@ -61,7 +61,7 @@ func TestKilledAtAnyMomentACampaignLosesNothing(t *testing.T) {
 	got, err := os.ReadFile(filepath.Join(dir, ResultFile))
 	require.NoError(t, err)
 	assert.Equal(t, want, string(got))
-	journaled(t, dir, 150)
+	journaled(t, dir, runs)
 }
 
 // journaled checks that each run is in the journal once.
