@@ -26,7 +26,7 @@ var noFailureForWantOfAttempts = rule.New(invariants.Invariant{
 			return
 		}
 		if worker := f.Free(s); worker != "" {
-			t.Violation(j, "%s wrote FAILED at step %d for want of attempts, of which it had %d, although it knew of %s, which was alive and free", invariants.Who(s.Event), invariants.StepNo(s.Step), j.Attempts, worker)
+			t.Violation(j, "%s wrote FAILED at step %d, as its attempts were used up (%d), although it knew of %s, which was alive and free", invariants.Who(s.Event), invariants.StepNo(s.Step), j.Attempts, worker)
 		}
 	}}
 })
