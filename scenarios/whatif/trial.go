@@ -173,14 +173,14 @@ func (h *hashes) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// parting counts the events that a run has as the plan's own run has them, before the first that differs.
-type parting struct {
+// prefix counts the events that a run has as the plan's own run has them, before the first that differs.
+type prefix struct {
 	own    []uint64
 	equal  int
 	parted bool
 }
 
-func (p *parting) Write(line []byte) (int, error) {
+func (p *prefix) Write(line []byte) (int, error) {
 	if !p.parted {
 		if p.parted = p.equal >= len(p.own) || p.own[p.equal] != xxhash.Sum64(line); !p.parted {
 			p.equal++
@@ -215,7 +215,7 @@ func (k *kept) Write(line []byte) (int, error) {
 
 // try runs the plan with one change.
 func (b *bench) try(p *plans.Plan, one change) (t why.Tried, known bool, err error) {
-	compared := &parting{own: b.own}
+	compared := &prefix{own: b.own}
 	res, comes, known, err := b.play(p, nil, compared)
 	t = why.Tried{What: one.what, Says: one.says, Means: one.means, Aside: one.aside, Instead: one.instead, Needed: !comes}
 	if one.what == why.Strike {

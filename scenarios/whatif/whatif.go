@@ -13,7 +13,6 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
-	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // ErrHeld is what Explain fails with where there is no violation to explain.
@@ -67,6 +66,10 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 	if err := b.blame(c, given, remedies, opt.Quick); err != nil {
 		return nil, err
 	}
+	untold, err := b.eventsAt(untold(b.upTo, v)) // before the steps are used up
+	if err != nil {
+		return nil, err
+	}
 	b.say("the point of no return")
 	if c.NoReturn, err = b.noReturn(cmp.Or(v.Step, b.upTo.Steps)); err != nil {
 		return nil, err
@@ -74,18 +77,15 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 	if err := b.byOrder(c, given, remedies); err != nil {
 		return nil, err
 	}
-	needed, spared := b.strikes(c)
-	steps := untold(b.upTo, v)
-	events, err := b.eventsAt(append(steps, c.NoReturn.Decides()...))
+	decides, err := b.eventsAt(c.NoReturn.Decides())
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range events {
-		if slices.Contains(c.NoReturn.Decides(), e.Step) {
-			c.NoReturn.Says = e.Words()
-		}
+	for _, e := range decides {
+		c.NoReturn.Says = e.Words()
 	}
-	c.Path = path(b.upTo, v, phases, needed, spared, slices.DeleteFunc(events, func(e *sim.Event) bool { return !slices.Contains(steps, e.Step) }))
+	needed, spared := b.strikes(c)
+	c.Path = path(b.upTo, v, phases, needed, spared, untold)
 	if err := b.nearest(c, slices.Concat(given, remedies)); err != nil {
 		return nil, err
 	}
