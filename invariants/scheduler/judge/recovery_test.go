@@ -434,12 +434,13 @@ func TestWhatTheStreamSaysIsNoChoice(t *testing.T) {
 // A replica whose picks may have met a worker past its TTL sends the job back for that, though it knows another that is alive.
 func TestAStaleWorkerIsNoWantOfKnownOnes(t *testing.T) {
 	broken := func(ago time.Duration) int {
-		s := newStory().snapshots(s2, heard{worker: w1, ago: 10 * time.Second}, heard{worker: w2, ago: ago}).starts(s1)
+		s := newStory().snapshots(s2, heard{worker: w1, ago: 10 * time.Second}, heard{worker: w2, ago: ago}).starts(s1).wait(10 * time.Second)
 		s.submit(job1).begins(s1, job1).unlock(s1, job1)
 		return len(outcomeOf(s.judge(hardened), "no-retry-for-want-of-known-workers").Violations)
 	}
 	assert.Equal(t, 1, broken(10*time.Second))
-	assert.Zero(t, broken(35*time.Second))
+	assert.Zero(t, broken(25*time.Second), "it is past its TTL by the pick")
+	assert.Equal(t, 1, broken(35*time.Second), "it was by the start, so that the replica does not know it")
 }
 
 // When a snapshot is written says nothing of when its writer heard of whom: it may have been on its way for long.

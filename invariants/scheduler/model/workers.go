@@ -36,6 +36,12 @@ func (r *Ear) Age(at time.Duration, cfg *config.Config) time.Duration {
 	return at - r.At
 }
 
+// learned says whether the replica took the worker in. It does not if the worker was past its TTL when the snapshot was read, where
+// that goes by when the snapshot's writer had heard of it.
+func (r *Ear) learned(cfg *config.Config) bool {
+	return r.Live || !cfg.SnapshotLastSeen || r.At-r.Seen <= cfg.WorkerTTL+Doubt
+}
+
 // Heartbeat notes which worker a replica has heard of. A heartbeat's unit of work is its worker, so
 // the event's Job names it.
 func (f *Facts) Heartbeat(e *sim.Event) {
@@ -97,7 +103,7 @@ func (f *Facts) KnowsWorkers(s *Step) bool {
 func (f *Facts) KnowsStaleWorker(s *Step) bool {
 	for at, known := range f.Heard {
 		age := known.Age(s.At, &f.Config)
-		if at.Scheduler == s.Node && at.Incarnation == s.Incarnation && age > f.Config.WorkerTTL && age <= f.Config.WorkerTTL+f.Config.RegistrySweep {
+		if at.Scheduler == s.Node && at.Incarnation == s.Incarnation && known.learned(&f.Config) && age > f.Config.WorkerTTL && age <= f.Config.WorkerTTL+f.Config.RegistrySweep {
 			return true
 		}
 	}
