@@ -58,8 +58,11 @@ var oneExecutionPerDispatch = rule.New(invariants.Invariant{
 			}
 		}
 		given := invariants.Clause{}
-		if last.Handed > 0 {
+		switch {
+		case last.Handed > last.Begun:
 			given = invariants.Say("; at step %d it was given seq %d again, which had been begun at step %d", invariants.StepNo(last.Handed), last.Seq, invariants.StepNo(last.Begun))
+		case last.Handed > 0:
+			given = invariants.Say("; it had begun seq %d, at step %d, and was not given it again", last.Seq, invariants.StepNo(last.Begun))
 		}
 		t.Violation(j, "execution %d began at step %d on %s, but the stream has stored %s, and none that is for it and not begun%s",
 			j.Begun, invariants.StepNo(s.Step), s.Node, invariants.CountOf(len(j.Dispatches), "dispatch", "dispatches"), given)
