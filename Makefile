@@ -2,7 +2,6 @@
 # tests want redis-server or chromium too, and `make test` says so where one is missing.
 
 GO            ?= go
-GOLANGCI_LINT  = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHTIME     ?= 3x
 BUDGET        ?= 60s
 FUZZTIME      ?= 1m
@@ -127,8 +126,14 @@ real: ## kill schedulers over the real Redis and nats-server; wants redis-server
 	WAVETANK_REQUIRE_REDIS=1 $(GO) test -count=1 -v -run TestRealServers ./cmd/scheduler
 
 .PHONY: lint
-lint: ## run golangci-lint; the first time it is built, which takes minutes
-	$(GOLANGCI_LINT) run
+lint: ## run gofmt, go vet, staticcheck, errcheck, ineffassign, unconvert and misspell, which are built the first time
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { printf 'not formatted; run gofmt -w on:\n%s\n' "$$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+	$(GO) run github.com/kisielk/errcheck@v1.30.0 -ignoretests -exclude .errcheck ./...
+	$(GO) run github.com/gordonklaus/ineffassign@v0.2.0 ./...
+	$(GO) run github.com/mdempsky/unconvert@v0.0.0-20260816212528-33842c47157a -tests=false ./...
+	@find . -name '*.go' -o -name '*.md' | xargs $(GO) run github.com/golangci/misspell/cmd/misspell@v0.8.0 -error
 
 .PHONY: bench
 bench: ## measure whole runs of 10 to 10,000 jobs, gated beside ungated, what a run of 30,000 holds on to, what a gate costs, what a second worker brings, how fast pages open, and the scheduler's own Redis and miniredis beside redis-server: [BENCHTIME=3x]

@@ -51,7 +51,7 @@ func (e *Engine) undoableAfterAll(ctx context.Context, res *job.Result, rec *sto
 	}
 	req, err := rec.Request()
 	if err != nil || !saga.Compensated(&req) {
-		return nil //nolint:nilerr // without a request nobody knows what would undo it
+		return nil // without a request nobody knows what would undo it
 	}
 	if err := e.saga.RecordAfterAll(ctx, store.JobKey(rec.JobID), &req); err != nil {
 		return e.storeRetry(ctx, err, phase.SagaRecord, "")

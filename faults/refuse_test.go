@@ -103,7 +103,7 @@ func refusedBy(t *testing.T, f faults.Fault, program string, begins, ends string
 				{"zremrangebyscore", "z", 0, 1}, {"zrange", "z", 0, -1}, {"lpush", "l", 1}, {"lpop", "l"}, {"rpop", "l"}, {"ltrim", "l", 0, 1}, {"lrem", "l", 0, 1}, {"sadd", "set", "c"},
 				{"srem", "set", "a"}, {"smembers", "set"}, {"expire", "s", 30}, {"persist", "s"}, {"del", "s"}, {"unlink", "h"}, {"exists", "h"},
 			} {
-				if err := c.Do(ctx, args...).Err(); err != nil && err != redis.Nil { //nolint:errorlint // as it comes
+				if err := c.Do(ctx, args...).Err(); err != nil && err != redis.Nil { // as it comes
 					list += fmt.Sprintf("%s: %v\n", args[0], err)
 				}
 			}

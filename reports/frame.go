@@ -51,14 +51,14 @@ func newFrame(title string, sheets ...string) frame {
 	f := frame{Title: title}
 	f.run(pageJS)
 	for _, sheet := range sheets {
-		f.CSS += template.CSS(sheet) //nolint:gosec // the program's own files
+		f.CSS += template.CSS(sheet) // the program's own files
 	}
 	return f
 }
 
 // run makes the script that of the page.
 func (f *frame) run(script string) {
-	f.Policy, f.JS = policy(script), template.JS(script) //nolint:gosec // the program's own files
+	f.Policy, f.JS = policy(script), template.JS(script) // the program's own files
 }
 
 // policy is a content security policy under which only the page's own script runs, and nothing is

@@ -161,7 +161,7 @@ func TestSweepCSVReadsBack(t *testing.T) {
 	assert.Equal(t, []string{"0", "", "", ""}, rows[1+len(res.Metrics)][8:], "what was not measured has no number")
 	mean, err := strconv.ParseFloat(rows[3][9], 64)
 	require.NoError(t, err)
-	assert.Equal(t, res.Points[0].Estimates[res.Metrics[2].Name].Mean, mean, "to full precision") //nolint:testifylint // exactly
+	assert.Equal(t, res.Points[0].Estimates[res.Metrics[2].Name].Mean, mean, "to full precision") // not InDelta
 	unsound := 0
 	for _, row := range rows[1:] {
 		if row[4] == "false" {

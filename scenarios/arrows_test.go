@@ -187,8 +187,7 @@ func TestStrictYAMLStandsAlone(t *testing.T) {
 	}
 }
 
-// The clock and the source of randomness are given to engine, sim and faults, never taken. The
-// same rule is in .golangci.yml.
+// The clock and the source of randomness are given to engine, sim and faults, never taken.
 func TestNoClockAndNoChanceOfTheirOwn(t *testing.T) {
 	forbidden := map[string][]string{
 		"time":         {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"},

@@ -15,7 +15,7 @@ import (
 
 // Delve finds functions and fields by their names. A change of one in package sim must show here.
 func TestDelveFindsWhereAStepIs(t *testing.T) {
-	packages, err := parser.ParseDir(token.NewFileSet(), "../../sim", nil, parser.SkipObjectResolution) //nolint:staticcheck // names are all that is asked for
+	packages, err := parser.ParseDir(token.NewFileSet(), "../../sim", nil, parser.SkipObjectResolution) //lint:ignore SA1019 names are all that is asked for
 	require.NoError(t, err)
 	methods, fields := map[string]string{}, map[string]string{} // with the names of receivers, and with types
 	ast.Inspect(packages["sim"], func(n ast.Node) bool {

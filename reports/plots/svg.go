@@ -149,7 +149,7 @@ func located(svg template.HTML, p *plot.Plot, s size, gutter vg.Length, reads st
 	room := draw.Crop(draw.New(vgsvg.New(vg.Length(s.width), vg.Length(s.height))), 0, -4, 0, -4)
 	c := p.DataCanvas(draw.Crop(room, gutter-leftOf(p, s), 0, 0, 0))
 	ranges := fmt.Sprintf(` data-plot="%.5g %.5g %.9g %.5g %.5g %.9g %.9g %s" role=`, c.Min.X, c.Max.X, p.X.Max, c.Min.Y, c.Max.Y, p.Y.Min, p.Y.Max, reads)
-	return template.HTML(strings.Replace(string(svg), " role=", ranges, 1)) //nolint:gosec // numbers
+	return template.HTML(strings.Replace(string(svg), " role=", ranges, 1)) // numbers
 }
 
 // leftOf is where the data of p begins on a canvas of its own.
@@ -173,5 +173,5 @@ func inline(document string, s size, label string) template.HTML {
 		})
 	})
 	document = strings.ReplaceAll(document, "\n\tstyle=", " style=")
-	return template.HTML(strings.TrimSpace(document)) //nolint:gosec // gonum/plot escapes text; the label is escaped above
+	return template.HTML(strings.TrimSpace(document)) // gonum/plot escapes text; the label is escaped above
 }

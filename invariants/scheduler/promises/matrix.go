@@ -5,7 +5,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-	. "github.com/wavetank-sim/wavetank/invariants/scheduler/history" //nolint:revive,staticcheck // the table is read by its kinds of strike
+	. "github.com/wavetank-sim/wavetank/invariants/scheduler/history" // the table is read by its kinds of strike
 )
 
 type (
