@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/visible"
@@ -69,14 +70,17 @@ func policy(script string) string {
 		"'; base-uri 'none'; form-action 'none'"
 }
 
-// pageTemplateOf reads the template of that name, which may use all of parts.html.
-func pageTemplateOf(name string) *template.Template {
-	return template.Must(template.New(name).Funcs(template.FuncMap{
-		"count":   words.Count[int],
-		"counted": words.Counted,
-		"pieces":  words.Pieces,
-		"data":    data,
-	}).ParseFS(templates, "template/"+name, "template/parts.html", "template/machine.html"))
+// pageTemplateOf reads the template of that name, which may use all of parts.html, when a page first needs it: most
+// processes write none.
+func pageTemplateOf(name string) func() *template.Template {
+	return sync.OnceValue(func() *template.Template {
+		return template.Must(template.New(name).Funcs(template.FuncMap{
+			"count":   words.Count[int],
+			"counted": words.Counted,
+			"pieces":  words.Pieces,
+			"data":    data,
+		}).ParseFS(templates, "template/"+name, "template/parts.html", "template/machine.html"))
+	})
 }
 
 // data is what a script of the page reads.
@@ -86,11 +90,11 @@ func data(v any) (json.RawMessage, error) {
 }
 
 // execute writes a page whole or, if its template fails, not at all. Whatever its texts hold, nothing turns their direction.
-func execute(w io.Writer, t *template.Template, view any) error {
-	var page strings.Builder
-	if err := t.Execute(&page, view); err != nil {
+func execute(w io.Writer, page func() *template.Template, view any) error {
+	var text strings.Builder
+	if err := page().Execute(&text, view); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, visible.Text(page.String()))
+	_, err := io.WriteString(w, visible.Text(text.String()))
 	return err
 }
