@@ -42,7 +42,7 @@ without each fault and each setting, and once with each part of the engine that
 it does without. What the violation cannot come without is necessary. Where it
 came by a fault, and comes without that in another way, why says when. Of each
 change why says what else goes wrong with it: other invariants that break, and
-jobs that do not settle or fail. A run in which the invariant has nothing to judge
+jobs that do not settle or fail. A run in which the invariant is not exercised
 does not break it, and does not show that it holds. Where the preset hardened
 prevents it, and no part of that alone, why finds those that do at once.
 

@@ -330,3 +330,13 @@ func TestTransitionTable(t *testing.T) {
 	}
 	assert.Equal(t, model.Unknown, model.ParseState("LOST"))
 }
+
+// What the worker was given tells a message that came again from a worker that begins once more by itself.
+func TestAnExecutionTooManySaysWhatItsWorkerWasGiven(t *testing.T) {
+	s := newStory()
+	s.submit(job1).dispatched(s1, job1, w1).message(w1, job1, "job_deliver", sim.KindDeliver, 1).of(1).
+		effect(w1, job1, "begin").effect(w1, job1, "finish").effect(w1, job1, "begin")
+	o := outcomeOf(s.judge(config.Config{}), "one-execution-per-dispatch")
+	require.Len(t, o.Violations, 1)
+	assert.Contains(t, o.Violations[0].Message, "none that is for it and not begun; it had begun seq 1, at step 14, and was not given it again")
+}
