@@ -7,12 +7,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
-	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/orders"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -35,7 +33,6 @@ func newOrdersWorker() *cobra.Command {
 		Args:   cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			signal.Ignore(cli.Interrupts()...) // they are for the parent, whose end ends the input
-			debug.SetGCPercent(campaign.GCPercent)
 			return workOrders(cmd.Context(), os.Stdin, os.Stdout)
 		},
 	}

@@ -7,12 +7,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
-	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // pageWorker is the hidden command of the child processes that make pages of runs. One reads pages from its standard input,
@@ -33,7 +31,6 @@ func newPageWorker() *cobra.Command {
 		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			signal.Ignore(cli.Interrupts()...) // they are for the parent, which ends the input then
-			debug.SetGCPercent(campaign.GCPercent)
 			return workPages(cmd.Context(), args[0], os.Stdin, os.Stdout)
 		},
 	}

@@ -6,6 +6,8 @@ import (
 	"runtime/metrics"
 	"sync/atomic"
 	"time"
+
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // heap bounds what a run may take of this process's heap. It is looked at after each step, so that it is
@@ -18,6 +20,11 @@ type heap struct {
 // heapEvery is how often it is looked at on the real clock.
 const heapEvery = 20 * time.Millisecond
 
+func newHeap(bound int64) *heap {
+	runtime.GC() // before the first, nothing is live
+	return &heap{bound: bound}
+}
+
 // live is what the last collection has found to be in use, and allocated that with what came since.
 func live() int64      { return metric("/gc/heap/live:bytes") }
 func allocated() int64 { return metric("/memory/classes/heap/objects:bytes") }
@@ -25,7 +32,7 @@ func allocated() int64 { return metric("/memory/classes/heap/objects:bytes") }
 func metric(name string) int64 {
 	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)
-	return int64(sample[0].Value.Uint64())
+	return int64(sample[0].Value.Uint64()) - sim.Ballast
 }
 
 // begin is called before a run.

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -49,8 +48,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opt ServeOptions) e
 	} else if err != nil {
 		return fmt.Errorf("what a worker is told first cannot be read: %w", err)
 	}
-	s.heap = &heap{bound: s.MemoryMax}
-	debug.SetGCPercent(GCPercent)
+	s.heap = newHeap(s.MemoryMax)
 	go s.listen(lines)
 	go s.watch(ctx)
 	for a := range s.work {
@@ -58,10 +56,6 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opt ServeOptions) e
 	}
 	return nil
 }
-
-// GCPercent lets the heap of a process that only makes runs grow further between collections than is usual: worlds are
-// small, and each begins with a collection anyway.
-const GCPercent = 400
 
 // server is a worker process as it sees itself.
 type server struct {

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"testing"
 )
 
@@ -20,9 +19,6 @@ func Run(m *testing.M) {
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1) // a world moves one step at a time: a second thread only has it handed to and fro
-	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400) // as in the processes of a campaign
 	}
 	os.Exit(m.Run())
 }
