@@ -2,10 +2,11 @@ package invariants
 
 import (
 	"fmt"
-	"github.com/wavetank-sim/wavetank/sim"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // Who names the process that ran a step.
@@ -41,6 +42,23 @@ func Ordinal(n int) string {
 		return fmt.Sprintf("%drd", n)
 	}
 	return fmt.Sprintf("%dth", n)
+}
+
+// List says "a", "a and b", "a, b and c". Between items with commas of their own stand semicolons.
+func List(items []string) string { return joined(items, "and") }
+
+// Either says "a", "a or b", "a, b or c".
+func Either(items []string) string { return joined(items, "or") }
+
+func joined(items []string, last string) string {
+	if len(items) < 2 {
+		return strings.Join(items, "")
+	}
+	comma, last := ", ", " "+last+" "
+	if slices.ContainsFunc(items, func(item string) bool { return strings.Contains(item, ", ") }) {
+		comma, last = "; ", ";"+last
+	}
+	return strings.Join(items[:len(items)-1], comma) + last + items[len(items)-1]
 }
 
 // Instant says when something happens, or in a sentence how long it takes, to the millisecond.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
@@ -202,12 +203,12 @@ func sourceOf(spec *campaign.Spec) (source, plans string) {
 	case spec.Drawn == nil:
 		return "", "plans of this distribution"
 	}
-	presets := ", preset " + words.List(spec.Drawn.Presets)
+	presets := ", preset " + invariants.List(spec.Drawn.Presets)
 	if len(spec.Drawn.Presets) == 0 {
 		presets = ""
 	}
 	if n := len(spec.Drawn.Plans); n > 0 {
-		return "perturbations of " + words.List(planNames(spec.Drawn.Plans)) + presets, "plans of this distribution"
+		return "perturbations of " + invariants.List(planNames(spec.Drawn.Plans)) + presets, "plans of this distribution"
 	}
 	return "drawn from nothing" + presets, "plans of this distribution"
 }
@@ -248,7 +249,7 @@ func budgetOf(spec *campaign.Spec) string {
 
 func findingRowOf(f *campaign.Finding, number, runs int, there func(string) bool) findingRow {
 	r := findingRow{Finding: *f, Number: number, Contained: f.Verdict == ""}
-	r.Smallest = words.List([]string{
+	r.Smallest = invariants.List([]string{
 		words.Counted(f.Jobs, "job"), words.Counted(f.Faults, "fault"), words.Counted(f.Schedulers, "scheduler"), words.Counted(f.Workers, "worker"),
 	})
 	r.FoundIn = fmt.Sprintf("%s of %s, run %s first", words.Count(f.Runs), words.Counted(runs, "run"), words.Count(f.First))

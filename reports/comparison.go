@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
@@ -107,10 +108,10 @@ func comparisonText(v comparisonView, mark string) ComparisonText {
 func brokeWhat(r alternative) string {
 	said := "none"
 	if len(r.BrokenIn) > 0 {
-		said = words.List(r.BrokenIn)
+		said = invariants.List(r.BrokenIn)
 	}
 	if len(r.OutsideIn) > 0 {
-		said += "; outside the promise: " + words.List(r.OutsideIn)
+		said += "; outside the promise: " + invariants.List(r.OutsideIn)
 	}
 	return said
 }

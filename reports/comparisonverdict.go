@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
@@ -40,13 +41,13 @@ func soundness(all []alternative, sound []int) (says []string) {
 	default:
 		for _, a := range all {
 			if len(a.BrokenIn) > 0 {
-				says = append(says, a.Name+" breaks a promise: "+words.List(slices.Sorted(maps.Keys(a.Broken)))+".")
+				says = append(says, a.Name+" breaks a promise: "+invariants.List(slices.Sorted(maps.Keys(a.Broken)))+".")
 			}
 		}
 	}
 	for _, i := range sound {
 		if a := all[i]; len(a.OutsideIn) > 0 {
-			says = append(says, a.Name+" breaks outside of its promise: "+words.List(slices.Sorted(maps.Keys(a.Outside)))+".")
+			says = append(says, a.Name+" breaks outside of its promise: "+invariants.List(slices.Sorted(maps.Keys(a.Outside)))+".")
 		}
 	}
 	return says
@@ -88,9 +89,9 @@ func weighed(v comparisonView, i int, sound []int) string {
 	case alone && len(pays) == 0:
 		return name + " alone keeps its promises, and no other measurably has less of anything."
 	case alone:
-		return name + " alone keeps its promises. Others have less of " + words.List(pays) + "."
+		return name + " alone keeps its promises. Others have less of " + invariants.List(pays) + "."
 	case len(least) > 0:
-		return "Of those that keep their promises, " + name + " is the best, or as good as the best, in " + words.List(least) + "."
+		return "Of those that keep their promises, " + name + " is the best, or as good as the best, in " + invariants.List(least) + "."
 	}
 	return ""
 }

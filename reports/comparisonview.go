@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
@@ -109,5 +110,5 @@ func list2(items []string) string {
 	if len(items) == 0 {
 		return "nothing"
 	}
-	return words.List(items)
+	return invariants.List(items)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/visible"
@@ -87,7 +88,7 @@ func (s *Stored) Entry(index string) Entry {
 		e.Runs, e.Virtual = c.Runs, c.Virtual
 		e.Outcome, e.Tone, e.Reason = b.Word, b.Tone, says
 		if c.Spec.Drawn != nil {
-			e.Preset = words.List(c.Spec.Drawn.Presets)
+			e.Preset = invariants.List(c.Spec.Drawn.Presets)
 		}
 		if len(c.Findings) > 0 {
 			groups := c.Groups()

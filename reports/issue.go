@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/ledger"
@@ -138,7 +139,7 @@ func Standing(o *ledger.Outcome) string {
 	if len(clean) == 0 {
 		return "No campaign looked for it as those that found it do, and examined every run that broke its promise. " + sure
 	}
-	return fmt.Sprintf("It was not hit by %s since %s. %s", words.List(clean), o.Clean.Day, sure)
+	return fmt.Sprintf("It was not hit by %s since %s. %s", invariants.List(clean), o.Clean.Day, sure)
 }
 
 // hitBy says how many of how many plans hit a finding.
@@ -147,5 +148,5 @@ func hitBy(counts []ledger.Count) string {
 	for _, c := range counts {
 		parts = append(parts, fmt.Sprintf("%s of %s of %s", words.Count(c.Hits), words.Counted(c.Plans, "plan"), c.Name()))
 	}
-	return words.List(parts)
+	return invariants.List(parts)
 }

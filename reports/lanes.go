@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/axis"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -279,7 +280,7 @@ func gapBefore(rows []row, i int) string {
 
 func (c *collector) laneNotes(shown int) []string {
 	var notes []string
-	what := words.List(c.focus.jobs)
+	what := invariants.List(c.focus.jobs)
 	switch {
 	case len(c.focus.jobs) == 0:
 		what = "no job"

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/axis"
 	"github.com/wavetank-sim/wavetank/reports/plots"
 	"github.com/wavetank-sim/wavetank/reports/words"
@@ -111,7 +112,7 @@ func leftOut(a *axis.Axis) string {
 	if a.Every > 0 {
 		says = append(says, "of the steps of no job all but one in "+strconv.Itoa(a.Every))
 	}
-	return words.List(says)
+	return invariants.List(says)
 }
 
 // barsLeftOut says for what that lasts the picture has no room.
@@ -128,7 +129,7 @@ func barsLeftOut(a *axis.Axis) string {
 			says = append(says, words.Counted(n, of.one, of.many))
 		}
 	}
-	return words.List(says)
+	return invariants.List(says)
 }
 
 // leadMax is how many bytes of a story stand below the heading, where there are the sentences of why, too.
@@ -136,7 +137,7 @@ const leadMax = 400
 
 // planned says in a sentence what is in the plan.
 func planned(plan *plans.Plan) string {
-	says := words.List(inhabitants(plan))
+	says := invariants.List(inhabitants(plan))
 	var with []string
 	for _, f := range plan.Faults {
 		with = append(with, f.String())
@@ -160,7 +161,7 @@ func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view
 	shallow := *res
 	v := view{
 		frame:  newFrame(fmt.Sprintf("%s, seed %d: %s", res.Scenario, res.Seed, res.Verdict), pageCSS),
-		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: words.Duration(res.Virtual), World: words.List(inhabitants(plan)),
+		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: words.Duration(res.Virtual), World: invariants.List(inhabitants(plan)),
 		Lanes: diagram, Machine: plots.MachineOf(res), Figures: plots.Run(plan, res, plots.Traced{Focus: f.jobs, Naks: c.naks, Rollbacks: c.rollbacks}), CounterRows: counters(res),
 	}
 	v.Why, v.FindWhy, v.Hardened, v.ByName = whyOf(res, shown), findWhy(res), underHardened(res), res.Command.Program == scenarios.ProgramName

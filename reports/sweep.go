@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/plots"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
@@ -196,7 +197,7 @@ func rowSaid(res *sweep.Result, r sweep.Advice) string {
 		text = "take " + r.Take + " (" + string(r.Sure) + "): " + r.Says
 	}
 	if len(choice) > 0 {
-		return "With " + words.List(choice) + " " + text + "."
+		return "With " + invariants.List(choice) + " " + text + "."
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
@@ -245,7 +246,7 @@ func seeded(seeds int, first uint64) string {
 func pointRowOf(point *sweep.Point, measures []words.Measure) pointRow {
 	r := pointRow{
 		Values: shown(point.Values), Runs: point.Runs, Sound: point.Sound(), OnFront: point.OnFront && point.Sound(),
-		Broken: words.List(brokenIn(point.Broken, point.Runs)), Outside: words.List(brokenIn(point.Outside, point.Runs)),
+		Broken: invariants.List(brokenIn(point.Broken, point.Runs)), Outside: invariants.List(brokenIn(point.Outside, point.Runs)),
 	}
 	for _, m := range measures {
 		r.Numbers = append(r.Numbers, m.PlusMinus(point.Estimates[m.Name]))

@@ -47,10 +47,7 @@ func some(ids []string) string {
 	if len(ids) > aboutMax {
 		return fmt.Sprintf("%s and %d more", strings.Join(ids[:aboutMax], ", "), len(ids)-aboutMax)
 	}
-	if last := len(ids) - 1; last > 0 {
-		return strings.Join(ids[:last], ", ") + " and " + ids[last]
-	}
-	return strings.Join(ids, ", ")
+	return invariants.List(ids)
 }
 
 // ofThem says how many of all are meant.

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
@@ -53,7 +54,7 @@ func (p *runPlots) attempts() chart {
 		if len(jobs) > 1 {
 			of = "blind windows of "
 		}
-		ch.Legend = append(ch.Legend, LegendEntry{"hatch", "blind", of + words.List(jobs)})
+		ch.Legend = append(ch.Legend, LegendEntry{"hatch", "blind", of + invariants.List(jobs)})
 	}
 	if len(faint) > faintMax {
 		ch.Notes = append(ch.Notes, fmt.Sprintf("Of %s, the %d with the most attempts are drawn.", words.Counted(len(faint), "other job"), faintMax))

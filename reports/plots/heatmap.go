@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
@@ -149,7 +150,7 @@ func broken(point *sweep.Point) string {
 		list = append(list, name+" in "+words.Counted(n, "run")+" of "+words.Count(point.Runs))
 	}
 	slices.Sort(list)
-	return words.List(list)
+	return invariants.List(list)
 }
 
 // lettering says v with that many decimals, and tells what is little from nothing.

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/words"
 )
 
@@ -247,5 +248,5 @@ func paretoWords(title string, fronts [][]frontPoint) string {
 	if len(said) == 0 {
 		return title + "."
 	}
-	return title + ". On the front: " + words.List(said) + "."
+	return title + ". On the front: " + invariants.List(said) + "."
 }

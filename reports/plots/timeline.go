@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/plot"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
@@ -63,7 +63,7 @@ func (p *runPlots) inWords(say func(scenarios.JobResult) string) string {
 	if len(said) == 0 {
 		return "."
 	}
-	return ": " + words.List(said) + "."
+	return ": " + invariants.List(said) + "."
 }
 
 func (p *runPlots) jobLegend(mark string, others bool) []LegendEntry {

@@ -1,7 +1,7 @@
-// Package words says numbers, times and lists in one notation, on every page and in every summary.
+// Package words says numbers and times in one notation, on every page and in every summary.
 //
 // Its files, each of which calls only those after it:
 //
 //	numbers.go  numbers, estimates and metrics with their units
-//	words.go    durations and instants, counts, lists, and texts and lists that are cut short
+//	words.go    durations and instants, counts, and texts and lists that are cut short
 package words

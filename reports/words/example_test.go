@@ -8,6 +8,6 @@ import (
 )
 
 func Example() {
-	fmt.Println(words.Duration(605*time.Second), words.Counted(1200, "step"), words.List([]string{"a", "b", "c"}), words.Number(0.025))
-	// Output: 10 min 5 s 1,200 steps a, b and c 0.025
+	fmt.Println(words.Duration(605*time.Second), words.Counted(1200, "step"), words.Number(0.025))
+	// Output: 10 min 5 s 1,200 steps 0.025
 }

@@ -76,14 +76,6 @@ func Counted(n int, noun string, plural ...string) string {
 	return Count(n) + " " + noun + "s"
 }
 
-// List says "a", "a and b", "a, b and c".
-func List(items []string) string {
-	if len(items) < 2 {
-		return strings.Join(items, "")
-	}
-	return strings.Join(items[:len(items)-1], ", ") + " and " + items[len(items)-1]
-}
-
 // Ordinal says "1st", "2nd", "11th".
 func Ordinal(n int) string {
 	suffix := "th"

@@ -34,7 +34,6 @@ func TestNumbersAreSaid(t *testing.T) {
 	assert.Equal(t, "2 retries", Counted(2, "retry", "retries"))
 	assert.Equal(t, []string{"1st", "2nd", "3rd", "4th", "11th", "12th", "21st", "112th"},
 		[]string{Ordinal(1), Ordinal(2), Ordinal(3), Ordinal(4), Ordinal(11), Ordinal(12), Ordinal(21), Ordinal(112)})
-	assert.Equal(t, []string{"", "a", "a and b", "a, b and c"}, []string{List(nil), List([]string{"a"}), List([]string{"a", "b"}), List([]string{"a", "b", "c"})})
 }
 
 func TestASettingEndsALineAtItsJoints(t *testing.T) {

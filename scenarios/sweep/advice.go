@@ -3,6 +3,8 @@ package sweep
 import (
 	"fmt"
 	"slices"
+
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // noDifference begins what is said of a row whose values cannot be told apart.
@@ -79,7 +81,7 @@ func (c *decision) advice(d *Definition) Advice {
 		}
 	}
 	if len(a.Out) > 0 && c.kind != unsound && c.kind != alone {
-		a.Says += "; " + and(a.Out) + " " + isOrAre(len(a.Out)) + " out: a promise was broken there"
+		a.Says += "; " + invariants.List(a.Out) + " " + isOrAre(len(a.Out)) + " out: a promise was broken there"
 	}
 	return a
 }
@@ -102,11 +104,11 @@ func (a *Advice) weigh(c *decision, knob Axis, by *contest, precision float64) s
 		}
 	}
 	if len(good) > 0 {
-		text += "; " + and(good) + " " + isOrAre(len(good)) + " as good to within " + by.within(precision)
+		text += "; " + invariants.List(good) + " " + isOrAre(len(good)) + " as good to within " + by.within(precision)
 	}
 	if a.Sure = Sure; len(a.Rivals) > 0 {
 		a.Sure, a.Open = NotSure, true
-		text += "; " + and(a.Rivals) + " cannot be told from it"
+		text += "; " + invariants.List(a.Rivals) + " cannot be told from it"
 		if w := by.worst(c.take); w >= 0 && w != next {
 			text += fmt.Sprintf("; %s is worse, %s: %s", value(w), amount(by.mean(w), by.metric), by.gapText(c.take, w))
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/buildname"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
@@ -60,7 +61,7 @@ func (d *Definition) question() string {
 	}
 	q := fmt.Sprintf("Which value of %s is best for %s", d.Axes[0].Setting, naming(d.Metrics[0]))
 	if others := settingsOf(d.Axes[1:]); len(others) > 0 {
-		q += ", over " + and(others)
+		q += ", over " + invariants.List(others)
 	}
 	return q + "?"
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
@@ -38,7 +39,7 @@ func (a *answering) say(out *Answer) {
 	out.Take = slices.Concat([]string{a.set(best)}, best.choice, own)
 	text := "take " + out.Take[0]
 	if with := out.Take[1:]; len(with) > 0 {
-		text += " with " + and(with)
+		text += " with " + invariants.List(with)
 	}
 	if len(out.Means) > 0 {
 		text = fmt.Sprintf("by the mean over all %d conditions, ", len(best.points[0])) + text
@@ -109,7 +110,7 @@ func (a *answering) across(list []*decision, by, cost *contest, w int) (text str
 		sure = sure && (i == w || by.better(w, i) || by.alike(w, i, a.d.Precision))
 	}
 	i := by.next(w)
-	text = fmt.Sprintf("With %s it is %s at best; with %s it differs by %s", and(list[i].choice), amount(by.mean(i), a.metric), and(list[w].choice), by.gapText(w, i))
+	text = fmt.Sprintf("With %s it is %s at best; with %s it differs by %s", invariants.List(list[i].choice), amount(by.mean(i), a.metric), invariants.List(list[w].choice), by.gapText(w, i))
 	switch {
 	case by.better(w, i) || by.better(i, w):
 	case by.alike(w, i, a.d.Precision):
@@ -144,5 +145,5 @@ func (d *Definition) own() (sets, defaults []string) {
 }
 
 func measuredWith(own, defaults []string) string {
-	return fmt.Sprintf("It was measured with %s, by default %s; with another value the answer may be another.", and(own), and(defaults))
+	return fmt.Sprintf("It was measured with %s, by default %s; with another value the answer may be another.", invariants.List(own), invariants.List(defaults))
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
 	"pgregory.net/rapid"
+
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // number of a point's first value.
@@ -329,7 +331,7 @@ func TestTheSentenceIsTrue(t *testing.T) {
 			i := slices.IndexFunc(rows, func(r Advice) bool { return slices.Contains(take, "engine.stale_reason_code="+r.Under[1]) })
 			assert.Equal(t, rows[i].Take, v)
 			assert.Contains(t, res.Answer.Sentence, rows[i].Says)
-			assert.Contains(t, res.Answer.Sentence, take[0]+" with "+and(take[1:]))
+			assert.Contains(t, res.Answer.Sentence, take[0]+" with "+invariants.List(take[1:]))
 			assert.True(t, rows[i].Sure == Sure || !strings.Contains(res.Answer.Sentence, "(sure)"), res.Answer.Sentence)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/buildname"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -43,7 +44,7 @@ func Compare(name string) (*Alternatives, error) {
 		}
 		names = append(names, a.Name)
 	}
-	return nil, &strictyaml.Error{Message: fmt.Sprintf("unknown comparison %q", name), Remedy: "there are " + and(names) + suggest.Hint(name, names)}
+	return nil, &strictyaml.Error{Message: fmt.Sprintf("unknown comparison %q", name), Remedy: "there are " + invariants.List(names) + suggest.Hint(name, names)}
 }
 
 // Validate returns the first problem of the comparison, or nil: it makes every plan that it will run,

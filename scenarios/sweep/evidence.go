@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // evidenceTold is how many lines of evidence of one sort there are.
@@ -29,7 +31,7 @@ func (a *answering) evidence() (lines []string) {
 func (a *answering) steps(c *decision, by *contest) (lines []string) {
 	under := ""
 	if len(c.choice) > 0 {
-		under = and(c.choice) + ": "
+		under = invariants.List(c.choice) + ": "
 	}
 	for i := 1; i < len(c.values) && by.seeds() > 1; i++ {
 		lines = append(lines, fmt.Sprintf("%s%s, %s from %s to %s: %s.", under, naming(by.metric), a.knob.Setting, a.knob.Values[c.values[i-1]], a.knob.Values[c.values[i]], by.gapText(i, i-1)))
@@ -47,7 +49,7 @@ func (a *answering) between() (lines []string) {
 	w := slices.IndexFunc(list, func(c *decision) bool { return slices.Equal(c.choice, best.choice) })
 	for i, c := range list {
 		if i != w {
-			lines = append(lines, fmt.Sprintf("%s, %s with %s against %s with %s: %s.", naming(a.metric), and(best.choice), a.set(best), and(c.choice), a.set(c), by.gapText(w, i)))
+			lines = append(lines, fmt.Sprintf("%s, %s with %s against %s with %s: %s.", naming(a.metric), invariants.List(best.choice), a.set(best), invariants.List(c.choice), a.set(c), by.gapText(w, i)))
 		}
 	}
 	return lines

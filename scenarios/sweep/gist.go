@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // choicesTold is how many combinations of other choices a sentence speaks of one by one.
@@ -14,7 +16,7 @@ func gist(d *Definition, rows []Advice) string {
 	var groups [][]Advice
 	var names []string
 	for _, r := range rows {
-		name := and(d.choiceOf(r.Under))
+		name := invariants.List(d.choiceOf(r.Under))
 		i := slices.Index(names, name)
 		if i < 0 {
 			names, groups, i = append(names, name), append(groups, nil), len(names)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
@@ -76,14 +77,6 @@ func capital(text string) string {
 
 func percent(share float64) string { return number(100*share) + " %" }
 
-// and joins a list as a person does.
-func and(list []string) string {
-	if len(list) < 2 {
-		return strings.Join(list, "")
-	}
-	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
-}
-
 // Shown is a value of an axis as people read it: of a lag's samples how many there are, and their median.
 func Shown(value string) string {
 	if strings.HasPrefix(value, "samples:") {
@@ -126,7 +119,7 @@ func brokenOf(broken map[string]int) string {
 	for _, name := range sortedNames(broken) {
 		list = append(list, fmt.Sprintf("%s in %s", name, countOf(broken[name], "run")))
 	}
-	return and(list)
+	return invariants.List(list)
 }
 
 func sortedNames(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }

@@ -78,7 +78,7 @@ func (c *Cause) needs() string {
 	strikes, settings := saying(c.Needed(Strike)), saying(c.Needed(Setting))
 	too := ""
 	if len(settings) > 0 {
-		too = " It needs " + list(settings) + ", too."
+		too = " It needs " + invariants.List(settings) + ", too."
 	}
 	switch {
 	case len(c.Together) > 0:
@@ -91,7 +91,7 @@ func (c *Cause) needs() string {
 			all = append(all, t)
 		}
 		if len(strikes) > 0 {
-			too = " It needs " + list(append(strikes, settings...)) + ", too."
+			too = " It needs " + invariants.List(append(strikes, settings...)) + ", too."
 		}
 		return "The violation needs one of these: " + strings.Join(saying(all), "; ") + "." + too
 	case len(strikes) == 1:
@@ -99,9 +99,9 @@ func (c *Cause) needs() string {
 	case len(strikes) > 1:
 		return fmt.Sprintf("The violation needs %d faults: %s.%s", len(strikes), strings.Join(strikes, "; "), too)
 	case len(settings) > 0 && (len(c.Unknown) > 0 || len(c.Untried) > 0 || len(c.Blamed()) > 0):
-		return "The violation needs " + list(settings) + "."
+		return "The violation needs " + invariants.List(settings) + "."
 	case len(settings) > 0:
-		return "The violation needs " + list(settings) + ", but no fault and no setting of the engine."
+		return "The violation needs " + invariants.List(settings) + ", but no fault and no setting of the engine."
 	case len(c.Unknown) > 0:
 		return "What the violation needs is not known."
 	case len(c.Untried) > 0:
@@ -140,10 +140,10 @@ func (c *Cause) Holding() string {
 		says = append(says, "It comes under the preset hardened, too, where nothing promises that it does not.")
 	}
 	if len(c.Untried) > 0 && len(c.Blamed()) == 0 {
-		says = append(says, list(few(c.Untried))+" could not be left out alone: the plan is not valid then.")
+		says = append(says, invariants.List(few(c.Untried))+" could not be left out alone: the plan is not valid then.")
 	}
 	if len(c.Unknown) > 0 {
-		says = append(says, "It is not known what comes "+either(few(c.Unknown))+".")
+		says = append(says, "It is not known what comes "+invariants.Either(few(c.Unknown))+".")
 	}
 	switch n := len(c.Unready); n {
 	case 0:
@@ -199,7 +199,7 @@ func (c *Cause) without() (says []string) {
 		add(short(&needed[i], needed), &needed[i].Outcome)
 	}
 	for _, what := range sorts {
-		says = append(says, fmt.Sprintf("Without %s, %s.", either(names[what]), what))
+		says = append(says, fmt.Sprintf("Without %s, %s.", invariants.Either(names[what]), what))
 	}
 	return says
 }
@@ -266,10 +266,10 @@ func (c *Cause) with() (says []string) {
 		for _, part := range c.Jointly {
 			sets = append(sets, Clip(part.Set))
 		}
-		says = append(says, fmt.Sprintf("With %s at once, and with no fewer, %s%s.", list(sets), c.Held(c.Joined), c.Joined.But()))
+		says = append(says, fmt.Sprintf("With %s at once, and with no fewer, %s%s.", invariants.List(sets), c.Held(c.Joined), c.Joined.But()))
 	}
 	if len(clean) > 0 {
-		says = slices.Insert(says, 0, fmt.Sprintf("With %s, %s.", either(clean), c.Held(Outcome{})))
+		says = slices.Insert(says, 0, fmt.Sprintf("With %s, %s.", invariants.Either(clean), c.Held(Outcome{})))
 	}
 	switch more {
 	case 0:
@@ -287,7 +287,7 @@ func (c *Cause) others() string {
 	if len(c.Jointly) > 0 {
 		all = append(all, c.Joined)
 	}
-	says := "The plan's own run also breaks " + list(few(c.Also))
+	says := "The plan's own run also breaks " + invariants.List(few(c.Also))
 	if len(all) == 0 || slices.ContainsFunc(all, func(o Outcome) bool { return len(o.Still)+len(o.Unjudged) > 0 }) {
 		return says + "."
 	}
@@ -335,25 +335,6 @@ func few(list []string) []string {
 	return append(slices.Clone(list[:listMost]), fmt.Sprintf("%d more", len(list)-listMost))
 }
 
-// list joins words as a sentence does. Between those with commas of their own stand semicolons.
-func list(words []string) string {
-	return joined(words, "and")
-}
-
-// either joins words as list does, of which any one will do.
-func either(words []string) string { return joined(words, "or") }
-
-func joined(words []string, last string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	comma, last := ", ", " "+last+" "
-	if slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, ", ") }) {
-		comma, last = "; ", ";"+last
-	}
-	return strings.Join(words[:len(words)-1], comma) + last + words[len(words)-1]
-}
-
 // clipAt is how many characters of a value are told.
 const clipAt = 120
 
@@ -386,14 +367,14 @@ func (o *Outcome) But() string {
 		case 1:
 			says = append(says, names[0]+still+" breaks"+where)
 		default:
-			says = append(says, list(few(names))+still+" break"+wheres)
+			says = append(says, invariants.List(few(names))+still+" break"+wheres)
 		}
 	}
 	if len(o.Elsewhere) > 0 {
-		says = append(says, "the invariant breaks for "+list(few(o.Elsewhere)))
+		says = append(says, "the invariant breaks for "+invariants.List(few(o.Elsewhere)))
 	}
 	if len(o.Others) > 0 {
-		says = append(says, "the invariant still breaks for "+list(few(o.Others)))
+		says = append(says, "the invariant still breaks for "+invariants.List(few(o.Others)))
 	}
 	breaks(o.Breaks, "", "", "")
 	breaks(o.Still, " still", "", "")
@@ -406,7 +387,7 @@ func (o *Outcome) But() string {
 	if len(says) == 0 {
 		return ""
 	}
-	return ", but then " + list(says)
+	return ", but then " + invariants.List(says)
 }
 
 // likewise puts sentences that say the same of several jobs into one. Each begins with its job.
@@ -424,7 +405,7 @@ func likewise(sentences []string) (says []string) {
 		first, others := jobs[what][0], jobs[what][1:]
 		s := first + " " + what
 		if len(others) > 0 {
-			s += " (likewise " + list(few(others)) + ")"
+			s += " (likewise " + invariants.List(few(others)) + ")"
 		}
 		says = append(says, s)
 	}
