@@ -69,10 +69,15 @@ func (f *exhaustFlags) exhaustAll(cmd *cobra.Command, names []string, stdout, st
 	}
 	ctx, cancel := f.bounded(cmd.Context())
 	defer cancel()
-	if err := f.each(ctx, tasks, say, stderr); err != nil {
-		return err
+	failed := f.each(ctx, tasks, say, stderr)
+	if failed != nil && !errors.Is(failed, cli.ErrInterrupted) {
+		return failed
 	}
-	return f.sum(dir, tasks, len(apart), say)
+	err = f.sum(dir, tasks, len(apart), say)
+	if failed != nil {
+		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
+	}
+	return err
 }
 
 // folderName is all, or the names of the plans, as long as they make a file's name that people read.
@@ -163,7 +168,7 @@ func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.P
 		if t.done == nil {
 			c, res, err := f.goOnWith(ctx, t, stderr)
 			if errors.Is(err, cli.ErrInterrupted) {
-				return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
+				return err
 			}
 			if c != nil {
 				printFindings(say, in(t.dir, exhaust.CampaignDir), res)
