@@ -318,6 +318,13 @@ func TestAFailureIsCountedAsOne(t *testing.T) {
 	s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 0).add(s1, sim.KindRedis, "multi", failuresKey, job1, "breaker_write").fails()
 	s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 1).counts(s1, job1, 1)
 	assert.Len(t, outcomeOf(s.judge(guarded), "circuit-opens-on-failures-alone").Violations, 1)
+
+	s = newStory() // that write may arrive late, and once
+	s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 0).add(s1, sim.KindRedis, "multi", failuresKey, job1, "breaker_write").fails()
+	s.wait(time.Second).counts(s1, job1, 1).late()
+	assert.Empty(t, outcomeOf(s.judge(guarded), "circuit-opens-on-failures-alone").Violations)
+	s.counts(s1, job1, 2).late()
+	assert.Len(t, outcomeOf(s.judge(guarded), "circuit-opens-on-failures-alone").Violations, 1)
 }
 
 func TestProbesApartAreOutsideThePromise(t *testing.T) {

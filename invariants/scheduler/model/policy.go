@@ -29,6 +29,7 @@ type policyFacts struct {
 	All      [history.Circuits]ownCounter    // as if every failure were one's own
 	untold   []Caller                        // who has met a failure, and has done nothing since
 	owed     map[Caller]int                  // failures that are yet to be counted
+	late     map[Caller]int                  // failures whose count failed, and may still arrive
 	counted  int                             // the step at which one was last
 	writing  map[Caller]time.Duration        // who has its answer, since when, and is to write that to the shared counter
 	Failed   [history.Circuits]time.Duration // when a call last failed, whoever's it was
@@ -45,7 +46,7 @@ type policyFacts struct {
 
 func NewPolicyFacts() policyFacts {
 	return policyFacts{
-		leaves: map[Caller]Leave{}, Answers: map[Caller]answer{}, own: map[ownOf]*ownCounter{}, owed: map[Caller]int{}, writing: map[Caller]time.Duration{},
+		leaves: map[Caller]Leave{}, Answers: map[Caller]answer{}, own: map[ownOf]*ownCounter{}, owed: map[Caller]int{}, late: map[Caller]int{}, writing: map[Caller]time.Duration{},
 		shown: map[ownOf]BreakerChange{}, Throttled: map[string]time.Duration{},
 	}
 }
@@ -122,8 +123,12 @@ func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
 	}
 	if counter.value > was && !s.Rewinds() && f.Policy.Counting != nil {
 		key := Caller{s.Node, s.Incarnation, s.Job, history.CircuitOf(c.Key)}
-		f.Policy.Counting(s, key.Circuit, counter.value-was, f.Policy.owed[key])
-		f.Policy.owed[key], f.Policy.counted = max(0, f.Policy.owed[key]-1), s.Step
+		owed := f.Policy.owed
+		if s.Kind == sim.KindLate {
+			owed = f.Policy.late
+		}
+		f.Policy.Counting(s, key.Circuit, counter.value-was, owed[key])
+		owed[key], f.Policy.counted = max(0, owed[key]-1), s.Step
 	}
 }
 
@@ -143,8 +148,9 @@ func (f *Facts) BreakerAsked(s *Step) {
 	if s.Failed || s.Name == "multi" {
 		delete(p.writing, key)
 	}
-	if s.Failed && s.Phase == "breaker_write" && p.counted != s.Step { // nobody tries again to count it
-		p.owed[key] = max(0, p.owed[key]-1)
+	if s.Failed && s.Phase == "breaker_write" && p.counted != s.Step && p.owed[key] > 0 { // nobody tries again to count it
+		p.owed[key]--
+		p.late[key]++
 	}
 	switch counter := &p.Counters[c]; s.Phase {
 	case "breaker_read":
