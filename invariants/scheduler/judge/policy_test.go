@@ -354,6 +354,22 @@ func TestReplicasThatShareNothingAreNotStopped(t *testing.T) {
 	}
 }
 
+// A replica that cannot read the shared counter counts for itself alone.
+func TestAFailureThatNobodyElseCanKnowStopsNobody(t *testing.T) {
+	for alone, violations := range map[bool]int{false: 1, true: 0} {
+		s := newStory()
+		for _, job := range []string{"job-11", "job-12", "job-13"} {
+			s.readsCounter(s2, job)
+			if alone && job == "job-13" {
+				s.fails()
+			}
+			s.calls(s2, job).hears(s2, job, 0).read(s2, job)
+		}
+		s.wait(2*time.Second).readsCounter(s1, job1).calls(s1, job1)
+		assert.Len(t, outcomeOf(s.judge(guarded), "open-circuit-stops-every-replica").Violations, violations, "alone: %t", alone)
+	}
+}
+
 // A replica that is paused after its call has failed has told nobody.
 func TestAFailureCountsOnceItsReplicaGoesOn(t *testing.T) {
 	s := newStory()

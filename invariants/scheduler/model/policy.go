@@ -243,7 +243,9 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 	}
 	if s.Failed {
 		own.fail(s.At, cfg)
-		p.untold = append(p.untold, key)
+		if !l.Alone || !cfg.SharedBreaker { // one that cannot reach the shared counter tells nobody of it
+			p.untold = append(p.untold, key)
+		}
 		p.Failed[c] = s.At
 		if c == history.CircuitSafety {
 			f.putOff(s, false)
