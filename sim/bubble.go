@@ -26,10 +26,10 @@ type Summary struct {
 	Redis   string        // the name and version of its redis-server; empty is miniredis
 }
 
-// Ballast is how many bytes of address space a program that imports this package holds and never uses. The collections
-// between two bubbles leave next to nothing in use, and what is more than that, the runtime gives back to the system: each run would
-// get its memory anew, page by page, which is a third of the time of a small one. The ballast counts as in use, so that
-// the memory of a run is kept. The heap also grows to twice as much before a run is interrupted by a collection.
+// Ballast is how many bytes of address space a program that imports this package holds and never uses. The runtime
+// gives memory back to the system if it is more than was in use at the last collection. Between two bubbles next to nothing is. So
+// each run would fetch its memory again, page by page, in a third of the time of a small one. The ballast counts as in
+// use, and the runtime keeps the memory.
 const Ballast = 64 << 20
 
 var (

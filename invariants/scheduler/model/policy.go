@@ -26,7 +26,7 @@ type policyFacts struct {
 	leaves   map[Caller]Leave
 	Answers  map[Caller]answer
 	own      map[ownOf]*ownCounter
-	All      [history.Circuits]ownCounter    // as if every failure were one's own
+	All      [history.Circuits]ownCounter    // as if every failure that a replica tells were one's own
 	untold   []Caller                        // who has met a failure, and has done nothing since
 	owed     map[Caller]int                  // failures that are yet to be counted
 	late     map[Caller]int                  // failures whose count failed, and may still arrive
