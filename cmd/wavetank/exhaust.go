@@ -121,7 +121,9 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 	if err := f.queue.use(cmd, &f.campaignFlags); err != nil {
 		return err
 	}
-	ctx, cancel := f.bounded(cmd.Context())
+	ctx, stop := cli.Interruptible(cmd.Context(), func() {})
+	defer stop()
+	ctx, cancel := f.bounded(ctx)
 	defer cancel()
 	d, dir, err := f.target(ctx, cmd, args, stderr)
 	if err != nil {
@@ -249,8 +251,6 @@ func (f *exhaustFlags) define(ctx context.Context, dir string, a *asked, stderr 
 	if err := f.goesOn(plan.World.Redis == plans.RedisServer); err != nil {
 		return nil, err
 	}
-	ctx, stop := cli.Interruptible(ctx, func() {})
-	defer stop()
 	show := cli.NewProgress(stderr, f.quiet)
 	defer show.Done()
 	o, when := a.Options, "before the first run"

@@ -52,7 +52,9 @@ func (f *exhaustFlags) exhaustAll(cmd *cobra.Command, names []string, stdout, st
 	if err := onlyHolds(dir, "these certificates", of...); err != nil {
 		return err
 	}
-	tasks, apart, err := f.tasks(cmd.Context(), subjects, dir, stderr)
+	ctx, stop := cli.Interruptible(cmd.Context(), func() {}) // of all scenarios, and of what is between two
+	defer stop()
+	tasks, apart, err := f.tasks(ctx, subjects, dir, stderr)
 	if err != nil {
 		return err
 	}
@@ -67,14 +69,14 @@ func (f *exhaustFlags) exhaustAll(cmd *cobra.Command, names []string, stdout, st
 	for _, line := range apart {
 		say.Line("%s  %s", say.Paint(cli.Yellow, "LEFT OUT"), line)
 	}
-	ctx, cancel := f.bounded(cmd.Context())
+	bounded, cancel := f.bounded(ctx)
 	defer cancel()
-	failed := f.each(ctx, tasks, say, stderr)
-	if failed != nil && !errors.Is(failed, cli.ErrInterrupted) {
-		return failed
+	interrupted := f.each(bounded, tasks, say, stderr)
+	if interrupted != nil && !errors.Is(interrupted, cli.ErrInterrupted) {
+		return interrupted
 	}
 	err = f.sum(dir, tasks, len(apart), say)
-	if failed != nil {
+	if unwritten := err != nil && err.Error() != ""; interrupted != nil && !unwritten {
 		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
 	}
 	return err
@@ -134,8 +136,6 @@ func (f *exhaustFlags) subjects(cmd *cobra.Command, names []string) (list []*sub
 
 // tasks defines what is to be tried of each plan. What cannot be tried is said apart.
 func (f *exhaustFlags) tasks(ctx context.Context, subjects []*subject, dir string, stderr io.Writer) (list []certifiable, apart []string, err error) {
-	ctx, stop := cli.Interruptible(ctx, func() {})
-	defer stop()
 	show := cli.NewProgress(stderr, f.quiet)
 	defer show.Done()
 	for i, s := range subjects {

@@ -113,6 +113,8 @@ func (f *exhaustFlags) merged(ctx context.Context, dirs []string, dir string, pu
 	if err != nil {
 		return err
 	}
+	ctx, stop := cli.Interruptible(ctx, func() {})
+	defer stop()
 	d, err := f.begunIn(ctx, dirs[0], a, stderr)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,14 +37,14 @@ func newHarness(t *testing.T, server *miniredis.Miniredis, clock *clockwork.Fake
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1})
 	t.Cleanup(func() { _ = client.Close() })
 	jobs := &store.Store{Redis: client, Clock: clock, Timeout: time.Minute}
-	tokens := 0
+	var tokens atomic.Int64 // which the goroutines of Go draw too
 	h.Engine = &Engine{
 		Runs:  &Store{Redis: client, Clock: clock, Timeout: time.Minute, Fence: true, Durable: true},
 		Jobs:  jobs,
 		Clock: clock, Logger: slog.New(slog.DiscardHandler),
 		Locks: &lock.Locker{
 			Redis: client, Clock: clock, Timeout: time.Minute, MaxRenewalFailures: 3, Logger: slog.New(slog.DiscardHandler),
-			Token: func(context.Context) string { tokens++; return t.Name() + strconv.Itoa(tokens) },
+			Token: func(context.Context) string { return t.Name() + strconv.FormatInt(tokens.Add(1), 10) },
 		},
 		Submit: func(ctx context.Context, req job.Request, again bool) (made bool, err error) {
 			made, err = jobs.Create(ctx, &req, []byte(`{"job_id":"`+req.JobID+`","workflow_id":"`+req.WorkflowID+`"}`))

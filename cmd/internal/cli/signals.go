@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -25,10 +26,19 @@ func Interrupts() []os.Signal {
 	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
+// cleanUps are those of every [Interruptible] that has not ended, so that none is cut short by another's exit.
+var cleanUps struct {
+	sync.Mutex
+	open []*func()
+}
+
 // Interruptible returns a context that ends at the first of [Interrupts], with [ErrInterrupted] for its cause, but not by
 // a signal that means another thing to the program. A second one ends the program at once, after cleanUp: one that comes
 // later than [OneInterrupt].
 func Interruptible(ctx context.Context, cleanUp func(), but ...os.Signal) (context.Context, func()) {
+	cleanUps.Lock()
+	cleanUps.open = append(cleanUps.open, &cleanUp)
+	cleanUps.Unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, slices.DeleteFunc(Interrupts(), func(s os.Signal) bool { return slices.Contains(but, s) })...)
@@ -46,8 +56,11 @@ func Interruptible(ctx context.Context, cleanUp func(), but ...os.Signal) (conte
 				first = time.Now()
 				cancel(ErrInterrupted)
 			case time.Since(first) > OneInterrupt:
+				cleanUps.Lock() // for good: another that heard the signal ends here
 				Say(os.Stderr, "interrupted twice; ended at once")
-				cleanUp()
+				for _, cleanUp := range slices.Backward(cleanUps.open) {
+					(*cleanUp)()
+				}
 				os.Exit(ExitInterrupted)
 			}
 		}
@@ -58,6 +71,9 @@ func Interruptible(ctx context.Context, cleanUp func(), but ...os.Signal) (conte
 		}
 		close(done)
 		cancel(nil)
+		cleanUps.Lock()
+		cleanUps.open = slices.DeleteFunc(cleanUps.open, func(c *func()) bool { return c == &cleanUp })
+		cleanUps.Unlock()
 	}
 }
 
