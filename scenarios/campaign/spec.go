@@ -56,7 +56,7 @@ type Grid struct {
 type Struck struct {
 	Plan   string         `json:"plan"` // as YAML
 	Faults []faults.Fault `json:"faults"`
-	Sets   [][]int        `json:"sets,omitempty"` // by their places among the faults; none: each alone
+	Sets   [][2]int       `json:"sets,omitempty"` // of two, by their places among the faults; none: each alone
 }
 
 // Size is how many sets there are.
@@ -68,8 +68,8 @@ func (s *Struck) Size() int {
 }
 
 // strange says whether a set names a fault that is not there.
-func (s *Struck) strange(set []int) bool {
-	return slices.ContainsFunc(set, func(i int) bool { return i < 0 || i >= len(s.Faults) })
+func (s *Struck) strange(set [2]int) bool {
+	return slices.ContainsFunc(set[:], func(i int) bool { return i < 0 || i >= len(s.Faults) })
 }
 
 func (s *Struck) plan(n int) (*plans.Plan, error) {

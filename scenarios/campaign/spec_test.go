@@ -32,7 +32,7 @@ func TestSetsOfFaults(t *testing.T) {
 	spec := Spec{Version: SpecVersion, Name: "struck", Struck: struck}
 	require.NoError(t, spec.Validate())
 	assert.Equal(t, 3, spec.size())
-	struck.Sets = [][]int{{1, 0}}
+	struck.Sets = [][2]int{{1, 0}}
 	require.NoError(t, spec.Validate())
 	assert.Equal(t, 2, spec.size())
 	calm, err := spec.Plan(0)
@@ -41,7 +41,7 @@ func TestSetsOfFaults(t *testing.T) {
 	both, err := spec.Plan(1)
 	require.NoError(t, err)
 	assert.Equal(t, []faults.Fault{struck.Faults[1], struck.Faults[0]}, both.Faults)
-	struck.Sets = [][]int{{0, 2}}
+	struck.Sets = [][2]int{{0, 2}}
 	assert.EqualError(t, spec.Validate(), "a set names a fault that is not there")
 }
 

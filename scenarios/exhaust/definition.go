@@ -1,6 +1,7 @@
 package exhaust
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,15 +68,26 @@ func (d *Definition) wanted(list []moment, about []int) []moment {
 // Spec is the campaign that runs the tries, after the plan as it is.
 func (d *Definition) Spec() campaign.Spec {
 	s := &campaign.Struck{Plan: d.Plan}
-	for _, list := range [][]Try{d.Firsts, d.Tries} {
-		for i := range list {
-			s.Faults = append(s.Faults, list[i].Fault)
-		}
+	for i := range d.Firsts {
+		s.Faults = append(s.Faults, d.Firsts[i].Fault)
 	}
+	places := map[string]int{} // of what is a second fault, each once: every process that runs tries holds them all
 	for i := range d.Tries {
-		if first := d.Tries[i].First; first >= 0 {
-			s.Sets = append(s.Sets, []int{first, len(d.Firsts) + i})
+		t := &d.Tries[i]
+		if t.First < 0 {
+			s.Faults = append(s.Faults, t.Fault)
+			continue
 		}
+		text, err := json.Marshal(&t.Fault)
+		if err != nil {
+			panic(err) // it has nothing that JSON has not
+		}
+		place, there := places[string(text)]
+		if !there {
+			place = len(s.Faults)
+			places[string(text)], s.Faults = place, append(s.Faults, t.Fault)
+		}
+		s.Sets = append(s.Sets, [2]int{t.First, place})
 	}
 	return campaign.Spec{Version: campaign.SpecVersion, Name: "exhaust", Struck: s}
 }
