@@ -442,7 +442,7 @@ engine: {read_error: fail-open}
 faults: [{on: {job: 1, phase: state_read, occurrence: 2}, do: fail-before}]
 expect: {violates: [one-dispatch-per-job]}`,
 			verdict: Violated,
-			reason:  "no-dispatch-after-failed-read",
+			reason:  "documented-transitions-only",
 		},
 	}
 	var golden strings.Builder

@@ -268,6 +268,7 @@ var turns = map[string][2]string{
 	"dlq_order=atomic":                                          {"dlq_order=atomic", "dlq_order=state-then-dlq"},
 	"dlq_order=dlq-then-state":                                  {"dlq_order=dlq-then-state", "dlq_order=state-then-dlq"},
 	"ticks of 200 jobs at least":                                {"batch_size=200", "batch_size=1"},
+	"read_error=fail-closed":                                    {"read_error=fail-closed", "read_error=fail-open"},
 	"a job_lock_ttl of 1s at least":                             {"job_lock_ttl=1m", "job_lock_ttl=500ms"},
 	"a saga.lock_ttl of 1m at least":                            {"saga.lock_ttl=1m", "saga.lock_ttl=10s"},
 	"an output.scan_timeout of twice retry_delay_busy at least": {"output.scan_timeout=30s", "output.scan_timeout=1s"},

@@ -17,6 +17,7 @@ import (
 // setting. A word, a number or a duration that is zero takes the documented value; a switch is off unless it is set.
 type Config struct {
 	DispatchOrder        string        // "state-first", "publish-first" or "outbox" (Dispatch ordering)
+	ReadError            string        // "fail-closed", "fail-open" or "cached-state" (State-read errors)
 	StaleWorker          string        // "fixed-retries" or "jittered-retries" (Stale workers)
 	TickLock             string        // "until-expiry", "renewed" or "released" (Scheduler internals)
 	StaleReasonCode      string        // "no_workers" or "stale_worker" (Stale workers)
@@ -156,7 +157,7 @@ func named(t reflect.Type, prefix string, index []int) map[string][]int {
 
 // documentedConfig has the values of the documented design, switches aside.
 var documentedConfig = Config{
-	DispatchOrder: "state-first", StaleWorker: "fixed-retries", TickLock: "until-expiry", StaleReasonCode: "no_workers", DLQOrder: "state-then-dlq",
+	DispatchOrder: "state-first", ReadError: "fail-closed", StaleWorker: "fixed-retries", TickLock: "until-expiry", StaleReasonCode: "no_workers", DLQOrder: "state-then-dlq",
 	MaxDispatchRetries: 3, MaxSchedulingRetries: 50, MaxDeliver: 100, MaxRenewalFailures: 3, BatchSize: 200, MaxIterations: 100,
 	WorkerTTL: 30 * time.Second, RegistrySweep: 10 * time.Second, JobLockTTL: time.Minute, PublishTimeout: 5 * time.Second, StoreOpTimeout: 2 * time.Second,
 	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, RetryDelayNoWorkers: 2 * time.Second, BackoffBase: time.Second, BackoffMax: 30 * time.Second, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second, ScheduledAge: 2 * time.Minute,

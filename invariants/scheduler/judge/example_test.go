@@ -40,6 +40,7 @@ func ExampleExplain() {
 	// A handling whose state read failed publishes no dispatch.
 	//
 	// Judged after every step, from what the step changed in Redis and in the streams.
+	// Promised with read_error=fail-closed; otherwise nothing is promised.
 	// Promised: under every fault.
 	// Source: State-read errors, the fail-closed branch.
 }

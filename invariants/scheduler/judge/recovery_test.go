@@ -463,7 +463,8 @@ func TestPromiseNamesItsSettings(t *testing.T) {
 	}
 	assert.Regexp(t, "^with cancel_notice and an intent before each dispatch, or with cancel_notice and epochs and void_intents, unless struck by without ", promised("cancelled-job-is-told"))
 	assert.Regexp(t, "^unless struck by without fence, write-late, .*; or without recheck_timeouts, ", promised("terminal-states-final"))
-	assert.Equal(t, "under every fault", promised("no-dispatch-after-failed-read"))
+	assert.Equal(t, "with read_error=fail-closed, under every fault", promised("no-dispatch-after-failed-read"))
+	assert.Equal(t, "under every fault", promised("told-worker-stops"))
 	report := newStory().judge(config.Config{})
 	assert.Equal(t, "not under these settings", outcomeOf(report, "cancelled-job-is-told").Promise)
 	assert.Equal(t, "unless struck by nats-power-loss", outcomeOf(newStory().judge(hardened), "one-dispatch-per-job").Promise)

@@ -86,11 +86,12 @@ var (
 
 // Matrix has a row for each invariant that takes something, or has exceptions.
 var Matrix = withDeaths(map[string]row{
-	"acked-only-when-durable": {Except: []exception{
+	"acked-only-when-durable": {Takes: []mechanism{having(withFailClosed)}, Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
 		lost,
 	}},
-	"no-dispatch-without-approval": {Takes: []mechanism{having(withBinding)}, Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
+	"no-dispatch-after-failed-read": {Takes: []mechanism{having(withFailClosed)}},
+	"no-dispatch-without-approval":  {Takes: []mechanism{having(withBinding)}, Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"approval-not-expired": {Takes: []mechanism{having(withBinding)}, Except: []exception{
 		{By: StrikesOf(ClockWrong), Why: open, Says: "the scheduler's clock tells how old an approval is; a script that goes by the clock of Redis would close it"},
 	}},

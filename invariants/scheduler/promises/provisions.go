@@ -21,6 +21,7 @@ var (
 	withReplica        = provided("wait_replica", func(c *config.Config) bool { return c.WaitReplica })
 	withVoid           = provided("void_intents", func(c *config.Config) bool { return c.VoidIntents })
 	withRetry          = provided("retry_unpublished", func(c *config.Config) bool { return c.RetryUnpublished })
+	withFailClosed     = provided("read_error=fail-closed", func(c *config.Config) bool { return c.ReadError == "fail-closed" })
 	withAddresses      = setting{Name: "topology.fan_out=false", On: func(c *config.Config) bool { return !c.FanOut }}
 	withDeduplication  = setting{Name: "topology.deduplicate", On: func(c *config.Config) bool { return c.Deduplicate }}
 	withSync           = setting{Name: "world.sync_always", On: func(c *config.Config) bool { return c.SyncAlways }}
