@@ -94,11 +94,12 @@ type Operation struct {
 	At         time.Duration
 	Occurrence int     // among those of its phase and job
 	OnNode     int     // likewise, on its node
+	Struck     bool    // a fault strikes it, so that no other can
 	Fired      []Fired // what took effect before it
 }
 
-// survey tells of an operation.
-func (in *Injector) survey(op *sim.Op) {
+// survey tells of an operation, and whether a fault strikes it.
+func (in *Injector) survey(op *sim.Op, struck bool) {
 	if op.Phase == "" || op.Kind == sim.KindReceive || !strikable(op) { // what is received was sent, and is struck there
 		return
 	}
@@ -107,7 +108,7 @@ func (in *Injector) survey(op *sim.Op) {
 		in.surveyed[key]++
 		return in.surveyed[key]
 	}
-	in.Survey(Operation{op.Phase, op.Job, op.Node(), op.World().Now(), count(""), count(op.Node()), in.fired})
+	in.Survey(Operation{op.Phase, op.Job, op.Node(), op.World().Now(), count(""), count(op.Node()), struck, in.fired})
 }
 
 // strikable says whether a fault on the operation's phase is one on the operation: a `_write` phase may read before it
@@ -118,9 +119,6 @@ func strikable(op *sim.Op) bool { return op.Kind == sim.KindCall || op.Write != 
 func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() error) error {
 	var struck *armed
 	var moment Fired
-	if in.Survey != nil {
-		in.survey(op)
-	}
 	for _, a := range in.armed { // one fault an operation, but each counts them all
 		switch n, hit := in.match(a, op); {
 		case hit && struck == nil:
@@ -128,6 +126,9 @@ func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() erro
 		case hit:
 			a.miss = "another fault struck the operation"
 		}
+	}
+	if in.Survey != nil {
+		in.survey(op, struck != nil)
 	}
 	if from := in.cutFrom(op); from != "" {
 		if struck != nil {

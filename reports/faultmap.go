@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 )
@@ -20,7 +20,8 @@ type faultMapView struct {
 	Tone     string
 	Verdict  string
 	Legend   []faultMark
-	Title    string
+	Empty    string // what an empty cell says
+	What     string // was tried
 	About    string // what rows, columns and cells are
 	Heads    []string
 	Columns  []string
@@ -53,7 +54,7 @@ type strikeRow struct {
 	Cells []strikeCell
 }
 
-// strikeCell is one kind of fault in a row. The zero strikeCell is a kind that cannot strike there.
+// strikeCell is one kind of fault in a row. The zero strikeCell is a kind that was not tried there.
 type strikeCell struct {
 	faultMark
 	Title string
@@ -75,8 +76,16 @@ func FaultMap(w io.Writer, c *exhaust.Certificate) error {
 	for _, o := range outcomes {
 		mark := faultMarks[o]
 		mark.Tries = c.Counts[o]
+		if o == exhaust.Held && len(c.Baseline) > 0 {
+			mark.Says += " but what the plan breaks by itself"
+		}
 		v.Legend = append(v.Legend, mark)
 	}
+	v.Empty = "it cannot strike there, or was not tried"
+	if triesEvery(c) {
+		v.Empty = "it cannot strike there"
+	}
+	v.Lead = leadOf(c)
 	row := v.rows()
 	met := make([]bool, len(c.Kinds))
 	worst := map[[2]int]int{}
@@ -119,23 +128,62 @@ func FaultMap(w io.Writer, c *exhaust.Certificate) error {
 // rows makes the rows, empty, with what they are about, and says in which of them a try is.
 func (v *faultMapView) rows() func(*exhaust.Tried) int {
 	c := v.Certificate
+	const cells = " A cell is the worst of its runs; its link, if it has one, opens that run or the plan of it."
 	if c.Pairs {
-		v.Title = "every pair of faults"
-		v.Lead = fmt.Sprintf("Each of %s was followed by every fault at every operation that its run makes from then on, in a run for each.", words.Counted(len(c.Firsts), "single fault"))
-		v.About = "A row is what strikes first, a column what strikes after it. A cell is the worst of its runs; one that is not held opens a run, or the plan of it."
+		v.What = "pairs of faults"
+		if triesEvery(c) {
+			v.What = "every pair of faults"
+		}
+		v.About = "A row is what strikes first, a column what strikes after it." + cells
 		for _, kind := range c.Kinds {
 			v.Rows = append(v.Rows, strikeRow{Head: kind, Cells: make([]strikeCell, len(c.Kinds))})
 		}
 		return func(t *exhaust.Tried) int { return c.Firsts[t.First-1].Kind }
 	}
-	v.Title = "every single fault"
-	v.Lead = fmt.Sprintf("Each of %s of one run was struck alone by everything that can strike it, in a run for each.", words.Counted(len(c.Sites), "operation"))
-	v.About = "A row is an operation, in the order in which the run without faults makes them; a column is what strikes it. A cell that is not held opens its run, or the plan of it."
+	v.What = "single faults"
+	if triesEvery(c) {
+		v.What = "every single fault"
+	}
+	v.About = "A row is an operation, in the order in which the plan by itself makes them; a column is what strikes it." + cells
 	v.Heads = []string{"node", "at"}
 	for _, site := range c.Sites {
 		v.Rows = append(v.Rows, strikeRow{site.String(), []string{site.Node, words.Instant(site.At)}, make([]strikeCell, len(c.Kinds))})
 	}
 	return func(t *exhaust.Tried) int { return t.Site }
+}
+
+// triesEvery says whether the certificate is of all that there is to try: nothing was asked for alone, left out or cut short.
+func triesEvery(c *exhaust.Certificate) bool {
+	return c.Complete && !c.Reduced && c.Alike == 0 && len(c.Phases) == 0 && len(c.Kinds) == len(exhaust.Kinds())
+}
+
+// leadOf says what was tried, and what was not.
+func leadOf(c *exhaust.Certificate) string {
+	was, where, fresh := "was", "", ""
+	kinds, can := "every kind of fault", "can strike it"
+	if !c.Complete {
+		was = "is to be"
+	}
+	if len(c.Kinds) < len(exhaust.Kinds()) {
+		kinds, can = "every kind of fault that was asked for", "was asked for and can strike it"
+	}
+	if len(c.Phases) > 0 {
+		where = " of the phases " + invariants.List(c.Phases)
+	}
+	if c.Alike > 0 {
+		fresh = " where it finds what no other has found,"
+	}
+	lead := fmt.Sprintf("Each of %s%s in one run %s struck alone by every kind of fault that %s,%s in a run for each.", words.Counted(len(c.Sites), "operation"), where, was, can, fresh)
+	if c.Pairs {
+		lead = fmt.Sprintf("Each of %s %s followed by %s, at every operation%s that its run makes from then on,%s in a run for each.", words.Counted(len(c.Firsts), "single fault"), was, kinds, where, fresh)
+	}
+	if c.Reduced {
+		lead += " Operations of jobs that the plan is not about are not struck."
+	}
+	if !c.Complete {
+		lead += fmt.Sprintf(" So far %s of %s were tried.", words.Count(len(c.Tries)), words.Counted(c.All, c.Noun()))
+	}
+	return lead
 }
 
 // WriteFaultMap writes report.html into dir.
@@ -155,12 +203,7 @@ func certified(c *exhaust.Certificate) (tone, says string) {
 }
 
 func titleOf(c *exhaust.Certificate, n int) string {
-	t := &c.Tries[n]
-	title := c.Words(n) + ": " + string(t.Outcome)
-	if len(t.Invariants) > 0 {
-		title += " (" + strings.Join(t.Invariants, ", ") + ")"
-	}
-	return title
+	return c.Words(n) + ": " + c.Tries[n].Came()
 }
 
 // fileOf is what a try opens: its page, or its plan; "" is nothing.

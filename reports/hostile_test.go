@@ -60,6 +60,7 @@ func poisonedCertificate(s string, pairs bool) *exhaust.Certificate {
 		Build: s, Name: s, Preset: s, Plan: s, All: 2, Pairs: pairs, Calm: s, Digest: s, Phases: []string{s}, Kinds: []string{s, s}, Counts: map[exhaust.Outcome]int{exhaust.Outside: 1, exhaust.Broken: 1},
 		Sites:    []exhaust.Site{{Phase: s, Occurrence: 1, Node: s}},
 		Tries:    []exhaust.Tried{{Fault: s, Outcome: exhaust.Outside, Invariants: []string{s}, Digest: s, Page: s}, {Kind: 1, Fault: s, Outcome: exhaust.Broken, Invariants: []string{s}, Digest: s}},
+		Baseline: []exhaust.Break{{Outside: campaign.Outside{Invariant: s, Released: []string{s}}, Cells: []invariants.Cell{{Strike: s, Status: s, Says: s}}}},
 		Releases: []exhaust.Release{{Invariant: s, Cell: invariants.Cell{Strike: s, Status: s, With: []string{s}, Says: s}, Tries: 1}},
 	}
 	if pairs {

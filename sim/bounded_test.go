@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -120,4 +121,43 @@ func TestUses(t *testing.T) {
 		"send ":       {{"core s", true}},
 		"call buy":    {{"call shop", true}},
 	}, uses)
+}
+
+// A transaction looks at what its process WATCHes, also where it does not write it: who changes that decides whether it is
+// carried out.
+func TestATransactionUsesWhatIsWatched(t *testing.T) {
+	var uses [][]Use
+	_, err := Run(Config{Strategy: &Bounded{}, Intercept: func(_ context.Context, op *Op, apply func() error) error {
+		if op.Name == NameMulti {
+			uses = append(uses, op.Uses())
+		}
+		return apply()
+	}}, func(w *World) error {
+		w.Node("a", func(p *Process) {
+			ctx, r := p.Context(), p.Redis()
+			set := func(pipelined func(context.Context, func(redis.Pipeliner) error) ([]redis.Cmder, error)) {
+				_, err := pipelined(ctx, func(q redis.Pipeliner) error { return q.Set(ctx, "m", 1, 0).Err() })
+				assert.NoError(t, err)
+			}
+			assert.NoError(t, r.Watch(ctx, func(tx *redis.Tx) error {
+				assert.NoError(t, r.Watch(ctx, func(*redis.Tx) error { return nil }, "l"))
+				set(tx.TxPipelined)
+				set(tx.TxPipelined) // WATCHes nothing any more
+				return tx.Watch(ctx, "k").Err()
+			}, "l", "k"))
+			set(r.TxPipelined)
+		}).Start()
+		w.Node("b", func(p *Process) {
+			ctx, r := p.Context(), p.Redis()
+			assert.NoError(t, r.Watch(ctx, func(*redis.Tx) error {
+				p.Clock().Sleep(time.Second) // meanwhile the other does all that it does
+				return nil
+			}, "of another process"))
+		}).Start()
+		w.Step(time.Minute, nil)
+		return nil
+	})
+	require.NoError(t, err)
+	write := []Use{{"redis m", true}, {allKeys, false}}
+	assert.Equal(t, [][]Use{append(write[:2:2], Use{"redis k", false}, Use{"redis l", false}), write, write}, uses)
 }

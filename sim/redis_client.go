@@ -28,6 +28,7 @@ type redisClient struct {
 	deaf    atomic.Bool          // it was refused a subscription: who waits for its messages hears that Redis is gone
 	look    *look                // that goes behind the present operation, or nil
 	sent    atomic.Bool          // something of the present operation has reached Redis
+	watched watched              // by its connections
 }
 
 func (c *redisClient) close() { _ = c.redis.Close() }

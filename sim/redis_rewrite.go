@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // rewriter is a connection to Redis on which another command goes in the place of some, and a look behind those of an operation.
@@ -14,17 +15,30 @@ type rewriter struct {
 	net.Conn
 	client *redisClient
 
-	part     []byte // of a command that has not been written to its end
-	out      []byte
-	args     [][]byte
-	keys     [][]byte // of the commands that were written since the last read
-	copied   []byte   // where they are kept
-	watching bool
-	look     *look        // which was sent
-	in       []byte       // of replies that have come
-	whole    int          // so many bytes of them are of replies that have come to their ends
-	replies  int          // so many are those
-	ready    bytes.Buffer // of them what is the process's
+	part    []byte // of a command that has not been written to its end
+	out     []byte
+	args    [][]byte
+	keys    [][]byte     // of the commands that were written since the last read
+	copied  []byte       // where they are kept
+	watches []string     // the keys that the connection WATCHes
+	look    *look        // which was sent
+	in      []byte       // of replies that have come
+	whole   int          // so many bytes of them are of replies that have come to their ends
+	replies int          // so many are those
+	ready   bytes.Buffer // of them what is the process's
+}
+
+// watched counts, for each key, how often the connections of a process WATCH it.
+type watched struct {
+	mu    sync.Mutex
+	times map[string]int
+}
+
+// keys are in order, so that it does not matter on which connection each was WATCHed, and when.
+func (w *watched) keys() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return sortedKeys(w.times)
 }
 
 func (c *rewriter) Write(b []byte) (int, error) {
@@ -63,29 +77,53 @@ func (c *rewriter) Write(b []byte) (int, error) {
 func (c *rewriter) unwatches() bool {
 	switch name := string(c.args[0]); {
 	case strings.EqualFold(name, "watch"):
-		c.watch(true)
+		c.watch(c.args[1:])
 	case strings.EqualFold(name, "exec"), strings.EqualFold(name, "discard"):
-		c.watch(false)
+		c.unwatch()
 	case strings.EqualFold(name, "unwatch"):
-		return !c.watch(false)
+		return !c.unwatch()
 	}
 	return false
 }
 
-// watch notes whether the connection WATCHes keys, and says whether it did.
-func (c *rewriter) watch(watches bool) (did bool) {
-	did, c.watching = c.watching, watches
-	switch {
-	case watches && !did:
+// watch notes that the connection WATCHes the keys.
+func (c *rewriter) watch(keys [][]byte) {
+	w := &c.client.watched
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(c.watches) == 0 && len(keys) > 0 {
 		c.client.server.watches.Add(1)
-	case did && !watches:
-		c.client.server.watches.Add(-1)
 	}
-	return did
+	if w.times == nil {
+		w.times = map[string]int{}
+	}
+	for _, k := range keys {
+		key := string(k)
+		c.watches = append(c.watches, key)
+		w.times[key]++
+	}
+}
+
+// unwatch notes that the connection WATCHes nothing, and says whether it did.
+func (c *rewriter) unwatch() (did bool) {
+	w := &c.client.watched
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(c.watches) == 0 {
+		return false
+	}
+	for _, key := range c.watches {
+		if w.times[key]--; w.times[key] == 0 {
+			delete(w.times, key)
+		}
+	}
+	c.watches = c.watches[:0]
+	c.client.server.watches.Add(-1)
+	return true
 }
 
 func (c *rewriter) Close() error {
-	c.watch(false)
+	c.unwatch()
 	return c.Conn.Close()
 }
 

@@ -15,14 +15,21 @@ const allKeys = "redis *"
 
 // Uses lists what the operation has to do with. It errs on the side of too much: all streams are one thing, which publishes
 // change. A fetch and an acknowledgement look at that and change their consumer: it takes it for granted that streams
-// keep messages that were acknowledged.
+// keep messages that were acknowledged. A transaction looks at every key that its process WATCHes just then: on which
+// connection it will go is not known before it goes.
 func (op *Op) Uses() []Use {
 	switch op.Kind {
 	case KindStart, KindTimer, KindReturn, KindDeliver, KindFetchEnd, KindReceive:
 		return nil // what it hands over has left the server
 	case KindRedis:
 		if c, ok := op.call.(*redisCall); ok {
-			return c.uses()
+			list := c.uses()
+			if op.Name == NameMulti {
+				for _, key := range find[*redisClient](op.process.clients).watched.keys() {
+					list = append(list, Use{"redis " + key, false})
+				}
+			}
+			return list
 		}
 	case KindPublish:
 		return []Use{{"jetstream", true}}

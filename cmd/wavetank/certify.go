@@ -1,13 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
-	"reflect"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
@@ -31,12 +32,11 @@ func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, stderr io.Writer
 	if err := onlyHoldsCertificate(dir); err != nil {
 		return err
 	}
-	at := in(dir, exhaust.CampaignDir)
-	if state, err := campaign.Look(at); err == nil && state != campaign.Unfinished { // the pages may be of another build
-		if err := os.RemoveAll(in(dir, exhaust.TriesDir)); err != nil {
-			return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
-		}
+	a := asked{Options: d.Options, Plan: d.Plan, Shard: f.part}
+	if err := a.fits(dir); err != nil {
+		return err
 	}
+	at := in(dir, exhaust.CampaignDir)
 	page := in(dir, reports.PageFile)
 	if f.part != nil {
 		page = in(at, reports.PageFile)
@@ -44,10 +44,15 @@ func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, stderr io.Writer
 	if err := prepare(at, page, f.spec(d), stderr); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(page); err != nil { // it is made once this is over
-		return cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; choose another folder with --out", page, strictyaml.FileReason(err))
+	gone := []string{page} // it is made once this is over
+	if done, err := campaign.Done(at); err == nil && done == 0 {
+		gone = append(gone, in(dir, exhaust.TriesDir)) // of runs that may be another build's
 	}
-	a := asked{Options: d.Options, Plan: d.Plan, Shard: f.part}
+	for _, path := range gone {
+		if err := os.RemoveAll(path); err != nil {
+			return cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; choose another folder with --out", path, strictyaml.FileReason(err))
+		}
+	}
 	return a.write(dir)
 }
 
@@ -81,15 +86,31 @@ func askedIn(dir string) (*asked, error) {
 	return a, nil
 }
 
+// fits says why what is asked for cannot go into dir: it holds another search.
+func (a *asked) fits(dir string) error {
+	there, err := askedIn(dir)
+	if err != nil || bytes.Equal(there.text(), a.text()) { // what cannot be read says nothing
+		return nil
+	}
+	return cli.Fail(cli.ExitUsage, "%s holds another search; go on with it (%s), remove it, or choose another folder with --out", dir, goOnIn(dir))
+}
+
+func (a *asked) text() []byte {
+	text, err := json.Marshal(a)
+	if err != nil {
+		panic(err) // it has nothing that JSON has not
+	}
+	return text
+}
+
 func (a *asked) write(dir string) error {
 	return cli.WriteFile(in(dir, exhaust.OptionsFile), func(w io.Writer) error { return cli.PrintJSON(w, a) })
 }
 
 // keep makes dir the folder of what is asked for, before there is a campaign, and opens the file of the runs that look for pairs.
 func (a *asked) keep(dir string) (*exhaust.Kept, error) {
-	there, err := askedIn(dir)
-	if err == nil && !reflect.DeepEqual(there, a) {
-		return nil, fmt.Errorf("%s holds another search; go on with it (%s), remove it, or choose another folder with --out", dir, goOnIn(dir))
+	if err := a.fits(dir); err != nil {
+		return nil, err
 	}
 	if err := a.write(dir); err != nil {
 		return nil, err
@@ -102,7 +123,9 @@ func (a *asked) keep(dir string) (*exhaust.Kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := exhaust.Keep(in(dir, exhaust.KeptFile), program)
+	what := fnv.New64a()
+	_, _ = what.Write(a.text())
+	k, err := exhaust.Keep(in(dir, exhaust.KeptFile), fmt.Sprintf("%s %016x", program, what.Sum64()))
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be written: %w; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
@@ -144,10 +167,8 @@ func (f *exhaustFlags) certifyPart(ctx context.Context, dir string, d *exhaust.D
 // Ctrl-C. What ends ctx otherwise leaves a certificate of what was tried. A certificate with another error is one that could
 // not be stored as a whole.
 func (f *exhaustFlags) certify(ctx context.Context, dir string, d *exhaust.Definition, stderr io.Writer) (*exhaust.Certificate, *campaign.Result, error) {
-	if c := finished(ctx, dir, d); c != nil {
-		if res, err := campaign.LoadResult(in(dir, exhaust.CampaignDir)); err == nil {
-			return c, res, f.publish(context.WithoutCancel(ctx), dir, d, c, res, stderr)
-		}
+	if c, res := f.finished(ctx, dir, d, stderr); c != nil {
+		return c, res, f.publish(context.WithoutCancel(ctx), dir, d, c, res, stderr)
 	}
 	if err := f.begin(dir, d, stderr); err != nil {
 		return nil, nil, err
@@ -170,22 +191,31 @@ func (f *exhaustFlags) certify(ctx context.Context, dir string, d *exhaust.Defin
 // sampleAgain is of how many runs a certificate of an earlier time is made again before it counts.
 const sampleAgain = 5
 
-// finished is the whole certificate of d that dir holds, if it still stands, or nil. What broke a promise is tried again.
-func finished(ctx context.Context, dir string, d *exhaust.Definition) *exhaust.Certificate {
+// finished is the whole certificate of d that dir holds, with the result of its runs, if it still stands, or nil. One of a
+// promise that broke stands in the program alone that made it: in any other it may be mended.
+func (f *exhaustFlags) finished(ctx context.Context, dir string, d *exhaust.Definition, stderr io.Writer) (*exhaust.Certificate, *campaign.Result) {
 	data, err := os.ReadFile(in(dir, exhaust.CertificateFile))
 	c := new(exhaust.Certificate)
 	if err != nil || json.Unmarshal(data, c) != nil || c.Check() != nil {
-		return nil
+		return nil, nil
 	}
-	if !c.Complete || broke(c) > 0 || c.Build != buildname.Of() || c.Plan != d.Plan || d.Differs(c) != "" {
-		return nil
+	if !c.Complete || c.Build != buildname.Of() || c.Plan != d.Plan || d.Differs(c) != "" {
+		return nil, nil
+	}
+	at := in(dir, exhaust.CampaignDir)
+	res, err := campaign.LoadResult(at)
+	if err == nil && broke(c) > 0 {
+		res, err = f.run(ctx, at, nil, stderr) // none is made again; it fails if another program made them
+	}
+	if err != nil || res.Digest != c.Digest {
+		return nil, nil
 	}
 	for _, n := range c.Sample(sampleAgain) {
 		if differs, err := d.Again(ctx, c, n); err != nil || differs != "" {
-			return nil
+			return nil, nil
 		}
 	}
-	return c
+	return c, res
 }
 
 // publish writes the certificate, a plan for each try that did not hold, and the pages: of the findings, and of the
@@ -245,6 +275,10 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 	}
 	if c.Alike > 0 {
 		p.Line("  left out, as another finds the same: %s", cli.Plural(c.Alike, c.Noun()))
+	}
+	for i := range c.Baseline {
+		b := &c.Baseline[i]
+		p.Line("  the plan by itself breaks %s outside of its promise: %s", b.Invariant, b.Says())
 	}
 	if n := c.Counts[exhaust.Outside]; n > 0 {
 		p.Line("  outside of a promise: %s", cli.Plural(n, c.Noun()))

@@ -28,7 +28,9 @@ func newCheckCertificate() *cobra.Command {
 		Short: "Try a sample of a certificate again, or all of it",
 		Long: `Check-certificate reads what exhaust left, lists the operations of the plan's run
 anew, and makes a sample of the runs again, spread evenly over all of them: each
-must have the digest that the certificate says, event by event.
+must have the digest that the certificate says, event by event, and break what it
+says. With --all, what it sums up must agree, too. Runs that went out of bounds are
+not made again.
 
 Exit codes: 0 they agree, 2 usage or input, 4 one differs, 130 interrupted.`,
 		Example: "  wavetank check-certificate runs/exhaust-calm\n  wavetank check-certificate runs/exhaust-calm/certificate.json --all",
@@ -92,20 +94,25 @@ func (f *checkFlags) checkCertificate(ctx context.Context, path string, stdout, 
 		size = 0
 	}
 	list := c.Sample(size)
-	for i, n := range list {
-		show.Show("%d of %d runs", i, len(list))
-		differs, err := d.Again(ctx, c, n)
-		switch {
-		case errors.Is(context.Cause(ctx), cli.ErrInterrupted):
-			return cli.Fail(cli.ExitInterrupted, "interrupted after %s of %d, which agree", cli.Plural(i, "run"), len(list))
-		case err != nil:
-			return err
-		case differs != "":
-			return cli.Fail(cli.ExitNotDeterministic, "%s%s", differs, of)
-		}
+	differs, made, err := d.Repeat(ctx, c, list, func(i int) { show.Show("%d of %d runs", i, len(list)) })
+	switch {
+	case errors.Is(context.Cause(ctx), cli.ErrInterrupted):
+		return cli.Fail(cli.ExitInterrupted, "interrupted after %s of %d, which agree", cli.Plural(made, "run"), len(list))
+	case err != nil:
+		return err
+	case differs != "":
+		return cli.Fail(cli.ExitNotDeterministic, "%s%s", differs, of)
+	case made == 0:
+		return cli.Fail(cli.ExitUsage, "%s: of %s none can be made again, so that nothing is checked; give --all, or exhaust again", in(path, exhaust.CertificateFile), cli.Plural(len(list), "run"))
 	}
 	show.Done()
 	say := cli.NewPrinter(stdout)
-	say.Line("%s  %s of %s made again, and each has the digest that the certificate says", say.Paint(cli.Green, "AGREES"), cli.Thousands(len(list)), cli.Plural(len(c.Tries), "run"))
+	say.Line("%s  %s of %s made again, and each is as the certificate says", say.Paint(cli.Green, "AGREES"), cli.Thousands(made), cli.Plural(len(c.Tries), "run"))
+	if skipped := len(list) - made; skipped > 0 {
+		say.Line("  not made again, as out of bounds: %s", cli.Plural(skipped, "run"))
+	}
+	if !c.Complete {
+		say.Line("  the certificate is unfinished: %s of %s were tried", cli.Thousands(len(c.Tries)), cli.Plural(c.All, c.Noun()))
+	}
 	return nil
 }

@@ -74,6 +74,9 @@ just above every duration that the engine's settings name, up to an hour. With
 --phase, operations of those phases alone are struck, and with --fault by faults
 of those kinds alone.
 
+What the plan's own faults strike, no other fault strikes. This is left out, and
+counted.
+
 Ctrl-C ends it cleanly; --resume, or the same command, goes on where it was.
 
 With --shard 3/16 it makes the third of sixteen parts of the runs. ` + "`wavetank merge`" + `
@@ -159,6 +162,9 @@ func (f *exhaustFlags) sayWhat(say *cli.Printer, dir string, d *exhaust.Definiti
 	if d.Alike > 0 {
 		noun := (&exhaust.Certificate{Pairs: d.Pairs}).Noun()
 		say.Line("  left out, as another finds the same: %s", cli.Plural(d.Alike, noun))
+	}
+	if d.Own > 0 {
+		say.Line("  left out, as the plan's own fault strikes the operation: %s", cli.Plural(d.Own, "fault"))
 	}
 	if d.Apart > 0 {
 		say.Line("  not struck: %s of compensations, replays and steps, which no fault can name", cli.Plural(d.Apart, "operation"))

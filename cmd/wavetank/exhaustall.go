@@ -30,6 +30,7 @@ type certifiable struct {
 	name, dir string
 	d         *exhaust.Definition
 	done      *exhaust.Certificate // of this time, or of an earlier one that is whole and still stands; nil: there is none
+	res       *campaign.Result     // of its runs
 }
 
 // exhaustAll certifies scenarios, reduced, those with the fewest tries first.
@@ -149,7 +150,8 @@ func (f *exhaustFlags) tasks(ctx context.Context, subjects []*subject, dir strin
 			continue
 		}
 		at := filepath.Join(dir, s.Name)
-		list = append(list, certifiable{s.Name, at, d, finished(ctx, at, d)})
+		done, res := f.finished(ctx, at, d, stderr)
+		list = append(list, certifiable{s.Name, at, d, done, res})
 	}
 	if errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
 		return nil, nil, cli.Fail(cli.ExitInterrupted, "interrupted before the first run")
@@ -165,18 +167,19 @@ func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.P
 		if t.done == nil && ctx.Err() != nil {
 			continue // those behind it may be done
 		}
+		var failed error
 		if t.done == nil {
 			c, res, err := f.goOnWith(ctx, t, stderr)
 			if errors.Is(err, cli.ErrInterrupted) {
 				return err
 			}
-			if c != nil {
-				printFindings(say, in(t.dir, exhaust.CampaignDir), res)
-				t.done = c
-			}
-			if err != nil {
-				return err
-			}
+			t.done, t.res, failed = c, res, err
+		}
+		if t.done != nil {
+			printFindings(say, in(t.dir, exhaust.CampaignDir), t.res)
+		}
+		if failed != nil {
+			return failed
 		}
 		printCertified(say, t, t.done)
 	}
@@ -185,17 +188,23 @@ func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.P
 
 // goOnWith certifies one scenario. What another build has left unfinished of it, or has certified when its runs were others,
 // is begun anew.
-func (f *exhaustFlags) goOnWith(ctx context.Context, t *certifiable, stderr io.Writer) (*exhaust.Certificate, *campaign.Result, error) {
-	state, err := campaign.Look(in(t.dir, exhaust.CampaignDir))
+func (f *exhaustFlags) goOnWith(ctx context.Context, t *certifiable, stderr io.Writer) (c *exhaust.Certificate, res *campaign.Result, err error) {
+	if err := onlyHoldsCertificate(t.dir); err != nil {
+		return nil, nil, err
+	}
+	at := in(t.dir, exhaust.CampaignDir)
+	state, err := campaign.Look(at)
 	if err != nil {
 		return nil, nil, cli.Fail(cli.ExitUsage, "%v", err)
 	}
-	_, unpaged := os.Stat(in(t.dir, reports.PageFile))
-	if state != campaign.Finished || unpaged != nil {
-		c, res, err := f.certify(ctx, t.dir, t.d, stderr)
-		if !errors.Is(err, campaign.ErrOtherBuild) {
-			return c, res, err
-		}
+	if state == campaign.Finished {
+		_, err = f.run(ctx, at, nil, stderr) // says whether this build made the runs, and makes none again
+	}
+	if err == nil {
+		c, res, err = f.certify(ctx, t.dir, t.d, stderr)
+	}
+	if !errors.Is(err, campaign.ErrOtherBuild) {
+		return c, res, err
 	}
 	fmt.Fprintf(stderr, "%s is of another build, and begins anew\n", t.dir)
 	if err := os.RemoveAll(t.dir); err != nil {
@@ -230,8 +239,8 @@ func printCertified(say *cli.Printer, t *certifiable, c *exhaust.Certificate) {
 
 // sum adds up the certificates, and makes an index and a table of them. So many plans were left out.
 func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.Printer) error {
-	tried, broken, inconclusive, whole := 0, 0, 0, 0
-	outside := map[string]int{}
+	tried, broken, outside, inconclusive, whole := 0, 0, 0, 0, 0
+	violations := map[string]int{} // outside of a promise, by the status of the cells that release them
 	var entries []reports.Entry
 	var table []string
 	for i := range tasks {
@@ -241,13 +250,14 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 		}
 		tried += len(c.Tries)
 		broken += broke(c)
+		outside += c.Counts[exhaust.Outside]
 		inconclusive += c.Counts[exhaust.Inconclusive]
 		if c.Complete {
 			whole++
 			table = append(table, c.Row())
 		}
 		for _, r := range c.Releases {
-			outside[r.Cell.Status] += r.Tries
+			violations[r.Cell.Status] += r.Tries
 		}
 		stored, err := reports.Read(tasks[i].dir)
 		if _, missing := os.Stat(in(tasks[i].dir, reports.PageFile)); err == nil && missing != nil {
@@ -280,11 +290,11 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 	default:
 		say.Line("%s  none of %s of %s broke a promise", say.Paint(cli.Green, "HELD"), cli.Plural(tried, "single fault"), cli.Plural(len(tasks), "scenario"))
 	}
-	if len(outside) > 0 {
-		say.Line("  outside of a promise, by the cells of the promise matrix that release it:")
+	if outside > 0 {
+		say.Line("  outside of a promise: %s; their violations by the cells of the promise matrix that release them, of which a run may have several:", cli.Plural(outside, "single fault"))
 	}
-	for _, status := range slices.Sorted(maps.Keys(outside)) {
-		say.Line("    %6s  %s", cli.Thousands(outside[status]), status)
+	for _, status := range slices.Sorted(maps.Keys(violations)) {
+		say.Line("    %6s  %s", cli.Thousands(violations[status]), status)
 	}
 	say.Line("Index: %s", filepath.Join(dir, reports.IndexFile))
 	switch {

@@ -42,7 +42,8 @@ turned round, an error passed over, < for <=, a call or an assignment left out,
 two statements swapped, another field of the same type. They are drawn by seed.
 Single faults, pairs of faults, random plans, random plans under pct, the
 scenarios, and the scenarios perturbed look for each for the same time, in a
-process with one thread, until a promise is broken.
+process with one thread, until a promise is broken that the same plan keeps
+without the mistake.
 
 It builds the testbed anew for each mistake, so it needs Go, and the source: run
 it in the folder of the repository. What was measured is kept in power.json of
@@ -154,7 +155,11 @@ func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []pow
 	if err != nil {
 		return err
 	}
-	bench := &power.Bench{Root: ".", Worker: []string{campaignWorker}, Searches: searches}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	bench := &power.Bench{Root: ".", Worker: []string{self, campaignWorker}, Searches: searches}
 	workers := f.workers
 	if workers == 0 {
 		workers = runtime.NumCPU()
@@ -202,6 +207,9 @@ func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []pow
 	if errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
 		return cli.ErrInterrupted
 	}
+	if failed := new(power.BuildError); errors.As(err, &failed) {
+		return &cli.Error{Code: cli.ExitUsage, Text: failed.Error(), Detail: failed.Output, Cause: failed}
+	}
 	return err
 }
 
@@ -216,6 +224,9 @@ func printPower(p *cli.Printer, dir string, res *power.Result) {
 	}
 	for _, m := range res.Survivors() {
 		p.Line("  not found: %s: %s", m.Mutation, fmt.Sprintf("%.100q -> %.100q", m.Old, m.New))
+	}
+	if n := res.FalseKills(); n > 0 {
+		p.Line("  no kill: %s broke only what the plan breaks without the mistake, too", cli.Plural(n, "run"))
 	}
 	p.Line("Report: %s", in(dir, reports.PageFile))
 }

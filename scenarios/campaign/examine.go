@@ -106,7 +106,7 @@ func (o *Outcome) record(n int, plan *plans.Plan) *Record {
 	if o.Contained != nil {
 		return containedRecord(n, plan, *o.Contained)
 	}
-	return recordOf(n, plan, o.Result)
+	return RecordOf(n, plan, o.Result)
 }
 
 // flaky is the finding of a run that does not repeat, which cannot be shrunk.

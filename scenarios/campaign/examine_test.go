@@ -45,7 +45,7 @@ func firstBroken(t *testing.T, spec *Spec, invariant string) *Record {
 		require.NoError(t, err)
 		res, err := scenarios.Run(t.Context(), p, scenarios.RunOptions{Source: p.Name, Modified: true, Drawn: true})
 		require.NoError(t, err)
-		if r := recordOf(n, p, res); slices.Contains(r.promises(), invariant) {
+		if r := RecordOf(n, p, res); slices.Contains(r.promises(), invariant) {
 			return r
 		}
 	}

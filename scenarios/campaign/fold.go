@@ -55,7 +55,7 @@ func (f *fold) add(r *Record) {
 	if f.virtual += r.Virtual; f.virtual < 0 {
 		f.virtual = math.MaxInt64
 	}
-	f.digest += digestOf(r)
+	f.digest += r.Share()
 	if r.Contained != nil {
 		f.contained++
 	} else {
@@ -95,8 +95,8 @@ func (f *fold) result(spec Spec) *Result {
 	return res
 }
 
-// digestOf is a run's share of the campaign's digest, which is their sum.
-func digestOf(r *Record) uint64 {
+// Share is the run's part of the campaign's digest, which is their sum.
+func (r *Record) Share() uint64 {
 	b := binary.AppendVarint(nil, int64(r.N))
 	b = append(b, r.Digest...)
 	if r.Contained != nil {

@@ -69,7 +69,7 @@ func TestRecordOf(t *testing.T) {
 	p.Faults = append(p.Faults, faults.Fault{At: 10 * time.Minute, Do: faults.Crash, Node: "worker-1"})
 	res, err := scenarios.Run(context.Background(), p, scenarios.RunOptions{Modified: true})
 	require.NoError(t, err)
-	r := recordOf(7, p, res)
+	r := RecordOf(7, p, res)
 	assert.Equal(t, 7, r.N)
 	assert.Equal(t, res.Digest, r.Digest)
 	require.Len(t, r.Broken, 1, "each invariant once")
@@ -85,7 +85,7 @@ func TestRecordOf(t *testing.T) {
 	p.Schedule.StepsMax = 100
 	res, err = scenarios.Run(context.Background(), p, scenarios.RunOptions{})
 	require.NoError(t, err)
-	r = recordOf(0, p, res)
+	r = RecordOf(0, p, res)
 	require.NotNil(t, r.Contained)
 	assert.Equal(t, Endless, r.Contained.What)
 	assert.Equal(t, 100, r.Contained.Step)

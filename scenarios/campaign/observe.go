@@ -9,8 +9,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// recordOf is what a campaign keeps of the n-th run, which went to its end.
-func recordOf(n int, plan *plans.Plan, res *scenarios.Result) *Record {
+// RecordOf is what a campaign keeps of the n-th run, which went to its end.
+func RecordOf(n int, plan *plans.Plan, res *scenarios.Result) *Record {
 	r := planned(n, plan)
 	r.Verdict, r.Digest, r.Steps, r.Virtual = res.Verdict, res.Digest, res.Steps, res.Virtual
 	if res.Verdict == scenarios.Inconclusive {
@@ -23,14 +23,14 @@ func recordOf(n int, plan *plans.Plan, res *scenarios.Result) *Record {
 	}
 	for _, i := range res.Invariants {
 		if i.Status == scenarios.StatusUnpromised {
-			r.Outside = append(r.Outside, Outside{i.Name, released(res, i.Name)})
+			r.Outside = append(r.Outside, outsideOf(res, i.Name))
 		}
 		if i.Exercised > 0 {
 			r.Exercised = append(r.Exercised, i.Name)
 		}
 	}
 	for n, f := range plan.Faults {
-		fired := slices.ContainsFunc(res.Fired, func(s scenarios.FiredFault) bool { return s.Fault == f.String() })
+		fired := slices.ContainsFunc(res.Fired, func(s scenarios.FiredFault) bool { return s.Number == n })
 		if kind := FaultKind(f); fired && !slices.Contains(r.Fired, kind) {
 			r.Fired = append(r.Fired, kind)
 		}
@@ -46,17 +46,22 @@ func recordOf(n int, plan *plans.Plan, res *scenarios.Result) *Record {
 	return r
 }
 
-// released are the kinds of strike that released an invariant's promise, wherever it was broken.
-func released(res *scenarios.Result, invariant string) (kinds []string) {
+// outsideOf says of what, and by what released, an invariant was broken outside of its promise.
+func outsideOf(res *scenarios.Result, invariant string) Outside {
+	o := Outside{Invariant: invariant}
 	for _, v := range res.Violations {
-		for _, k := range v.Released {
-			if v.Invariant == invariant && !slices.Contains(kinds, k) {
-				kinds = append(kinds, k)
-			}
+		if v.Invariant != invariant {
+			continue
+		}
+		o.Released = append(o.Released, v.Released...)
+		if v.Job != "" {
+			o.Jobs = append(o.Jobs, v.Job)
 		}
 	}
-	slices.Sort(kinds)
-	return kinds
+	slices.Sort(o.Released)
+	slices.Sort(o.Jobs)
+	o.Released, o.Jobs = slices.Compact(o.Released), slices.Compact(o.Jobs)
+	return o
 }
 
 // containedRecord is what a campaign keeps of the n-th run, which had no end of its own.

@@ -71,6 +71,7 @@ type Broken struct {
 type Outside struct {
 	Invariant string   `json:"invariant"`
 	Released  []string `json:"released,omitempty"` // by those kinds of strike, as [scenarios.Violation] has them
+	Jobs      []string `json:"jobs,omitempty"`     // of which it was broken
 }
 
 // Containment says how the code under test went out of bounds, so that its worker process had to go.

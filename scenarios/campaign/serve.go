@@ -170,7 +170,7 @@ func (s *server) one(ctx context.Context, n int, tell bool) {
 	if c != nil {
 		s.end(*c)
 	}
-	r := recordOf(n, plan, res)
+	r := RecordOf(n, plan, res)
 	if s.Spec.Grid != nil {
 		r.Measures = Measure(res)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // CertificateVersion is the format of certificate.json.
@@ -28,7 +29,7 @@ func TryFile(n int) string { return fmt.Sprintf("%s/%06d", TriesDir, n+1) }
 // Outcome is what came of a try.
 type Outcome string
 
-// The outcomes, the worst first.
+// The outcomes, the worst first. What the plan breaks by itself does not count; see [Certificate.Baseline].
 const (
 	OutOfBounds  Outcome = "out of bounds" // it took its process down, or did not end
 	Broken       Outcome = "broken"        // a promise was
@@ -47,6 +48,7 @@ type Certificate struct {
 	Plan     string          `json:"plan"`                 // as YAML
 	All      int             `json:"all"`                  // tries that there are
 	Alike    int             `json:"alike,omitempty"`      // tries that were not made, as one that was finds the same
+	Own      int             `json:"own,omitempty"`        // tries that were not made, as the plan's own fault strikes the operation
 	Reduced  bool            `json:"reduced,omitempty"`    // see Options
 	Pairs    bool            `json:"pairs,omitempty"`      // each try is of two faults
 	Unpruned bool            `json:"unpruned,omitempty"`   // pairs that are alike were tried, too
@@ -58,7 +60,8 @@ type Certificate struct {
 	Apart    int             `json:"apart,omitempty"`      // operations that no fault can name, so that they were not struck
 	Kinds    []string        `json:"kinds"`
 	Sites    []Site          `json:"sites"`
-	Firsts   []First         `json:"firsts,omitempty"` // of pairs
+	Firsts   []First         `json:"firsts,omitempty"`   // of pairs
+	Baseline []Break         `json:"baseline,omitempty"` // what the plan breaks outside of promises by itself, in the run without an added fault
 	Counts   map[Outcome]int `json:"counts"`
 	Tries    []Tried         `json:"tries"`
 	Releases []Release       `json:"releases"` // why what is outside of its promise is so
@@ -77,7 +80,13 @@ func (c *Certificate) Check() error {
 		if !c.has(t.Site, t.Kind) || t.First < 0 || t.First > len(c.Firsts) || c.Pairs != (t.First > 0) {
 			return fmt.Errorf("run %d is of an operation or a fault that is not there", i+1)
 		}
+		if !t.agrees() {
+			return fmt.Errorf("run %d is %q, and names %d invariants", i+1, t.Outcome, len(t.Invariants))
+		}
 		counts[t.Outcome]++
+	}
+	if made := len(c.Tries); made > c.All || c.Complete && made < c.All {
+		return fmt.Errorf("it has %d of %d runs, and complete is %v", made, c.All, c.Complete)
 	}
 	for i := range c.Releases {
 		if first := c.Releases[i].First; first < 0 || first >= len(c.Tries) {
@@ -147,6 +156,44 @@ type Tried struct {
 	Page       string   `json:"page,omitempty"`       // in the certificate's folder, if it has one
 }
 
+// agrees says whether the try names what it broke, or how it went out of bounds, if and only if it did.
+func (t *Tried) agrees() bool {
+	switch t.Outcome {
+	case Broken, Outside:
+		return len(t.Invariants) > 0
+	case OutOfBounds:
+		return len(t.Invariants) == 1
+	case Inconclusive, Missed, Held:
+		return len(t.Invariants) == 0
+	}
+	return false
+}
+
+// Came says what came of the try, and which invariants that was about.
+func (t *Tried) Came() string { return came(t.Outcome, t.Invariants) }
+
+func came(is Outcome, invariants []string) string {
+	if len(invariants) == 0 {
+		return string(is)
+	}
+	return fmt.Sprintf("%s (%s)", is, strings.Join(invariants, ", "))
+}
+
+// Break is an invariant that was broken outside of its promise, with the cells of the promise matrix that release it.
+type Break struct {
+	campaign.Outside
+	Cells []invariants.Cell `json:"cells"`
+}
+
+// Says gives the cells in words.
+func (b *Break) Says() string {
+	var says []string
+	for i := range b.Cells {
+		says = append(says, saysOf(&b.Cells[i]))
+	}
+	return strings.Join(says, "; ")
+}
+
 // Release is a cell of the promise matrix that tries used: the invariant was broken, and the strike releases it.
 type Release struct {
 	Invariant string          `json:"invariant"`
@@ -156,15 +203,17 @@ type Release struct {
 }
 
 // Says gives the cell in a sentence.
-func (r *Release) Says() string {
-	if r.Cell.Status == notProvided {
-		return "the settings have nothing that it takes: " + strings.Join(r.Cell.With, ", or ")
+func (r *Release) Says() string { return saysOf(&r.Cell) }
+
+func saysOf(c *invariants.Cell) string {
+	if c.Status == notProvided {
+		return "the settings have nothing that it takes: " + strings.Join(c.With, ", or ")
 	}
-	says := r.Cell.Says
-	if len(r.Cell.With) > 0 {
-		says = strings.Join(r.Cell.With, ", or ")
+	says := c.Says
+	if len(c.With) > 0 {
+		says = strings.Join(c.With, ", or ")
 	}
-	return fmt.Sprintf("%s (%s: %s)", r.Cell.Strike, r.Cell.Status, says)
+	return fmt.Sprintf("%s (%s: %s)", c.Strike, c.Status, says)
 }
 
 // notProvided is the status of a cell that no strike is behind: the settings have nothing that the promise takes.

@@ -21,7 +21,7 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 	c := &Certificate{
 		Version: CertificateVersion, Build: buildname.Of(), Name: p.Name, Preset: p.Preset, Plan: d.Plan,
 		All: len(d.Tries), Complete: res.Complete && len(records) == 1+len(d.Tries), Calm: d.Calm, Digest: res.Digest,
-		Pairs: d.Pairs, Unpruned: d.Unpruned, Alike: d.Alike, Reduced: d.Reduced, Lengths: d.Lengths, Phases: d.Phases, Apart: d.Apart, Kinds: d.columns(), Sites: d.Sites,
+		Pairs: d.Pairs, Unpruned: d.Unpruned, Alike: d.Alike, Own: d.Own, Reduced: d.Reduced, Lengths: d.Lengths, Phases: d.Phases, Apart: d.Apart, Kinds: d.columns(), Sites: d.Sites,
 		Counts: map[Outcome]int{}, Tries: []Tried{}, Releases: []Release{},
 	}
 	for i := range d.Firsts {
@@ -32,15 +32,12 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 	if d.Pairs {
 		last++
 	}
-	var without []campaign.Outside // what is broken outside of its promise with no fault but the plan's own
 	for _, r := range records {
 		if r.N == 0 {
-			without = r.Outside
+			c.Baseline = baselineOf(r)
 			continue
 		}
-		outside := slices.DeleteFunc(slices.Clone(r.Outside), func(o campaign.Outside) bool {
-			return slices.ContainsFunc(without, func(w campaign.Outside) bool { return w.Invariant == o.Invariant })
-		})
+		outside := c.besides(r.Outside)
 		t := d.tried(&d.Tries[r.N-1], c.Kinds)
 		t.Digest = r.Digest
 		t.Outcome, t.Invariants = outcomeOf(r, outside, last)
@@ -54,6 +51,26 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 	}
 	slices.SortStableFunc(c.Releases, func(a, b Release) int { return b.Tries - a.Tries })
 	return c, nil
+}
+
+// baselineOf is what the plan breaks outside of promises by itself, given the record of its run.
+func baselineOf(r *campaign.Record) (list []Break) {
+	for _, o := range r.Outside {
+		list = append(list, Break{o, cellsOf(o)})
+	}
+	return list
+}
+
+// besides is what of that the plan does not break by itself: an invariant of another job, or released by other strikes, is
+// another matter.
+func (c *Certificate) besides(list []campaign.Outside) []campaign.Outside {
+	return slices.DeleteFunc(slices.Clone(list), func(o campaign.Outside) bool {
+		return slices.ContainsFunc(c.Baseline, func(b Break) bool { return sameOutside(b.Outside, o) })
+	})
+}
+
+func sameOutside(a, b campaign.Outside) bool {
+	return a.Invariant == b.Invariant && slices.Equal(a.Released, b.Released) && slices.Equal(a.Jobs, b.Jobs)
 }
 
 // tried is a try before it is made.

@@ -1,10 +1,16 @@
 package exhaust
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // Options are those under which the certificate came about.
@@ -12,44 +18,181 @@ func (c *Certificate) Options() Options {
 	return Options{Pairs: c.Pairs, Unpruned: c.Unpruned, Reduced: c.Reduced, EveryLength: len(c.Lengths) > 0, Phases: c.Phases, Kinds: c.Kinds}
 }
 
-// Differs says where what d tries is not what the certificate is of; "" is nowhere.
+// Differs says where what d tries is not what the certificate is of, without a run; "" is nowhere.
 func (d *Definition) Differs(c *Certificate) string {
+	p, err := plans.Parse("certified", []byte(d.Plan))
 	switch {
+	case err != nil:
+		return err.Error()
+	case p.Name != c.Name || p.Preset != c.Preset:
+		return fmt.Sprintf("the plan is %s under the preset %s, and the certificate says %s under %s", p.Name, p.Preset, c.Name, c.Preset)
 	case d.Calm != c.Calm:
 		return fmt.Sprintf("the run without a fault has the digest %s, and the certificate says %s", d.Calm, c.Calm)
 	case len(d.Tries) != c.All:
 		return fmt.Sprintf("there are %d %ss, and the certificate says %d", len(d.Tries), c.Noun(), c.All)
+	case d.Alike != c.Alike:
+		return fmt.Sprintf("%d %ss are left out as another finds the same, and the certificate says %d", d.Alike, c.Noun(), c.Alike)
+	case d.Own != c.Own:
+		return fmt.Sprintf("%d faults are left out as the plan's own fault strikes the operation, and the certificate says %d", d.Own, c.Own)
+	case d.Apart != c.Apart:
+		return fmt.Sprintf("%d operations are such that no fault can name them, and the certificate says %d", d.Apart, c.Apart)
+	case !slices.Equal(d.Lengths, c.Lengths):
+		return fmt.Sprintf("faults that last have the lengths %v, and the certificate says %v", d.Lengths, c.Lengths)
+	case !slices.Equal(d.columns(), c.Kinds):
+		return fmt.Sprintf("the kinds of fault are %q, and the certificate says %q", d.columns(), c.Kinds)
+	case len(d.Sites) != len(c.Sites):
+		return fmt.Sprintf("%d operations are struck, and the certificate says %d", len(d.Sites), len(c.Sites))
+	case len(d.Firsts) != len(c.Firsts):
+		return fmt.Sprintf("there are %d first faults, and the certificate says %d", len(d.Firsts), len(c.Firsts))
+	}
+	for i := range d.Sites {
+		if is, says := d.Sites[i], c.Sites[i]; is != says {
+			return fmt.Sprintf("operation %d is %s on %s at %s, and the certificate says %s on %s at %s", i+1, is, is.Node, is.At, says, says.Node, says.At)
+		}
+	}
+	for i := range d.Firsts {
+		t := d.tried(&d.Firsts[i], c.Kinds)
+		if is, says := (First{t.Site, t.Kind, t.Fault}), c.Firsts[i]; is != says {
+			return fmt.Sprintf("first fault %d is %s, and the certificate says %s", i+1, is.Fault, says.Fault)
+		}
 	}
 	for n := range c.Tries {
 		is, says := d.tried(&d.Tries[n], c.Kinds), &c.Tries[n]
-		if is.First != says.First || is.Fault != says.Fault {
+		if is.First != says.First || is.Site != says.Site || is.Kind != says.Kind || is.Fault != says.Fault {
 			return fmt.Sprintf("%s %d is of %s, and the certificate says %s", c.Noun(), n+1, is.Fault, says.Fault)
 		}
 	}
+	if is := c.digest(); c.Complete && is != c.Digest {
+		return fmt.Sprintf("its runs have the digest %s together, and the certificate says %s", is, c.Digest)
+	}
 	return ""
+}
+
+// digest is that of the campaign, over the runs as the certificate has them.
+func (c *Certificate) digest() string {
+	sum := (&campaign.Record{Digest: c.Calm}).Share()
+	for n := range c.Tries {
+		r := &campaign.Record{N: n + 1, Digest: c.Tries[n].Digest}
+		if c.Tries[n].Outcome == OutOfBounds {
+			r = c.outOfBounds(n)
+		}
+		sum += r.Share()
+	}
+	return fmt.Sprintf("%016x", sum)
+}
+
+// outOfBounds is the record of a try that took its process down.
+func (c *Certificate) outOfBounds(n int) *campaign.Record {
+	return &campaign.Record{N: n + 1, Digest: c.Tries[n].Digest, Contained: &campaign.Contained{What: campaign.Containment(c.Tries[n].Invariants[0])}}
 }
 
 // Again makes the n-th try once more, and says how what comes of it is not what the certificate says; "" is not at all. It
 // fails only if the run cannot be had, or ctx was cancelled. What took its process down is not tried.
 func (d *Definition) Again(ctx context.Context, c *Certificate, n int) (differs string, err error) {
+	_, differs, err = d.again(ctx, c, n)
+	return differs, err
+}
+
+// again is Again, with the record of the run; there is none of what is not tried.
+func (d *Definition) again(ctx context.Context, c *Certificate, n int) (r *campaign.Record, differs string, err error) {
 	t := &c.Tries[n]
 	if t.Outcome == OutOfBounds {
-		return "", nil
+		return nil, "", nil
 	}
 	p, err := d.PlanOf(n)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
-	res, err := scenarios.Run(ctx, p, d.options(p))
+	if r, err = d.record(ctx, n+1, p); err != nil {
+		return nil, "", err
+	}
+	is, broken := outcomeOf(r, c.besides(r.Outside), len(p.Faults)-1)
 	switch {
-	case err != nil:
-		return "", err
-	case res.Digest != t.Digest:
-		return fmt.Sprintf("%s: the run has the digest %s, and the certificate says %s", c.Words(n), res.Digest, t.Digest), nil
-	case (res.Verdict == scenarios.Violated) != (t.Outcome == Broken):
-		return fmt.Sprintf("%s: the run is %s, and the certificate says %s", c.Words(n), res.Verdict, t.Outcome), nil
+	case r.Digest != t.Digest:
+		differs = fmt.Sprintf("%s: the run has the digest %s, and the certificate says %s", c.Words(n), r.Digest, t.Digest)
+	case is != t.Outcome || !slices.Equal(broken, t.Invariants):
+		differs = fmt.Sprintf("%s: the run is %s, and the certificate says %s", c.Words(n), came(is, broken), t.Came())
 	}
-	return "", nil
+	return r, differs, nil
+}
+
+// Repeat makes the plan's own run once more, and the tries that are listed, in order, until one is not what the certificate
+// says; differs says how, and "" is none. After all tries it compares the certificate's sums, too. tell is given the place in
+// the list of each try before it is made. made counts the tries alone: what took its process down is not tried.
+func (d *Definition) Repeat(ctx context.Context, c *Certificate, list []int, tell func(i int)) (differs string, made int, err error) {
+	p, err := plans.Parse("struck", []byte(d.Plan))
+	if err != nil {
+		return "", 0, err
+	}
+	own, err := d.record(ctx, 0, p)
+	if err != nil {
+		return "", 0, err
+	}
+	if is := baselineOf(own); !slices.EqualFunc(is, c.Baseline, sameBreak) {
+		return fmt.Sprintf("the plan by itself breaks outside of promises: %s; the certificate says %s", breaksIn(is), breaksIn(c.Baseline)), 0, nil
+	}
+	records := []*campaign.Record{own}
+	for i, n := range list {
+		tell(i)
+		r, differs, err := d.again(ctx, c, n)
+		if err != nil || differs != "" {
+			return differs, made, err
+		}
+		if r == nil {
+			r = c.outOfBounds(n)
+		} else {
+			made++
+		}
+		records = append(records, r)
+	}
+	if len(list) < len(c.Tries) {
+		return "", made, nil
+	}
+	again, err := d.Certify(records, &campaign.Result{})
+	if err != nil {
+		return "", made, err
+	}
+	for i := range max(len(again.Releases), len(c.Releases)) {
+		if is, says := again.saysOfRelease(i), c.saysOfRelease(i); is != says {
+			return fmt.Sprintf("of what is outside of a promise, number %d is %s; the certificate says %s", i+1, is, says), made, nil
+		}
+	}
+	return "", made, nil
+}
+
+func sameBreak(a, b Break) bool {
+	return sameOutside(a.Outside, b.Outside) && slices.EqualFunc(a.Cells, b.Cells, sameCell)
+}
+
+// sameCell says whether two cells say the same; one that was read from a file has no more.
+func sameCell(a, b invariants.Cell) bool {
+	return a.Strike == b.Strike && a.Status == b.Status && a.Says == b.Says && slices.Equal(a.With, b.With)
+}
+
+func breaksIn(list []Break) string {
+	var says []string
+	for i := range list {
+		says = append(says, list[i].Invariant+" by "+list[i].Says())
+	}
+	return cmp.Or(strings.Join(says, ", "), "nothing")
+}
+
+// saysOfRelease is what the certificate says of its i-th release.
+func (c *Certificate) saysOfRelease(i int) string {
+	if i >= len(c.Releases) {
+		return "nothing"
+	}
+	r := &c.Releases[i]
+	return fmt.Sprintf("%s by %s in %d runs, first in run %d", r.Invariant, r.Says(), r.Tries, r.First+1)
+}
+
+// record makes a run, and is what a campaign keeps of it.
+func (o *Options) record(ctx context.Context, n int, p *plans.Plan) (*campaign.Record, error) {
+	res, err := scenarios.Run(ctx, p, o.options(p))
+	if err != nil {
+		return nil, err
+	}
+	return campaign.RecordOf(n, p, res), nil
 }
 
 // Sample lists so many tries, spread evenly over all that were made; 0, or more than there are, is all.

@@ -11,7 +11,7 @@ import (
 
 // Define runs the plan and lists what is to be tried; for pairs it runs each single fault, too. What the plan expects is
 // put aside: every promise is judged in every run. It fails if a run cannot be had, if the plan breaks a promise by itself,
-// or if it makes no operation of a phase that is asked for.
+// if it makes no operation of a phase that is asked for, or if there is nothing to try.
 func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 	found := found{}
 	for i := range moments {
 		m := &moments[i]
-		strikes := d.strikesAt(p, phases[m.Phase], &m.Site)
+		strikes := d.strikesAt(p, phases[m.Phase], m)
 		if d.Reduced {
 			strikes = d.fresh(found, m, strikes)
 		}
@@ -62,10 +62,51 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 		}
 		d.Sites = append(d.Sites, m.Site)
 	}
-	if o.Pairs {
-		return d, d.pair(ctx, p, moments)
+	if len(d.Tries) == 0 {
+		return nil, d.nothing(p, moments)
 	}
-	return d, nil
+	if !o.Pairs {
+		return d, nil
+	}
+	if err := d.pair(ctx, p, moments); err != nil {
+		return d, err
+	}
+	switch {
+	case len(d.Tries) > 0:
+		return d, nil
+	case d.Alike > 0:
+		return nil, fmt.Errorf("each pair of faults on %s finds what a single one finds; try them unpruned", p.Name)
+	}
+	return nil, fmt.Errorf("%s makes no operation after a first fault that a second can strike", p.Name)
+}
+
+// nothing says that there is nothing to try at the moments, and which kinds of fault could be.
+func (d *Definition) nothing(p *plans.Plan, moments []moment) error {
+	of, by, first := "", "a fault", ""
+	if len(d.Phases) > 0 {
+		of = " of phase " + strings.Join(d.Phases, " or ")
+	}
+	if len(d.Kinds) > 0 {
+		by += " of kind " + strings.Join(d.Kinds, " or ")
+	}
+	if d.Pairs {
+		first = " first"
+	}
+	says := fmt.Sprintf("%s makes no operation%s that %s can strike%s", p.Name, of, by, first)
+	phases, all, can := phasesOf(p), *d, map[string]bool{}
+	all.Kinds = nil
+	for i := range moments {
+		for _, f := range all.strikesAt(p, phases[moments[i].Phase], &moments[i]) {
+			can[kindOf(&f)] = true
+		}
+	}
+	switch kinds := slices.DeleteFunc(Kinds(), func(kind string) bool { return !can[kind] }); {
+	case d.Own > 0:
+		return fmt.Errorf("%s, as the plan's own fault strikes it", says)
+	case len(kinds) > 0:
+		return fmt.Errorf("%s; kinds that can: %s", says, strings.Join(kinds, ", "))
+	}
+	return fmt.Errorf("%s; no kind can", says)
 }
 
 // names are the phases of the moments, each once.

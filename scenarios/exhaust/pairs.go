@@ -22,7 +22,7 @@ type second struct {
 // makes from then on, those that it brings about among them. The closest pairs come first. A second fault is left out
 // where it has struck the same before; see [found].
 func (d *Definition) pair(ctx context.Context, p *plans.Plan, calm []moment) error {
-	d.Alike = 0 // of single faults, if the search is reduced
+	d.Alike, d.Own = 0, 0 // of single faults
 	seconds, err := d.seconds(ctx, p.Concerned())
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (d *Definition) pair(ctx context.Context, p *plans.Plan, calm []moment) err
 	}
 	for i := range seconds {
 		s := &seconds[i]
-		strikes := d.strikesAt(p, phases[s.Phase], &s.Site)
+		strikes := d.strikesAt(p, phases[s.Phase], &s.moment)
 		if !d.Unpruned {
 			strikes = d.fresh(found, &s.moment, strikes)
 		}
@@ -89,10 +89,9 @@ func (d *Definition) seconds(ctx context.Context, about []int) (list []second, e
 }
 
 // found are the moments that faults have struck. Two moments are one to a fault if it strikes the same there and finds the
-// same: an effect, the same operation, and what is known of its job and of what belongs to none; a fault of a node, the
-// operation after which it stands, and what is known of everything; a fault of a server, that operation if it is of a job,
-// and what is known of everything. So are pruned pairs of faults of different jobs that share nothing, firsts that have had
-// no effect, and the many polls of a long wait.
+// same: an effect, the same operation, and what is known of its job and of what belongs to none; a fault of a node or of a
+// server, the operation after which it stands, and what is known of everything. So are pruned firsts that have had no
+// effect, and the many polls of a long wait.
 //
 // It must not have been released from more, either: where strikes have reached a job since, a promise that breaks may
 // be excused by them, and is not where they have not.
@@ -100,56 +99,36 @@ type found map[foundAt][][]invariants.Kinds
 
 // foundAt is an operation, of the same phase, job and node, and what is known there.
 type foundAt struct {
-	struck   reach
+	effect   bool // on the operation; any other fault strikes after it
+	own      bool // see moment
 	phase    string
 	job      int
 	node     string
 	likeness uint64
 }
 
-// reach is what a fault strikes.
-type reach int
-
-const (
-	anOperation reach = iota
-	aNode
-	aServer
-	reaches
-)
-
-func reachOf(f *faults.Fault) reach {
-	switch {
-	case f.On != nil:
-		return anOperation
-	case f.Do.OfServer():
-		return aServer
-	}
-	return aNode
-}
-
 // fresh are the strikes that find there what none has found before. The others are counted.
 func (d *Definition) fresh(l found, m *moment, strikes []faults.Fault) []faults.Fault {
-	all, before := len(strikes), l.meet(m)
-	strikes = slices.DeleteFunc(strikes, func(f faults.Fault) bool { return before[reachOf(&f)] })
+	all := len(strikes)
+	effect, after := l.meet(m)
+	strikes = slices.DeleteFunc(strikes, func(f faults.Fault) bool { return f.On != nil && effect || f.On == nil && after })
 	d.Alike += all - len(strikes)
 	return strikes
 }
 
-// meet notes a moment, and says what has struck the same before.
-func (l found) meet(m *moment) (before [reaches]bool) {
-	for r := range reaches {
-		at, is := foundAt{r, m.Phase, m.Job, m.Node, 0}, m.OfAll
-		switch {
-		case m.Job > 0 && r == anOperation:
-			is = m.OfJob
-		case m.Job == 0 && r == aServer:
-			at.phase, at.node = "", ""
-		}
-		at.likeness = is.Likeness
-		before[r] = slices.ContainsFunc(l[at], func(was []invariants.Kinds) bool { return within(was, is.Struck) })
-		if !before[r] {
-			l[at] = append(l[at], is.Struck)
-		}
+// meet notes a moment, and says whether effects and faults after the operation have found the same before.
+func (l found) meet(m *moment) (effect, after bool) {
+	of := m.OfAll
+	if m.Job > 0 {
+		of = m.OfJob
+	}
+	return l.note(m, true, of), l.note(m, false, m.OfAll)
+}
+
+func (l found) note(m *moment, effect bool, is standing) (before bool) {
+	at := foundAt{effect, m.Own, m.Phase, m.Job, m.Node, is.Likeness}
+	if before = slices.ContainsFunc(l[at], func(was []invariants.Kinds) bool { return within(was, is.Struck) }); !before {
+		l[at] = append(l[at], is.Struck)
 	}
 	return before
 }

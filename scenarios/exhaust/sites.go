@@ -39,6 +39,7 @@ func (s Site) String() string {
 // moment is a site and what a fault finds there.
 type moment struct {
 	Site
+	Own   bool     `json:"own,omitempty"` // the plan's own fault strikes the operation, so that no other can
 	OfJob standing `json:"of_job"`
 	OfAll standing `json:"of_all"`
 }
@@ -57,10 +58,10 @@ func (o *Options) momentsOf(ctx context.Context, p *plans.Plan, afterLast bool) 
 	opt := o.options(p)
 	opt.Survey = func(op scenarios.Surveyed) {
 		phase, known := phases[op.Phase]
-		if !known || afterLast && !slices.ContainsFunc(op.Fired, func(f faults.Fired) bool { return f.Fault == p.Faults[len(p.Faults)-1] }) {
+		if !known || afterLast && !slices.ContainsFunc(op.Fired, func(f faults.Fired) bool { return f.Number == len(p.Faults)-1 }) {
 			return
 		}
-		m := moment{Site: Site{Phase: op.Phase, Occurrence: op.OnNode, Node: op.Node, At: op.At}}
+		m := moment{Site: Site{Phase: op.Phase, Occurrence: op.OnNode, Node: op.Node, At: op.At}, Own: op.Struck}
 		if !phase.NoJob {
 			m.Occurrence = op.Occurrence
 			var numbered bool

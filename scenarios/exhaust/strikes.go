@@ -65,8 +65,9 @@ func kindOf(f *faults.Fault) string {
 }
 
 // strikesAt lists the faults that can strike a site. Those that last have each of the definition's lengths, or one of
-// their own if there are none. A partition begins at a time and not after an operation: at the one that the site has.
-func (d *Definition) strikesAt(p *plans.Plan, phase faults.Phase, s *Site) (list []faults.Fault) {
+// their own if there are none. A partition begins at a time and not after an operation: at the one that the site has. It
+// alone strikes where the plan's own fault strikes the operation. What it keeps off is counted.
+func (d *Definition) strikesAt(p *plans.Plan, phase faults.Phase, s *moment) (list []faults.Fault) {
 	each := func(own time.Duration, add func(time.Duration)) {
 		if len(d.Lengths) == 0 {
 			add(own)
@@ -121,6 +122,11 @@ func (d *Definition) strikesAt(p *plans.Plan, phase faults.Phase, s *Site) (list
 	node(faults.Fault{Do: faults.Failover, Node: faults.Redis, Lag: replicaLag})
 	if len(d.Kinds) > 0 {
 		list = slices.DeleteFunc(list, func(f faults.Fault) bool { return !slices.Contains(d.Kinds, kindOf(&f)) })
+	}
+	if s.Own {
+		all := len(list)
+		list = slices.DeleteFunc(list, func(f faults.Fault) bool { return f.On != nil || f.After != nil })
+		d.Own += all - len(list)
 	}
 	return list
 }

@@ -12,7 +12,9 @@ const TableFile = "certificates.tsv"
 // TableHead is its first line.
 const TableHead = "scenario\tpreset\tbuild\ttried\tbroken\toutside\tinconclusive\tmissed\tby\n"
 
-// Row is the certificate's line in the table. The cells by which something is outside of a promise are counted by their status.
+// Row is the certificate's line in the table. Its column "by" counts violations outside of a promise, by the status of the
+// cells that release them: each invariant that a run breaks, once for each such cell. A run may have several of them, and
+// the column "outside" counts it once.
 func (c *Certificate) Row() string {
 	by := map[string]int{}
 	for _, r := range c.Releases {

@@ -14,6 +14,7 @@ import (
 // the sum of its operations', so that it does not depend on their order.
 type class struct {
 	apart  bool // operations that have nothing to do with each other are told apart from those that have
+	step   int  // the last
 	sum    uint64
 	base   uint64 // of all that came before the harness's last step, with which everything has to do
 	nodes  map[string]uint64
@@ -30,8 +31,14 @@ func newClass(apart bool) *class {
 	return &class{apart: apart, nodes: map[string]uint64{}, things: map[string]thing{}}
 }
 
-// barrier puts everything that is to come after everything that was.
-func (c *class) barrier(step int) {
+// begin is told of each step that is chosen. Where one is left out the harness has taken it, and everything that is to come is
+// put after everything that was.
+func (c *class) begin(step int) {
+	follows := step == c.step+1
+	c.step = step
+	if follows {
+		return
+	}
 	c.base = hash(c.sum, "barrier", strconv.Itoa(step))
 	c.sum = c.base
 	clear(c.nodes)

@@ -10,7 +10,8 @@
 // ([sim.Op.Uses]). The state after them is the same, but for the instants. So a run is hashed step by step by what happened
 // before what (see class), and the search neither makes a run that begins at a state in which another has been with as
 // few pre-emptions, nor looks for more orders in one from where it comes to such a state. From equal states, with the same
-// operation last, everything goes alike. A test compares what is left of a search of two pre-emptions with all of it.
+// operation last, everything goes alike. Tests compare what Redis and the streams hold in what is taken for one state, and what
+// is left of a search of two pre-emptions with all of it.
 //
 // What this leaves out: virtual time passes only when nothing can move, so a pre-emption does not outlast a timeout, and no
 // operation takes longer than another. A step is a nanosecond of virtual time, and two states that are taken for one may

@@ -1,10 +1,19 @@
 package orders
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
 	"runtime"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -100,32 +109,172 @@ func TestAnOrderIsAPlan(t *testing.T) {
 	assert.Equal(t, sim.Preemptions(list), again.Schedule.Preemptions)
 }
 
-// What is taken for one has come to the same: a search that takes nothing for one comes to no other class of runs.
+// What is taken for one has come to the same: what has equal classes is in equal states, and a search that takes nothing for
+// one comes to no other class of runs.
 func TestRunsAreRightlyTakenForOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("LEFT OUT: two pre-emptions, which it takes, are many runs")
 	}
-	classes := func(apart bool) (map[uint64]bool, int) {
-		d := world{preemptions: 2, sets: tiny.sets}.define(t)
-		require.True(t, d.Apart)
-		d.Apart = apart
-		met := map[uint64]bool{}
-		res := explore(t, d, Options{Runners: []Runner{func(ctx context.Context, list []sim.Preemption) (*Run, error) {
-			r, err := d.Try(ctx, list)
-			if err == nil {
-				met[r.Class] = true
-			}
-			return r, err
-		}}})
-		require.True(t, res.Complete)
-		return met, res.Runs
+	for _, w := range worlds {
+		classes(t, w, false, map[uint64]state{})
 	}
-	all, runs := classes(false)
-	reduced, fewer := classes(true)
+	w := world{preemptions: 2, sets: tiny.sets}
+	states := map[uint64]state{}
+	all, runs := classes(t, w, false, states)
+	reduced, fewer := classes(t, w, true, states)
 	assert.Less(t, fewer, runs)
-	t.Logf("%d runs, and %d that are taken for one; %d classes", runs, fewer, len(all))
+	t.Logf("%d runs, and %d that are taken for one; %d states, and %d of them at the end", runs, fewer, len(states), len(all))
 	for class := range all {
 		assert.True(t, reduced[class], "%d", class)
+	}
+}
+
+// classes are those of the runs of a search, each at its end. After each step the run must be in the state in which others of
+// that class have been.
+func classes(t *testing.T, w world, apart bool, states map[uint64]state) (ends map[uint64]bool, runs int) {
+	d := w.define(t)
+	require.True(t, d.Apart)
+	d.Apart = apart
+	ends = map[uint64]bool{}
+	res := explore(t, d, Options{Runners: []Runner{func(ctx context.Context, list []sim.Preemption) (*Run, error) {
+		var trace bytes.Buffer
+		after, c := map[int]uint64{}, newClass(true)
+		r, err := d.try(ctx, list, &trace, func(ch *sim.Choice) {
+			op := ch.Ready[ch.Chosen]
+			c.begin(ch.Step)
+			c.add(op, c.operation(op))
+			after[ch.Step] = c.sum
+		})
+		if err != nil {
+			return nil, err
+		}
+		ends[r.Class] = true
+		now := replay{map[string]string{}, map[string]uint64{}}
+		for lines := json.NewDecoder(&trace); lines.More(); {
+			var e sim.Event
+			if err := lines.Decode(&e); err != nil {
+				return nil, err
+			}
+			now.step(&e)
+			class, chosen := after[e.Step]
+			if !chosen {
+				continue
+			}
+			s := state{now.hash(), e.Words(), sim.Preemptions(list), e.Step}
+			if before, been := states[class]; been && before.hash != s.hash {
+				return nil, fmt.Errorf("two states are taken for one: %+v and %+v", before, s)
+			}
+			states[class] = s
+		}
+		return r, nil
+	}}})
+	require.True(t, res.Complete)
+	return ends, res.Runs
+}
+
+// state is what the world has come to by a step of a run.
+type state struct {
+	hash  uint64
+	last  string // event
+	order string
+	step  int
+}
+
+// replay is what Redis and the streams hold, and what has come of the steps of each node, as the trace tells it: whatever the
+// operations use.
+type replay struct {
+	holds map[string]string
+	nodes map[string]uint64
+}
+
+// instant is one since 1970, in milliseconds or nanoseconds. Equal states may differ in them.
+var instant = regexp.MustCompile(`\b[0-9]{13}([0-9]{6})?\b`)
+
+func (r replay) step(e *sim.Event) {
+	told := []string{number(r.nodes[e.Node]), e.Words(), e.Data}
+	for _, c := range e.Changes {
+		place := fmt.Sprintf("%s %d %s ", c.Stream, c.Seq, c.Key)
+		if c.Field != "" {
+			place += c.Field + "\n"
+		}
+		what := instant.ReplaceAllString(fmt.Sprint(c.Subject, c.Header, c.Value), "then")
+		if c.Gone { // a key with all its fields
+			maps.DeleteFunc(r.holds, func(p, _ string) bool { return strings.HasPrefix(p, place) })
+			what = "gone"
+		} else {
+			r.holds[place] = what
+		}
+		told = append(told, place, what)
+	}
+	r.nodes[e.Node] = hash(0, told...)
+}
+
+func (r replay) hash() (sum uint64) {
+	for place, what := range r.holds {
+		sum += hash(0, place, what)
+	}
+	for node, h := range r.nodes {
+		sum += hash(h, node)
+	}
+	return sum
+}
+
+// What two nodes do with the same keys comes out as one if it is taken for one: each is answered alike, and Redis holds the same.
+// Whether a transaction is carried out hangs on what its connection WATCHes, also where it does not write that.
+func TestOperationsApartHaveTheSameEffect(t *testing.T) {
+	transact := func(ctx context.Context, r *redis.Client, watched string) error {
+		return r.Watch(ctx, func(tx *redis.Tx) error {
+			_, err := tx.TxPipelined(ctx, func(q redis.Pipeliner) error { return q.Incr(ctx, "l").Err() })
+			return err
+		}, watched)
+	}
+	does := map[string]func(ctx context.Context, r *redis.Client) any{
+		"get":              func(ctx context.Context, r *redis.Client) any { return r.Get(ctx, "k").Val() },
+		"incr":             func(ctx context.Context, r *redis.Client) any { return r.Incr(ctx, "k").Val() },
+		"set":              func(ctx context.Context, r *redis.Client) any { return r.Set(ctx, "k", 5, 0).Err() },
+		"setnx":            func(ctx context.Context, r *redis.Client) any { return r.SetNX(ctx, "k", 7, 0).Val() },
+		"mget":             func(ctx context.Context, r *redis.Client) any { return r.MGet(ctx, "l", "k").Val() },
+		"keys":             func(ctx context.Context, r *redis.Client) any { return r.Keys(ctx, "*").Val() },
+		"other":            func(ctx context.Context, r *redis.Client) any { return r.Incr(ctx, "m").Val() },
+		"transact":         func(ctx context.Context, r *redis.Client) any { return transact(ctx, r, "k") },
+		"transact, writes": func(ctx context.Context, r *redis.Client) any { return transact(ctx, r, "l") },
+	}
+	run := func(of [2]string, preemptions string) (class uint64, came string) {
+		list, err := sim.ParsePreemptions(preemptions)
+		require.NoError(t, err)
+		c := newClass(true)
+		watch := func(ch *sim.Choice) {
+			op := ch.Ready[ch.Chosen]
+			c.begin(ch.Step)
+			c.add(op, c.operation(op))
+		}
+		_, err = sim.Run(sim.Config{Seed: 1, Strategy: &sim.Bounded{Preemptions: list, Watch: watch}}, func(w *sim.World) error {
+			var answers [2]any
+			for i, name := range []string{"a", "b"} {
+				w.Node(name, func(p *sim.Process) { answers[i] = does[of[i]](p.Context(), p.Redis()) }).Start()
+			}
+			w.Step(time.Second, nil)
+			came = fmt.Sprint(answers, w.Redis())
+			return nil
+		})
+		require.NoError(t, err)
+		return c.sum, came
+	}
+	orders := []string{"", "1=a", "2=a", "3=a", "2=a,3=b", "2=a,4=b", "3=a,4=b", "1=a,2=b", "1=a,3=b", "1=a,4=b"}
+	for a := range does {
+		for b := range does {
+			states := map[uint64]string{}
+			for _, order := range orders {
+				class, came := run([2]string{a, b}, order)
+				if before, been := states[class]; been {
+					assert.Equal(t, before, came, "%s and %s, %s", a, b, order)
+				}
+				states[class] = came
+			}
+			if b == "other" && a != "keys" && a != "other" {
+				assert.Len(t, states, 1, "%s has nothing to do with it", a)
+			}
+		}
 	}
 }
 
@@ -149,6 +298,27 @@ func TestASearchSaysWhatItLeft(t *testing.T) {
 	assert.Equal(t, 3, res.Runs)
 	assert.False(t, res.Complete)
 	assert.Positive(t, res.Levels[1].Left)
+}
+
+// Who ends a search while it waits for a run is not told of orders that need none any more.
+func TestASearchThatIsEndedLeavesOutWhatIsCovered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := tiny.define(t)
+		ctx, cancel := context.WithCancel(context.Background())
+		res, err := d.Explore(ctx, Options{Runners: []Runner{func(ctx context.Context, list []sim.Preemption) (*Run, error) {
+			switch {
+			case len(list) == 0:
+				return &Run{Points: []Point{{State: 1, Others: []Other{{1, "first", 1, 10}, {1, "second", 1, 20}, {1, "third", 1, 30}}}}}, nil
+			case list[0].To == "first":
+				return &Run{Points: []Point{{State: 30}}}, nil // where the third leads
+			}
+			synctest.Wait() // the search waits for this run
+			cancel()
+			return nil, ctx.Err()
+		}}})
+		require.NoError(t, err)
+		assert.Equal(t, []Level{{Runs: 1}, {Preemptions: 1, Runs: 1, Left: 1}}, res.Levels)
+	})
 }
 
 func TestDefine(t *testing.T) {

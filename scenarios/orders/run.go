@@ -2,6 +2,7 @@ package orders
 
 import (
 	"context"
+	"io"
 	"slices"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -39,6 +40,11 @@ func (o Other) preemption() sim.Preemption { return sim.Preemption{Step: o.Step,
 
 // Try runs the plan in the order of these pre-emptions.
 func (d *Definition) Try(ctx context.Context, list []sim.Preemption) (*Run, error) {
+	return d.try(ctx, list, nil, func(*sim.Choice) {})
+}
+
+// try runs it, writes its trace, and tells its choices.
+func (d *Definition) try(ctx context.Context, list []sim.Preemption, trace io.Writer, choices func(*sim.Choice)) (*Run, error) {
 	p, err := d.PlanOf(list)
 	if err != nil {
 		return nil, err
@@ -47,14 +53,12 @@ func (d *Definition) Try(ctx context.Context, list []sim.Preemption) (*Run, erro
 	if len(list) > 0 {
 		after = list[len(list)-1].Step
 	}
-	r, c, all, at := &Run{}, newClass(d.Apart), newClass(true), 0
+	r, c, all := &Run{}, newClass(d.Apart), newClass(true)
 	actors := map[sim.Actor]bool{}
 	watch := func(ch *sim.Choice) {
-		if ch.Step != at+1 {
-			c.barrier(ch.Step) // the harness has taken a step
-			all.barrier(ch.Step)
-		}
-		at = ch.Step
+		choices(ch)
+		c.begin(ch.Step)
+		all.begin(ch.Step)
 		for _, op := range ch.Ready {
 			actors[op.Actor()] = true
 		}
@@ -77,7 +81,7 @@ func (d *Definition) Try(ctx context.Context, list []sim.Preemption) (*Run, erro
 			r.Points = append(r.Points, point)
 		}
 	}
-	res, err := scenarios.Run(ctx, p, scenarios.RunOptions{Source: p.Name, Modified: true, Drawn: true, Choices: watch, Variant: d.Variant})
+	res, err := scenarios.Run(ctx, p, scenarios.RunOptions{Source: p.Name, Modified: true, Drawn: true, Choices: watch, Variant: d.Variant, Trace: trace})
 	if err != nil {
 		return nil, err
 	}

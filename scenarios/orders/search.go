@@ -80,16 +80,12 @@ func (s *search) level(ctx context.Context, n int, list []order) (next []order, 
 			continue
 		}
 		if ctx.Err() != nil || s.o.Runs > 0 && s.found.Runs == s.o.Runs {
-			for _, rest := range list[i:] {
-				if !s.covers(n, rest) {
-					told.Left++
-				}
-			}
+			told.Left = s.uncovered(n, list[i:])
 			return nil, nil
 		}
 		r, err := runs.take(i)
 		if err != nil && ctx.Err() != nil {
-			told.Left += len(list) - i
+			told.Left = s.uncovered(n, list[i:])
 			return nil, nil
 		}
 		if err != nil {
@@ -128,6 +124,16 @@ func (s *search) count(told *Level, o order, r *Run) {
 func (s *search) covers(n int, o order) bool {
 	before, ok := s.been[o.state]
 	return ok && before <= n
+}
+
+// uncovered is how many of the orders are still to be tried.
+func (s *search) uncovered(n int, list []order) (left int) {
+	for _, o := range list {
+		if !s.covers(n, o) {
+			left++
+		}
+	}
+	return left
 }
 
 // deeper lists the orders of one pre-emption more that the run shows, up to where another run has been.

@@ -1,14 +1,16 @@
 package power
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
@@ -17,7 +19,7 @@ import (
 // Bench is where mutants are measured.
 type Bench struct {
 	Root     string   // the module's folder
-	Worker   []string // the arguments by which the testbed's program becomes a campaign's worker
+	Worker   []string // the command of a campaign's worker without a mistake; a mutant's program takes the place of the first
 	Searches []Search
 }
 
@@ -30,10 +32,11 @@ type Row struct {
 
 // Kill is what one search came to.
 type Kill struct {
-	Search string        `json:"search"`
-	By     []string      `json:"by,omitempty"` // the promises that the first run broke of those that broke any, or how its process ended; none: it survived
-	Runs   int           `json:"runs"`
-	Took   time.Duration `json:"took_ns"` // real time, of one process with one thread
+	Search     string        `json:"search"`
+	By         []string      `json:"by,omitempty"` // what the first run broke that its plan does not break without the mistake: promises, or how its process ended; none: it survived
+	Runs       int           `json:"runs"`
+	FalseKills int           `json:"false_kills,omitempty"` // of the runs, those that broke only what their plan breaks without the mistake, too
+	Took       time.Duration `json:"took_ns"`               // real time, of one process with one thread
 }
 
 // Measure plants a mutation and has each search look for it. It may be called from several goroutines.
@@ -48,17 +51,17 @@ func (b *Bench) Measure(ctx context.Context, m Mutation) (Row, error) {
 	if row.Compiles, err = b.build(ctx, dir, program, m); err != nil || !row.Compiles {
 		return row, err
 	}
-	for i, s := range b.Searches {
-		k, err := b.kill(ctx, filepath.Join(dir, fmt.Sprint(i)), program, s)
+	for _, s := range b.Searches {
+		k, err := b.kill(ctx, program, s)
 		if err != nil {
 			return row, fmt.Errorf("%s, %s: %w", m, s.Name, err)
 		}
 		row.Kills = append(row.Kills, k)
 	}
-	return row, ctx.Err()
+	return row, nil
 }
 
-// build compiles the testbed with the mutation, and says whether it compiles. It fails where there is no go command.
+// build compiles the testbed with the mutation, and says whether it compiles.
 func (b *Bench) build(ctx context.Context, dir, program string, m Mutation) (bool, error) {
 	root, err := filepath.Abs(b.Root)
 	if err != nil {
@@ -85,42 +88,131 @@ func (b *Bench) build(ctx context.Context, dir, program string, m Mutation) (boo
 		return false, err
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-ldflags=-w", "-overlay", overlay, "-o", program, "./cmd/wavetank")
-	cmd.Dir = root
-	err = cmd.Run()
-	if refused := (*exec.ExitError)(nil); errors.As(err, &refused) {
+	cmd.Dir, cmd.WaitDelay = root, outputDelay
+	out, err := cmd.CombinedOutput()
+	switch {
+	case err == nil:
+		return true, nil
+	case ctx.Err() != nil:
 		return false, ctx.Err()
+	case names(out, filepath.Base(dir)+"/"+filepath.Base(file), m.File):
+		return false, nil
 	}
-	return err == nil, err
+	return false, &BuildError{Mutation: m, Output: lastLines(out), Cause: err}
 }
 
+// outputDelay is how long the output of a build that was ended is waited for: what it started may hold it open.
+const outputDelay = 3 * time.Second
+
+// names says whether the compiler complains of a line of a file, by one of its names. Folders may come before the name.
+func names(output []byte, files ...string) bool {
+	return slices.ContainsFunc(files, func(file string) bool {
+		return regexp.MustCompile(`(?m)^(.*/)?` + regexp.QuoteMeta(file) + `:\d+`).Match(output)
+	})
+}
+
+// outputLines are how much of a build's output is told.
+const outputLines = 10
+
+func lastLines(output []byte) string {
+	lines := strings.Split(string(bytes.TrimSpace(output)), "\n")
+	return strings.Join(lines[max(0, len(lines)-outputLines):], "\n")
+}
+
+// BuildError is of a build that failed for another reason than that its mutation does not compile.
+type BuildError struct {
+	Mutation Mutation
+	Output   string // its last lines
+	Cause    error
+}
+
+func (e *BuildError) Error() string {
+	return fmt.Sprintf("%s: go build failed (%v) and names no line of %s; mend what it says, such as a full disk, and measure again", e.Mutation, e.Cause, e.Mutation.File)
+}
+
+func (e *BuildError) Unwrap() error { return e.Cause }
+
 // kill runs the search until the first run that shows the mistake.
-func (b *Bench) kill(ctx context.Context, dir, program string, s Search) (Kill, error) {
+func (b *Bench) kill(ctx context.Context, program string, s Search) (Kill, error) {
 	k := Kill{Search: s.Name}
-	if err := campaign.Create(dir, s.Spec); err != nil {
-		return k, err
-	}
-	found, stop := context.WithCancel(ctx)
+	first, end := (&campaign.Job{Spec: s.Spec}).Runs()
+	inTime, stop := context.WithTimeout(ctx, s.Spec.Budget)
 	defer stop()
 	began := time.Now()
-	_, err := campaign.Run(found, dir, campaign.Options{Workers: 1, Command: append([]string{program}, b.Worker...), Record: func(r *campaign.Record) {
-		if len(k.By) > 0 {
-			return
-		}
+	var checkErr error
+	err := runs(inTime, append([]string{program}, b.Worker[1:]...), s.Spec, first, end, func(r *campaign.Record) (last bool) {
 		k.Runs++
-		for _, broken := range r.Broken {
-			k.By = append(k.By, broken.Invariant)
+		by := breaks(r)
+		if len(by) == 0 {
+			return false
 		}
-		if r.Contained != nil {
-			k.By = append(k.By, string(r.Contained.What))
+		took := time.Since(began)
+		var anyway []string
+		checkErr = runs(ctx, b.Worker, s.Spec, r.N, r.N+1, func(r *campaign.Record) bool { anyway = breaks(r); return true })
+		by = slices.DeleteFunc(by, func(what string) bool { return slices.Contains(anyway, what) })
+		if len(by) > 0 {
+			k.By, k.Took = by, took
+			return true
 		}
-		if len(k.By) > 0 {
-			k.Took = time.Since(began)
-			stop()
-		}
-	}})
-	slices.Sort(k.By)
+		k.FalseKills++
+		return checkErr != nil
+	})
 	if len(k.By) == 0 {
 		k.Took = time.Since(began)
 	}
+	if checkErr != nil {
+		err = fmt.Errorf("without the mistake: %w", checkErr)
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
 	return k, err
+}
+
+// breaks lists what a run broke: promises, and how its process ended.
+func breaks(r *campaign.Record) (by []string) {
+	for _, broken := range r.Broken {
+		by = append(by, broken.Invariant)
+	}
+	if r.Contained != nil {
+		by = append(by, string(r.Contained.What))
+	}
+	slices.Sort(by)
+	return by
+}
+
+// What counts as out of bounds: as in a campaign that says nothing else.
+const (
+	runTimeout = 20 * time.Second
+	memoryMax  = 1 << 30
+)
+
+// runs has one worker do runs of the spec in their order, from first to the one before end, until one is the last or ctx
+// ends. Nothing is examined: that would take the worker's time.
+func runs(ctx context.Context, command []string, spec campaign.Spec, first, end int, last func(*campaign.Record) bool) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	job := campaign.Job{Spec: spec, Timeout: runTimeout, MemoryMax: memoryMax}
+	in, next, over := make(chan campaign.Chunk, 1), first, first >= end
+	if over {
+		return nil
+	}
+	return job.Do(ctx, campaign.Options{Workers: 1, Command: command}, campaign.Chunks{
+		In: in,
+		Want: func() {
+			if next < end {
+				in <- campaign.Chunk{First: next, Count: 1}
+				next++
+			}
+		},
+		Tick: func() {},
+		Done: func(c campaign.Chunk, done []campaign.Record) {
+			if over { // what was under way may end before it hears of that
+				return
+			}
+			if over = last(&done[0]) || c.First == end-1; over {
+				stop()
+			}
+		},
+	})
 }

@@ -95,5 +95,8 @@ func TestRates(t *testing.T) {
 		assert.Equal(t, want, rates[i])
 	}
 	assert.Len(t, r.Survivors(), 1)
+	r.Rows[0].Kills[0].FalseKills, r.Rows[2].Kills[1].FalseKills = 1, 2
+	assert.Equal(t, 3, r.FalseKills())
+	assert.Len(t, r.Survivors(), 1)
 	assert.Empty(t, (&Result{}).Rates())
 }

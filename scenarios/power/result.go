@@ -8,7 +8,7 @@ import (
 )
 
 // ResultVersion is the format of power.json.
-const ResultVersion = 1
+const ResultVersion = 2 // 2: what a plan breaks without the mistake, too, is no kill
 
 // Result is what was measured: the content of power.json.
 type Result struct {
@@ -84,6 +84,16 @@ func (r *Row) killed(search string) (took time.Duration, killed bool) {
 		}
 	}
 	return took, killed
+}
+
+// FalseKills is how many runs broke only what their plan breaks without the mistake, too.
+func (r *Result) FalseKills() (n int) {
+	for _, m := range r.Mutants() {
+		for _, k := range m.Kills {
+			n += k.FalseKills
+		}
+	}
+	return n
 }
 
 // Survivors are the mutants that no search has found.

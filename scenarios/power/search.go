@@ -3,6 +3,7 @@ package power
 import (
 	"context"
 	"io"
+	"math"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -30,7 +31,7 @@ func Searches(ctx context.Context, seed uint64, budget time.Duration) ([]Search,
 		return nil, err
 	}
 	drawn := func(sets ...string) campaign.Spec {
-		return campaign.Spec{Version: campaign.SpecVersion, Name: "power", Seed: seed, Drawn: &campaign.Drawn{Sets: sets}}
+		return campaign.Spec{Version: campaign.SpecVersion, Name: "power", Seed: seed, Runs: runsMax, Drawn: &campaign.Drawn{Sets: sets}}
 	}
 	named, err := keeping(ctx)
 	if err != nil {
@@ -44,7 +45,7 @@ func Searches(ctx context.Context, seed uint64, budget time.Duration) ([]Search,
 		{"scenarios", campaign.Spec{Version: campaign.SpecVersion, Name: "power", Seed: seed, Grid: &campaign.Grid{
 			Plans: named, Points: [][]string{{"preset=" + presets[0]}, {"preset=" + presets[1]}}, Seeds: seedsMax,
 		}}},
-		{"scenarios, perturbed", campaign.Spec{Version: campaign.SpecVersion, Name: "power", Seed: seed, Drawn: &campaign.Drawn{Plans: named}}},
+		{"scenarios, perturbed", campaign.Spec{Version: campaign.SpecVersion, Name: "power", Seed: seed, Runs: runsMax, Drawn: &campaign.Drawn{Plans: named}}},
 	}
 	for i := range list {
 		list[i].Spec.Budget = budget
@@ -52,8 +53,11 @@ func Searches(ctx context.Context, seed uint64, budget time.Duration) ([]Search,
 	return list, nil
 }
 
-// seedsMax is more than any budget gets through.
-const seedsMax = 1000
+// More than any budget gets through.
+const (
+	seedsMax = 1000
+	runsMax  = math.MaxInt32
+)
 
 // keeping are the scenarios that keep every promise under both presets, without what they expect: a mistake is found where a
 // promise breaks. The few that show a part of the engine switched off break one by themselves.

@@ -213,8 +213,12 @@ var runWritesNotLost = rule.New(invariants.Invariant{
 	return observe.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
 		t.Exercise()
 		if w.Step != 0 && r.Version != w.Was.Version+1 {
-			t.Violation(&r.As, "%s wrote version %d at step %d over version %d, which %s had written at step %d",
-				invariants.Who(s.Event), r.Version, invariants.StepNo(s.Step), w.Was.Version, w.By, invariants.StepNo(w.Step))
+			came := w.By + " had written"
+			if w.By == "" {
+				came = "Redis had gone back to"
+			}
+			t.Violation(&r.As, "%s wrote version %d at step %d over version %d, which %s at step %d",
+				invariants.Who(s.Event), r.Version, invariants.StepNo(s.Step), w.Was.Version, came, invariants.StepNo(w.Step))
 		}
 	}}
 })

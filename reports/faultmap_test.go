@@ -1,0 +1,101 @@
+package reports
+
+import (
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
+)
+
+// tried is a certificate of two operations, of which one fault had no effect, and one broke something outside of its promise.
+func tried() *exhaust.Certificate {
+	return &exhaust.Certificate{
+		Name: "calm", Preset: "hardened", All: 3, Complete: true, Kinds: exhaust.Kinds(),
+		Sites:  []exhaust.Site{{Phase: "publish", Job: 1, Occurrence: 1, Node: "scheduler-1"}, {Phase: "effect", Job: 1, Occurrence: 1, Node: "worker-1"}},
+		Counts: map[exhaust.Outcome]int{exhaust.Missed: 1, exhaust.Outside: 1, exhaust.Held: 1},
+		Tries: []exhaust.Tried{
+			{Fault: "fail-before on publish of job 1", Outcome: exhaust.Missed},
+			{Kind: 1, Fault: "fail-after on publish of job 1", Outcome: exhaust.Outside, Invariants: []string{"one-dispatch-per-job"}, Page: "tries/000002.html"},
+			{Site: 1, Fault: "fail-before on effect of job 1", Outcome: exhaust.Held},
+		},
+		Releases: []exhaust.Release{{Invariant: "one-dispatch-per-job", Cell: invariants.Cell{Strike: "publish-unanswered", Status: "promised with", With: []string{"epochs"}}, Tries: 1, First: 1}},
+	}
+}
+
+// inPairs makes them pairs, after two single faults.
+func inPairs(c *exhaust.Certificate) {
+	c.Pairs, c.Firsts = true, []exhaust.First{{Fault: "a"}, {Fault: "b"}}
+	for i := range c.Tries {
+		c.Tries[i].First = 1
+	}
+}
+
+func faultMap(t *testing.T, c *exhaust.Certificate) string {
+	t.Helper()
+	return written(t, func(w io.Writer) error { return FaultMap(w, c) })
+}
+
+// A fault map claims no more than was tried.
+func TestAFaultMapSaysWhatWasTried(t *testing.T) {
+	const notTried = "empty: it cannot strike there, or was not tried"
+	for name, c := range map[string]struct {
+		as         func(*exhaust.Certificate)
+		title      string
+		says       []string
+		everything bool
+	}{
+		"all": {func(*exhaust.Certificate) {}, "calm, every single fault", []string{"Each of 2 operations in one run was struck alone by every kind of fault that can strike it, in a run for each."}, true},
+		"reduced": {func(c *exhaust.Certificate) { c.Reduced, c.Alike = true, 7 }, "calm, single faults", []string{
+			"by every kind of fault that can strike it, where it finds what no other has found, in a run for each. Operations of jobs that the plan is not about are not struck."}, false},
+		"some phases": {func(c *exhaust.Certificate) { c.Phases = []string{"publish", "effect"} }, "calm, single faults", []string{"Each of 2 operations of the phases publish and effect in one run was struck"}, false},
+		"some kinds":  {func(c *exhaust.Certificate) { c.Kinds = c.Kinds[:2] }, "calm, single faults", []string{"by every kind of fault that was asked for and can strike it, in a run for each."}, false},
+		"unfinished":  {func(c *exhaust.Certificate) { c.Complete, c.All = false, 1200 }, "calm, single faults", []string{"is to be struck alone", "So far 3 of 1,200 single faults were tried."}, false},
+		"every pair": {inPairs, "calm, every pair of faults", []string{
+			"Each of 2 single faults was followed by every kind of fault, at every operation that its run makes from then on, in a run for each."}, true},
+		"pairs": {func(c *exhaust.Certificate) { inPairs(c); c.Alike = 4 }, "calm, pairs of faults", []string{"that its run makes from then on, where it finds what no other has found, in a run for each."}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			of := tried()
+			c.as(of)
+			page := faultMap(t, of)
+			assert.Contains(t, page, "<title>Fault map of calm</title>")
+			assert.Contains(t, page, "<h1>"+c.title+"</h1>")
+			for _, says := range c.says {
+				assert.Contains(t, page, says)
+			}
+			if c.everything {
+				assert.Contains(t, page, "<li>empty: it cannot strike there</li>")
+			} else {
+				assert.Contains(t, page, "<li>"+notTried+"</li>")
+			}
+		})
+	}
+}
+
+// Where a cell opens nothing, the page does not say that it does.
+func TestACellOfAFaultMapOpensWhatItLinksTo(t *testing.T) {
+	c := tried()
+	page := faultMap(t, c)
+	assert.Contains(t, page, "its link, if it has one, opens that run or the plan of it")
+	assert.Contains(t, page, `title="fail-before on publish of job 1: missed">–</td>`)
+	assert.Contains(t, page, `title="fail-after on publish of job 1: outside (one-dispatch-per-job)"><a href="tries/000002.html">○</a></td>`)
+	inPairs(c)
+	c.Tries[1].Page, c.Releases = "", []exhaust.Release{}
+	assert.Contains(t, faultMap(t, c), `title="a; then fail-after on publish of job 1: outside (one-dispatch-per-job)">○</td>`)
+}
+
+// What the plan breaks by itself is on the page, and is not what "nothing was broken" is said of.
+func TestAFaultMapSaysWhatThePlanBreaksByItself(t *testing.T) {
+	c := tried()
+	require.NotContains(t, faultMap(t, c), "by itself breaks")
+	c.Releases = nil
+	c.Baseline = []exhaust.Break{{Outside: campaign.Outside{Invariant: "snapshot-stays-fresh"}, Cells: []invariants.Cell{{Strike: "tick-fails", Status: "impossible", Says: "it is gone"}}}}
+	page := faultMap(t, c)
+	assert.Contains(t, page, "The plan by itself breaks <code>snapshot-stays-fresh</code> outside of its promise: tick-fails (impossible: it is gone).")
+	assert.Contains(t, page, "nothing was broken but what the plan breaks by itself: 1 run")
+}

@@ -1,0 +1,65 @@
+package exhaust
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+)
+
+// Without a try there is no certificate, which would hold whatever the engine does.
+func TestWhereThereIsNothingToTryNothingIsDefined(t *testing.T) {
+	for _, c := range []struct {
+		name, faults, says string
+		o                  Options
+	}{
+		{"a kind", "", "one makes no operation of phase publish that a fault of kind duplicate can strike; kinds that can: fail-before, fail-after, ", Options{Phases: []string{"publish"}, Kinds: []string{"duplicate"}}},
+		{"pairs without a first", "", "one makes no operation of phase rollback_write that a fault of kind duplicate can strike first; no kind can", Options{Pairs: true, Phases: []string{"rollback_write"}, Kinds: []string{"duplicate"}}},
+		{"pairs without a second", "", "one makes no operation after a first fault that a second can strike", Options{Pairs: true, Phases: []string{"submit_write"}, Kinds: []string{"fail-after"}}},
+		{"pairs that are alike", "", "each pair of faults on one finds what a single one finds; try them unpruned", Options{Pairs: true, Phases: []string{"lock_release"}, Kinds: []string{"fail-after"}}},
+		{"the plan's own", "faults: [{on: {job: 1, phase: lock_release}, do: fail-after, times: 99}]", "can strike, as the plan's own fault strikes it", Options{Phases: []string{"lock_release"}, Kinds: []string{"crash"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := plans.Parse("one.yaml", []byte("name: one\npreset: documented\ntopology: {schedulers: 1, workers: 1}\nworkload: {jobs: 1}\n"+c.faults))
+			require.NoError(t, err)
+			_, err = Define(t.Context(), p, c.o)
+			assert.ErrorContains(t, err, c.says)
+		})
+	}
+}
+
+// Where the plan's own fault strikes an operation, no other can: none is tried there, and so none is without an effect. They
+// are counted. What strikes at a time is tried.
+func TestWhatThePlanStrikesItselfIsLeftOut(t *testing.T) {
+	p, err := plans.Load("publish-ack-lost")
+	require.NoError(t, err)
+	o := Options{Phases: []string{"publish"}}
+	d, err := Define(t.Context(), p, o)
+	require.NoError(t, err)
+	p.Faults = nil
+	all, err := Define(t.Context(), p, o)
+	require.NoError(t, err)
+	const site = "publish 1 of job 3"
+	at := func(d *Definition) (tries []int) {
+		for n := range d.Tries {
+			if d.Sites[d.Tries[n].Site].String() == site {
+				tries = append(tries, n)
+			}
+		}
+		return tries
+	}
+	left := at(d)
+	assert.Equal(t, len(at(all)), len(left)+d.Own)
+	assert.Positive(t, d.Own)
+	for _, n := range left {
+		p, err := d.PlanOf(n)
+		require.NoError(t, err)
+		res, err := scenarios.Run(t.Context(), p, d.options(p))
+		require.NoError(t, err)
+		assert.True(t, slices.ContainsFunc(res.Fired, func(f scenarios.FiredFault) bool { return f.Number == 1 }), "%s has no effect", &d.Tries[n].Fault)
+	}
+}

@@ -1,0 +1,143 @@
+package power
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+)
+
+// testbed is a module whose program is built as the testbed is.
+func testbed(t *testing.T) (root string, mutation func(old, with string) Mutation) {
+	t.Helper()
+	root = t.TempDir()
+	engine := "package engine\n\nfunc Answer() int {\n\tn := 42\n\treturn n\n}\n"
+	for name, text := range map[string]string{
+		"go.mod":               "module example.com/p\n\ngo 1.25\n",
+		"engine/engine.go":     engine,
+		"cmd/wavetank/main.go": "package main\n\nimport \"example.com/p/engine\"\n\nfunc main() { println(engine.Answer()) }\n",
+	} {
+		path := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	return root, func(old, with string) Mutation {
+		at := strings.Index(engine, old)
+		return Mutation{Operator: Dropped, File: "engine/engine.go", Line: 1 + strings.Count(engine[:at], "\n"), Offset: at, Old: old, New: with}
+	}
+}
+
+func TestAMutationThatTheCompilerRefusesIsNoMutant(t *testing.T) {
+	root, mutation := testbed(t)
+	b := &Bench{Root: root}
+	for with, compiles := range map[string]bool{"return n": true, "return 1": false, "return (": false} {
+		row, err := b.Measure(t.Context(), mutation("return n", with))
+		require.NoError(t, err, with)
+		assert.Equal(t, compiles, row.Compiles, with)
+	}
+	within := filepath.Join(root, "temp")
+	require.NoError(t, os.Mkdir(within, 0o700))
+	t.Setenv("TMPDIR", within) // the compiler's names begin at the folder where it runs
+	row, err := b.Measure(t.Context(), mutation("return n", "return 1"))
+	require.NoError(t, err)
+	assert.False(t, row.Compiles)
+}
+
+func TestABuildThatFailsForAnotherReasonEndsTheMeasurement(t *testing.T) {
+	root, mutation := testbed(t)
+	b := &Bench{Root: root}
+	same := mutation("return n", "return n")
+	failed := new(BuildError)
+	t.Run("no work folder", func(t *testing.T) {
+		t.Setenv("GOTMPDIR", "/nonexistent")
+		_, err := b.Measure(t.Context(), same)
+		require.ErrorAs(t, err, &failed)
+		assert.EqualError(t, err, "engine/engine.go:5 dropped: go build failed (exit status 1) and names no line of engine/engine.go; mend what it says, such as a full disk, and measure again")
+		assert.Contains(t, failed.Output, "/nonexistent")
+	})
+	t.Run("a tool that is killed", func(t *testing.T) {
+		tool := filepath.Join(t.TempDir(), "tool")
+		require.NoError(t, os.WriteFile(tool, []byte("#!/bin/sh\ncase \"$1 $2\" in *-V=full*) exec \"$@\";; */link\\ *) kill -9 $$;; esac\nexec \"$@\"\n"), 0o700)) //nolint:gosec // it is to be run
+		t.Setenv("GOFLAGS", "-toolexec="+tool)
+		_, err := b.Measure(t.Context(), same)
+		require.ErrorAs(t, err, &failed)
+		assert.Contains(t, failed.Output, "signal: killed")
+	})
+	t.Run("another file", func(t *testing.T) {
+		require.NoError(t, os.WriteFile(filepath.Join(root, "engine", "other_engine.go"), []byte("package engine\n\nvar x int = \"\"\n"), 0o600))
+		_, err := b.Measure(t.Context(), same)
+		require.ErrorAs(t, err, &failed)
+		assert.Contains(t, failed.Output, "engine/other_engine.go:3")
+	})
+	t.Run("no go command", func(t *testing.T) {
+		t.Setenv("PATH", "")
+		_, err := b.Measure(t.Context(), same)
+		require.ErrorAs(t, err, &failed)
+	})
+}
+
+func TestTheLastLinesOfABuildAreTold(t *testing.T) {
+	assert.Equal(t, "2\n3\n4\n5\n6\n7\n8\n9\n10\n11", lastLines([]byte("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n")))
+	assert.Empty(t, lastLines(nil))
+}
+
+// bench has the test binary for its programs, and a search that runs the seeds in their order.
+func bench(t *testing.T, first uint64, seeds int) (b *Bench, mutant string, s Search) {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	mutant = filepath.Join(t.TempDir(), asMutant)
+	require.NoError(t, os.Symlink(self, mutant))
+	return &Bench{Worker: []string{self, asWorker}}, mutant, Search{"seeds", campaign.Spec{
+		Version: campaign.SpecVersion, Name: "power", Seed: first, Budget: time.Hour,
+		Grid: &campaign.Grid{Plans: []string{"version: 1\nname: one\npreset: documented\n"}, Points: [][]string{{"preset=documented"}}, Seeds: seeds},
+	}}
+}
+
+func TestWhatAPlanBreaksWithoutTheMistakeIsNoKill(t *testing.T) {
+	b, mutant, s := bench(t, breaksAnyway, 4)
+	k, err := b.kill(t.Context(), mutant, s)
+	require.NoError(t, err)
+	k.Took = 0
+	assert.Equal(t, Kill{Search: "seeds", By: []string{"mistaken"}, Runs: 3, FalseKills: 2}, k)
+
+	b, mutant, s = bench(t, breaksAnyway, 2)
+	k, err = b.kill(t.Context(), mutant, s)
+	require.NoError(t, err)
+	k.Took = 0
+	assert.Equal(t, Kill{Search: "seeds", Runs: 2, FalseKills: 2}, k)
+}
+
+func TestASearchWhoseUnmutatedProgramCannotRunEnds(t *testing.T) {
+	b, mutant, s := bench(t, breaksMore, 1)
+	b.Worker[0] = "/nonexistent"
+	_, err := b.kill(t.Context(), mutant, s)
+	assert.ErrorContains(t, err, "without the mistake: a worker cannot be started (/nonexistent "+asWorker+")")
+}
+
+func TestACancelledMeasurementSaysSo(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	root, mutation := testbed(t)
+	_, err := (&Bench{Root: root}).Measure(ctx, mutation("return n", "return 1"))
+	assert.ErrorIs(t, err, context.Canceled)
+
+	b, mutant, s := bench(t, breaksMore, 1)
+	_, err = b.kill(ctx, mutant, s)
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestASearchEndsWithItsTime(t *testing.T) {
+	b, mutant, s := bench(t, breaksMore, 1)
+	s.Spec.Budget = 0
+	k, err := b.kill(t.Context(), mutant, s)
+	require.NoError(t, err)
+	assert.Empty(t, k.By)
+}
