@@ -286,7 +286,11 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 	case broken > 0:
 		say.Line("%s  %s of %s broke a promise", say.Paint(cli.Red, "BROKEN"), cli.Thousands(broken), cli.Plural(tried, "single fault"))
 	case whole < len(tasks)+apart:
-		say.Line("%s  %s of %s are done, %s; none broke a promise. Go on with the same command", say.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(whole), cli.Plural(len(tasks)+apart, "scenario"), cli.Plural(tried, "single fault"))
+		next := "Go on with the same command"
+		if whole == len(tasks) {
+			next = cli.Plural(apart, "scenario") + " cannot be tried, as said above"
+		}
+		say.Line("%s  %s of %s are done, %s; none broke a promise. %s", say.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(whole), cli.Plural(len(tasks)+apart, "scenario"), cli.Plural(tried, "single fault"), next)
 	default:
 		say.Line("%s  none of %s of %s broke a promise", say.Paint(cli.Green, "HELD"), cli.Plural(tried, "single fault"), cli.Plural(len(tasks), "scenario"))
 	}
