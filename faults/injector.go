@@ -94,11 +94,11 @@ type Operation struct {
 	At         time.Duration
 	Occurrence int     // among those of its phase and job
 	OnNode     int     // likewise, on its node
-	Struck     bool    // a fault strikes it, so that no other can
+	Struck     bool    // a fault strikes it, or keeps it from its server, so that no other can
 	Fired      []Fired // what took effect before it
 }
 
-// survey tells of an operation, and whether a fault strikes it.
+// survey tells of an operation, and whether another fault can strike it.
 func (in *Injector) survey(op *sim.Op, struck bool) {
 	if op.Phase == "" || op.Kind == sim.KindReceive || !strikable(op) { // what is received was sent, and is struck there
 		return
@@ -127,22 +127,23 @@ func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() erro
 			a.miss = "another fault struck the operation"
 		}
 	}
+	from, refusal := in.cutFrom(op), in.refusedWith(op)
 	if in.Survey != nil {
-		in.survey(op, struck != nil)
+		in.survey(op, struck != nil || from != "" || refusal != "")
 	}
-	if from := in.cutFrom(op); from != "" {
+	if from != "" {
 		if struck != nil {
 			struck.miss = "a partition had cut " + op.Node() + " off from " + from
 		}
 		op.Fault(string(Partition))
 		return cutOff(ctx, op, from)
 	}
-	if refuses, err := in.refused(op, apply); refuses {
+	if refusal != "" {
 		if struck != nil {
 			struck.miss = "Redis refused the operation"
 		}
 		op.Fault(string(Refusal))
-		return err
+		return refused(op, refusal, apply)
 	}
 	switch {
 	case struck == nil:

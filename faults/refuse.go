@@ -13,24 +13,28 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 func (refusal) RedisError()     {}
 
-// refused says whether Redis refuses op, whose effect is apply, and what it answers. Of a transaction it refuses each command as it
-// is to be queued, and then the EXEC.
-func (in *Injector) refused(op *sim.Op, apply func() error) (refuses bool, answer error) {
+// refusedWith is what a Redis that refuses op answers; "" is that it does not.
+func (in *Injector) refusedWith(op *sim.Op) refusal {
 	if op.Kind != sim.KindRedis {
-		return false, nil
+		return ""
 	}
 	for _, i := range in.refusing {
 		for _, r := range refusals {
-			switch {
-			case r.with != in.fired[i].Fault.With || !r.refuses(op):
-			case op.Name == sim.NameMulti:
-				return true, injectedError{op.Abort(apply)}
-			default:
-				return true, injectedError{refusal(r.text)}
+			if r.with == in.fired[i].Fault.With && r.refuses(op) {
+				return refusal(r.text)
 			}
 		}
 	}
-	return false, nil
+	return ""
+}
+
+// refused is what comes of op, whose effect is apply, where Redis refuses it with that. Of a transaction Redis refuses each command as
+// it is to be queued, and then the EXEC.
+func refused(op *sim.Op, with refusal, apply func() error) error {
+	if op.Name == sim.NameMulti {
+		return injectedError{op.Abort(apply)}
+	}
+	return injectedError{with}
 }
 
 // refuse has Redis refuse commands for a while.

@@ -74,8 +74,8 @@ just above every duration that the engine's settings name, up to an hour. With
 --phase, operations of those phases alone are struck, and with --fault by faults
 of those kinds alone.
 
-What the plan's own faults strike, no other fault strikes. This is left out, and
-counted.
+No other fault can strike an operation that a fault of the plan strikes, or keeps
+from its server. It is left out, and counted.
 
 Ctrl-C ends it cleanly; --resume, or the same command, goes on where it was.
 
@@ -164,7 +164,7 @@ func (f *exhaustFlags) sayWhat(say *cli.Printer, dir string, d *exhaust.Definiti
 		say.Line("  left out, as another finds the same: %s", cli.Plural(d.Alike, noun))
 	}
 	if d.Own > 0 {
-		say.Line("  left out, as the plan's own fault strikes the operation: %s", cli.Plural(d.Own, "fault"))
+		say.Line("  left out, as another fault strikes the operation or keeps it from its server: %s", cli.Plural(d.Own, "fault"))
 	}
 	if d.Apart > 0 {
 		say.Line("  not struck: %s of compensations, replays and steps, which no fault can name", cli.Plural(d.Apart, "operation"))

@@ -48,7 +48,7 @@ type Certificate struct {
 	Plan     string          `json:"plan"`                 // as YAML
 	All      int             `json:"all"`                  // tries that there are
 	Alike    int             `json:"alike,omitempty"`      // tries that were not made, as one that was finds the same
-	Own      int             `json:"own,omitempty"`        // tries that were not made, as the plan's own fault strikes the operation
+	Own      int             `json:"own,omitempty"`        // tries that were not made, as a fault that comes before strikes the operation or keeps it from its server
 	Reduced  bool            `json:"reduced,omitempty"`    // see Options
 	Pairs    bool            `json:"pairs,omitempty"`      // each try is of two faults
 	Unpruned bool            `json:"unpruned,omitempty"`   // pairs that are alike were tried, too

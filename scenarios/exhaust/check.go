@@ -33,7 +33,7 @@ func (d *Definition) Differs(c *Certificate) string {
 	case d.Alike != c.Alike:
 		return fmt.Sprintf("%d %ss are left out as another finds the same, and the certificate says %d", d.Alike, c.Noun(), c.Alike)
 	case d.Own != c.Own:
-		return fmt.Sprintf("%d faults are left out as the plan's own fault strikes the operation, and the certificate says %d", d.Own, c.Own)
+		return fmt.Sprintf("%d faults are left out as one that comes before strikes the operation or keeps it from its server, and the certificate says %d", d.Own, c.Own)
 	case d.Apart != c.Apart:
 		return fmt.Sprintf("%d operations are such that no fault can name them, and the certificate says %d", d.Apart, c.Apart)
 	case !slices.Equal(d.Lengths, c.Lengths):

@@ -102,7 +102,7 @@ func (d *Definition) nothing(p *plans.Plan, moments []moment) error {
 	}
 	switch kinds := slices.DeleteFunc(Kinds(), func(kind string) bool { return !can[kind] }); {
 	case d.Own > 0:
-		return fmt.Errorf("%s, as the plan's own fault strikes it", says)
+		return fmt.Errorf("%s, as a fault of the plan strikes it or keeps it from its server", says)
 	case len(kinds) > 0:
 		return fmt.Errorf("%s; kinds that can: %s", says, strings.Join(kinds, ", "))
 	}

@@ -21,7 +21,7 @@ func TestWhereThereIsNothingToTryNothingIsDefined(t *testing.T) {
 		{"pairs without a first", "", "one makes no operation of phase rollback_write that a fault of kind duplicate can strike first; no kind can", Options{Pairs: true, Phases: []string{"rollback_write"}, Kinds: []string{"duplicate"}}},
 		{"pairs without a second", "", "one makes no operation after a first fault that a second can strike", Options{Pairs: true, Phases: []string{"submit_write"}, Kinds: []string{"fail-after"}}},
 		{"pairs that are alike", "", "each pair of faults on one finds what a single one finds; try them unpruned", Options{Pairs: true, Phases: []string{"lock_release"}, Kinds: []string{"fail-after"}}},
-		{"the plan's own", "faults: [{on: {job: 1, phase: lock_release}, do: fail-after, times: 99}]", "can strike, as the plan's own fault strikes it", Options{Phases: []string{"lock_release"}, Kinds: []string{"crash"}}},
+		{"the plan's own", "faults: [{on: {job: 1, phase: lock_release}, do: fail-after, times: 99}]", "can strike, as a fault of the plan strikes it or keeps it from its server", Options{Phases: []string{"lock_release"}, Kinds: []string{"crash"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := plans.Parse("one.yaml", []byte("name: one\npreset: documented\ntopology: {schedulers: 1, workers: 1}\nworkload: {jobs: 1}\n"+c.faults))
@@ -61,5 +61,25 @@ func TestWhatThePlanStrikesItselfIsLeftOut(t *testing.T) {
 		res, err := scenarios.Run(t.Context(), p, d.options(p))
 		require.NoError(t, err)
 		assert.True(t, slices.ContainsFunc(res.Fired, func(f scenarios.FiredFault) bool { return f.Number == 1 }), "%s has no effect", &d.Tries[n].Fault)
+	}
+}
+
+// Likewise what the plan's own fault keeps from its server, by an outage or by a refusal.
+func TestWhatThePlanKeepsFromItsServerIsLeftOut(t *testing.T) {
+	for _, fault := range []string{"{after: {job: 1, phase: submit_deliver}, do: kill, node: redis, for: 3s}", "{after: {job: 1, phase: submit_deliver}, do: refusal, node: redis, with: loading, for: 3s}", "{at: 2100ms, do: partition, node: scheduler-1, from: redis, for: 3s}"} {
+		t.Run(fault, func(t *testing.T) {
+			p, err := plans.Parse("one.yaml", []byte("name: one\npreset: documented\ntopology: {schedulers: 1, workers: 1}\nworkload: {jobs: 1}\nfaults: ["+fault+"]"))
+			require.NoError(t, err)
+			d, err := Define(t.Context(), p, Options{Phases: []string{"processed_read", "lock_acquire"}, Kinds: []string{"fail-before", "crash"}})
+			require.NoError(t, err)
+			assert.Positive(t, d.Own)
+			for n := range d.Tries {
+				p, err := d.PlanOf(n)
+				require.NoError(t, err)
+				res, err := scenarios.Run(t.Context(), p, d.options(p))
+				require.NoError(t, err)
+				assert.True(t, slices.ContainsFunc(res.Fired, func(f scenarios.FiredFault) bool { return f.Number == 1 }), d.Tries[n].Fault)
+			}
+		})
 	}
 }

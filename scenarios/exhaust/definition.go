@@ -54,7 +54,7 @@ type Definition struct {
 	Firsts  []Try           // that the tries strike after; none: each try is alone
 	Tries   []Try
 	Alike   int    // tries that are not made, as one that is made finds the same
-	Own     int    // tries that are not made, as the plan's own fault strikes the operation
+	Own     int    // tries that are not made, as a fault that comes before strikes the operation or keeps it from its server
 	Calm    string // the digest of the run without any
 }
 

@@ -39,7 +39,7 @@ func (s Site) String() string {
 // moment is a site and what a fault finds there.
 type moment struct {
 	Site
-	Own   bool     `json:"own,omitempty"` // the plan's own fault strikes the operation, so that no other can
+	Own   bool     `json:"own,omitempty"` // a fault of the plan strikes the operation or keeps it from its server, so that no other can
 	OfJob standing `json:"of_job"`
 	OfAll standing `json:"of_all"`
 }

@@ -66,7 +66,7 @@ func kindOf(f *faults.Fault) string {
 
 // strikesAt lists the faults that can strike a site. Those that last have each of the definition's lengths, or one of
 // their own if there are none. A partition begins at a time and not after an operation: at the one that the site has. It
-// alone strikes where the plan's own fault strikes the operation. What it keeps off is counted.
+// alone strikes where a fault of the plan keeps off all others, which are counted.
 func (d *Definition) strikesAt(p *plans.Plan, phase faults.Phase, s *moment) (list []faults.Fault) {
 	each := func(own time.Duration, add func(time.Duration)) {
 		if len(d.Lengths) == 0 {
