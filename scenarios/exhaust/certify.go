@@ -61,12 +61,19 @@ func baselineOf(r *campaign.Record) (list []Break) {
 	return list
 }
 
-// besides is what of that the plan does not break by itself: an invariant of another job, or released by other strikes, is
-// another matter.
+// besides is what of that the plan does not break by itself: an invariant of another job, or that the plan's own strikes do
+// not release, is another matter.
 func (c *Certificate) besides(list []campaign.Outside) []campaign.Outside {
 	return slices.DeleteFunc(slices.Clone(list), func(o campaign.Outside) bool {
-		return slices.ContainsFunc(c.Baseline, func(b Break) bool { return sameOutside(b.Outside, o) })
+		return slices.ContainsFunc(c.Baseline, func(b Break) bool {
+			return b.Invariant == o.Invariant && among(b.Released, o.Released) && among(o.Jobs, b.Jobs)
+		})
 	})
+}
+
+// among says whether all of some are among the others.
+func among(some, others []string) bool {
+	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(others, s) })
 }
 
 func sameOutside(a, b campaign.Outside) bool {
