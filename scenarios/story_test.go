@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -490,4 +491,15 @@ func preset(plan string) string {
 		return ""
 	}
 	return "preset: documented"
+}
+
+// A failover is told as such: what it takes back is no write, by a writer without a name.
+func TestWhatAFailoverTakesBackIsNotWritten(t *testing.T) {
+	p, err := plans.Load(filepath.Join(witnessPlans, "every-run-settles-redis-failover.yaml"))
+	require.NoError(t, err)
+	res, err := Run(t.Context(), p, RunOptions{})
+	require.NoError(t, err)
+	said := strings.Join(res.Telling, "\n")
+	assert.Contains(t, said, "scheduler-1 wrote run-1: s3 SUCCEEDED, s4 SUBMITTED.")
+	assert.NotRegexp(t, `(?m)^At \S+  `, said)
 }

@@ -28,8 +28,8 @@ type Summary struct {
 
 // Ballast is how many bytes of address space a program that imports this package holds and never uses. The runtime
 // gives memory back to the system if it is more than was in use at the last collection. Between two bubbles next to nothing is. So
-// each run would fetch its memory again, page by page, in a third of the time of a small one. The ballast counts as in
-// use, and the runtime keeps the memory.
+// each run would fetch its memory again, page by page, which takes a third of the time of a small one. The ballast counts
+// as in use, and the runtime keeps the memory.
 const Ballast = 64 << 20
 
 var (

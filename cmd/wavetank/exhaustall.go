@@ -295,7 +295,7 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 		say.Line("%s  none of %s of %s broke a promise", say.Paint(cli.Green, "HELD"), cli.Plural(tried, "single fault"), cli.Plural(len(tasks), "scenario"))
 	}
 	if outside > 0 {
-		say.Line("  outside of a promise: %s; their violations by the cells of the promise matrix that release them, of which a run may have several:", cli.Plural(outside, "single fault"))
+		say.Line("  outside of a promise: %s. Violations, by the cells of the promise matrix that release them (a run may have several):", cli.Plural(outside, "single fault"))
 	}
 	for _, status := range slices.Sorted(maps.Keys(violations)) {
 		say.Line("    %6s  %s", cli.Thousands(violations[status]), status)

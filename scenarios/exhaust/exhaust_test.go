@@ -116,20 +116,7 @@ func TestReducedBreaksWhatTheWholeBreaks(t *testing.T) {
 	all, reduced := define("[1, 2]", Options{}), define("[1, 2]", Options{Reduced: true})
 	assert.Equal(t, len(all.Tries), len(reduced.Tries)+reduced.Alike)
 	assert.Less(t, len(reduced.Tries), len(all.Tries)*2/3)
-	broken := func(d *Definition) (names []string) {
-		for n := range d.Tries {
-			p, err := d.PlanOf(n)
-			require.NoError(t, err)
-			res, err := scenarios.Run(t.Context(), p, d.options(p))
-			require.NoError(t, err)
-			for _, v := range res.Violations {
-				names = append(names, fmt.Sprintf("%s by %s", v.Invariant, d.Tries[n].Fault.Do))
-			}
-		}
-		slices.Sort(names)
-		return slices.Compact(names)
-	}
-	assert.Equal(t, broken(all), broken(reduced))
+	assert.Equal(t, findings(t, all), findings(t, reduced))
 }
 
 // A certificate counts each try once, by the worst of what came of it, and gives the cell behind what is outside of a promise.

@@ -190,13 +190,13 @@ const (
 // runs has one worker do runs of the spec in their order, from first to the one before end, until one is the last or ctx
 // ends. Nothing is examined: that would take the worker's time.
 func runs(ctx context.Context, command []string, spec campaign.Spec, first, end int, last func(*campaign.Record) bool) error {
+	if first >= end {
+		return nil
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	job := campaign.Job{Spec: spec, Timeout: runTimeout, MemoryMax: memoryMax}
-	in, next, over := make(chan campaign.Chunk, 1), first, first >= end
-	if over {
-		return nil
-	}
+	in, next, over := make(chan campaign.Chunk, 1), first, false
 	return job.Do(ctx, campaign.Options{Workers: 1, Command: command}, campaign.Chunks{
 		In: in,
 		Want: func() {

@@ -373,3 +373,15 @@ func TestAFailedRunIsToBeRolledBack(t *testing.T) {
 	assert.Empty(t, outcomeOf(undone.judge(durable), name).Violations)
 	assert.Empty(t, outcomeOf(undone.judge(durable), "compensation-only-of-succeeded-job").Violations)
 }
+
+// A failover writes no run: who writes over what it has brought back is told of Redis, and not of a writer without a name.
+func TestAWriteOverWhatRedisHasGoneBackTo(t *testing.T) {
+	s := newStory().aDone(31 * time.Second)
+	back := s.run("", "", twoSteps(2, submittedStep, pendingStep)).last().Changes
+	s.events = s.events[:len(s.events)-1]
+	s.control("failover", sim.Redis).last().Changes = back
+	s.advances(s2, twoSteps(4, succeededStep, pendingStep))
+	violations := outcomeOf(s.judge(hardenedRuns), "run-writes-not-lost").Violations
+	require.NotEmpty(t, violations)
+	assert.Regexp(t, "scheduler-2 wrote version 4 at step [0-9]+ over version 2, which Redis had gone back to at step [0-9]+", violations[len(violations)-1].Message)
+}
