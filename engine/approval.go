@@ -114,18 +114,20 @@ func (e *Engine) askAgain(ctx context.Context, h *handling, hash string) error {
 	return nil
 }
 
-// asDecided makes the request at hand the one that was decided upon: the record's, if the safety kernel was
-// asked about it. One that has changed since is not decided upon again.
-func (e *Engine) asDecided(ctx context.Context, h *handling) error {
-	if h.rec.Decided.Decision == "" || h.guessed {
+// asRecorded makes the request at hand the record's: the one that was decided upon, or, where nobody decides, the first that was
+// submitted. What came under the same id since is not done.
+func (e *Engine) asRecorded(ctx context.Context, h *handling) error {
+	if h.guessed {
 		return nil
 	}
 	req, err := h.rec.Request()
-	if err != nil {
+	switch {
+	case err != nil && h.rec.Decided.Decision == "":
+		return nil
+	case err != nil:
 		return e.storeRetry(ctx, err, phase.StateRead, "")
-	}
-	if req.Hash() != h.req.Hash() {
-		e.logJob(ctx, slog.LevelWarn, "request has changed since it was decided upon", h.req.JobID, h.req.Topic)
+	case req.Hash() != h.req.Hash():
+		e.logJob(ctx, slog.LevelWarn, "request is not the one on record, which is done", h.req.JobID, h.req.Topic)
 		h.req = &req
 	}
 	return nil

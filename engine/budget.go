@@ -69,3 +69,21 @@ func deliveriesLast(s *settings.Settings) (total time.Duration) {
 	}
 	return total
 }
+
+// MaxAgeMin is the least bus.StreamOptions.MaxAge but 0; 0 is no bound. A message of CORDUM_SYS has to outlast a handler that
+// died with it, and the deliveries that an outage of the store takes. With epochs, a dispatch holds its epoch's one place in
+// CORDUM_JOBS, and has to outlast every repetition of its publish: as long as its job may stay DISPATCHED, the three polls
+// that a tick may take to come (see settings.UntilExpiry), and the lock that a holder may have then. What is paused for
+// longer is beyond any age.
+func MaxAgeMin(s *settings.Settings) time.Duration {
+	least := s.AckWait + deliveriesLast(s)
+	if !s.Epochs {
+		return least
+	}
+	longest := s.DispatchTimeout
+	topics, _ := s.TopicTimeouts.Parse() // Validate says what is wrong
+	for _, d := range topics {
+		longest = max(longest, d)
+	}
+	return max(least, longest+3*s.PollInterval+s.JobLockTTL)
+}

@@ -32,10 +32,24 @@ func submitted(h *harness) uint64 {
 	return s.CachedInfo().State.Msgs
 }
 
+// What is done under an id is what was submitted first.
+func TestASecondSubmissionIsTheSameJob(t *testing.T) {
+	h := newHarness(t)
+	h.worker("worker-1")
+	h.submit()
+	second := request("job-1")
+	second.Payload = []byte(`"another"`)
+	require.NoError(t, h.handle(second))
+	var d job.Dispatch
+	require.NoError(t, json.Unmarshal(h.stored()[0].Data, &d))
+	assert.Equal(t, string(request("job-1").Payload), string(d.Payload))
+	assert.True(t, h.logged("request is not the one on record", "job-1"))
+}
+
 func TestSubmitStoresThenPublishes(t *testing.T) {
 	h := newHarness(t)
 	require.NoError(t, newClient(h).Submit(t.Context(), job.Request{JobID: "job-1", Topic: "job.default"}))
-	assert.Equal(t, []string{"submit_write watch", "submit_write exists", "submit_write multi", "submit_publish publish"}, h.faults.calls)
+	assert.Equal(t, []string{"submit_write watch", "submit_write hexists", "submit_write multi", "submit_publish publish"}, h.faults.calls)
 	rec := h.record()
 	assert.Equal(t, job.Pending, rec.State)
 	s, err := h.js.Stream(t.Context(), bus.StreamSys)

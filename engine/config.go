@@ -93,8 +93,8 @@ func (c Config) validate() error {
 	if c.Settings.Output.Enabled && c.Output == nil {
 		errs = append(errs, errors.New("output.enabled is set, but there is no Output: pass a connection to the output policy, or turn it off"))
 	}
-	if least := c.Settings.MaxAgeMin(); c.Streams.MaxAge > 0 && c.Streams.MaxAge < least {
-		errs = append(errs, fmt.Errorf("Streams.MaxAge is %v, and with epochs a dispatch has to stay in its stream for as long as it may be repeated: make it at least %v, or 0 for ever", c.Streams.MaxAge, least))
+	if least := MaxAgeMin(&c.Settings); c.Streams.MaxAge > 0 && c.Streams.MaxAge < least {
+		errs = append(errs, fmt.Errorf("Streams.MaxAge is %v, and a message has to stay in its stream for as long as it may be delivered or published again: make it at least %v, or 0 for ever", c.Streams.MaxAge, least))
 	}
 	errs = append(errs, checkRedis(c.Redis), c.Settings.Validate())
 	return errors.Join(errs...)

@@ -73,7 +73,6 @@ func newDLQReplayer(s *settings.Settings, records *store.Store, queue *dlq.Queue
 		Queue: queue, Clock: queue.Clock, MaxReplays: s.Replay.MaxReplays,
 		Triage: s.Replay.Triage, KeepKey: s.Replay.KeepKey, CheckCommitted: s.Replay.CheckCommitted,
 		CheckPolicy: s.Replay.CheckPolicy, Atomic: s.Replay.Atomic,
-		Record: store.JobKey,
 		Request: func(ctx context.Context, jobID string) (job.Request, error) {
 			rec, err := records.Read(ctx, jobID)
 			if err != nil {

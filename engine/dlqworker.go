@@ -118,7 +118,7 @@ func (e *Engine) dlqReplayer() *dlq.Replayer {
 	r.Ended = func(entry *dlq.Entry) {
 		e.metrics.Replay.Replays.WithLabelValues(entry.ReplayStatus).Inc()
 		if entry.ReplayStatus == dlq.Denied {
-			e.metrics.Replay.Denied.WithLabelValues(entry.ReasonCode).Inc()
+			e.metrics.Replay.Denied.WithLabelValues(dlq.CodeLabel(entry.ReasonCode)).Inc()
 		}
 	}
 	return r

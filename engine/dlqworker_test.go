@@ -131,6 +131,24 @@ func TestAReplayThatIsThereAlreadyIsThisOne(t *testing.T) {
 	}
 }
 
+// A replay that is cancelled before there is one is made, and cancelled then.
+func TestAReplayThatWasCancelledAheadIsMade(t *testing.T) {
+	l := newLetters(t, "")
+	l.dies("timeout")
+	require.Equal(t, dlq.Scheduled, l.visited("job-1", 1).ReplayStatus)
+	require.NoError(t, l.client().Cancel(t.Context(), "job-1-replay-1", "never again"))
+	e := l.visited("job-1", 1)
+	require.Equal(t, dlq.Replayed, e.ReplayStatus, e.ReplayReason)
+	rec, err := l.store.Read(t.Context(), "job-1-replay-1")
+	require.NoError(t, err)
+	req, err := rec.Request()
+	require.NoError(t, err)
+	require.NoError(t, l.handle(req))
+	rec, err = l.store.Read(t.Context(), "job-1-replay-1")
+	require.NoError(t, err)
+	assert.Equal(t, job.Cancelled, rec.State)
+}
+
 // An approval between a visit's look at an entry and its end is not lost.
 func TestAnApprovalThatRacesTheWorkerStands(t *testing.T) {
 	l := newLetters(t, "")

@@ -77,7 +77,7 @@ func New(c Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
-	m.Expect(strategy.Topics(), dlq.ReasonCodes(), dlq.Statuses)
+	m.Expect(strategy.Topics(), append(dlq.ReasonCodes(), dlq.OtherCode), dlq.Statuses)
 	e := &Engine{
 		settings: c.Settings,
 		streams:  c.Streams,

@@ -343,13 +343,14 @@ func TestRunFailsWhereItCannotStart(t *testing.T) {
 	assert.NoError(t, h.Run(ctx), "a stop while starting is a stop")
 }
 
-// Without epochs nothing depends on what the stream still holds; of an operator's stream it is said.
+// A result must outlast the handler that died with it. Of a stream that its operator made it is said.
 func TestStreamsThatForget(t *testing.T) {
 	h := newHarness(t)
-	h.config.Registerer, h.config.Streams.MaxAge = nil, time.Second
+	h.config.Registerer, h.config.Streams.MaxAge = nil, MaxAgeMin(&h.config.Settings)-1
 	_, err := New(h.config)
-	require.NoError(t, err)
-	h.config.Settings, h.config.Streams.MaxAge = settings.Hardened(), settings.Hardened().MaxAgeMin()
+	require.ErrorContains(t, err, "make it at least")
+	h.config.Settings = settings.Hardened()
+	h.config.Streams.MaxAge = MaxAgeMin(&h.config.Settings)
 	_, err = New(h.config)
 	require.NoError(t, err)
 
@@ -361,7 +362,7 @@ func TestStreamsThatForget(t *testing.T) {
 	_, err = h.js.UpdateStream(t.Context(), cfg)
 	require.NoError(t, err)
 	stop := h.run()
-	h.logs.await("the stream forgets dispatches")
+	h.logs.await("the stream forgets what may come again")
 	require.NoError(t, stop())
 }
 
@@ -385,12 +386,12 @@ func TestNewSaysEverythingThatIsWrong(t *testing.T) {
 		`settings: dispatch_order is "inbox"; it must be one of state-first, publish-first, outbox`: func(c *Config) {
 			c.Settings.DispatchOrder = "inbox"
 		},
-		"Streams.MaxAge is 7m29s, and with epochs a dispatch has to stay in its stream for as long as it may be repeated: make it at least 7m30s": func(c *Config) {
-			c.Settings, c.Streams.MaxAge = settings.Hardened(), 7*time.Minute+29*time.Second
+		"Streams.MaxAge is 57m30s, and a message has to stay in its stream for as long as it may be delivered or published again: make it at least 57m31s": func(c *Config) {
+			c.Settings, c.Streams.MaxAge = settings.Hardened(), 57*time.Minute+30*time.Second
 		},
-		"at least 11m30s, or 0 for ever": func(c *Config) {
-			c.Settings, c.Streams.MaxAge = settings.Hardened(), 10*time.Minute
-			c.Settings.TopicTimeouts = "job.fast=20s,job.slow=9m"
+		"at least 2h2m30s, or 0 for ever": func(c *Config) {
+			c.Settings, c.Streams.MaxAge = settings.Hardened(), time.Hour
+			c.Settings.TopicTimeouts = "job.fast=20s,job.slow=2h"
 		},
 		"backoff_base is 1m0s, longer than backoff_max, 30s":                 func(c *Config) { c.Settings.BackoffBase = 60e9 },
 		"settings: job_lock_ttl is -1ns; it must be from 10ms to 24h":        func(c *Config) { c.Settings.JobLockTTL = -1 },

@@ -69,7 +69,7 @@ func (e *Engine) fail(ctx context.Context, f failure) error {
 	e.countReplay(&entry, f.labels)
 	err := e.bury(ctx, f, entry)
 	if err == nil {
-		e.metrics.Replay.Entries.WithLabelValues(entry.ReasonCode).Inc()
+		e.metrics.Replay.Entries.WithLabelValues(dlq.CodeLabel(entry.ReasonCode)).Inc()
 	}
 	return err
 }

@@ -94,7 +94,7 @@ func (e *Engine) recordPoison(ctx context.Context, msg jetstream.Msg, p *bus.Poi
 	if err != nil {
 		e.metrics.DLQWritesFailed.WithLabelValues(metrics.UnknownTopic).Inc()
 	} else {
-		e.metrics.Replay.Entries.WithLabelValues(p.ReasonCode).Inc()
+		e.metrics.Replay.Entries.WithLabelValues(dlq.CodeLabel(p.ReasonCode)).Inc()
 	}
 	return err
 }

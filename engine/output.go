@@ -27,6 +27,7 @@ type outputs struct {
 	client  *output.Client
 	breaker *safety.Breaker
 	ledger  *output.Ledger
+	slots   chan struct{} // one for each scan in progress
 }
 
 // keeps says whether scans outlive the process that is to do them.
@@ -46,6 +47,7 @@ func (e *Engine) outputs(c Config) *outputs {
 			Breaker: breaker.Do,
 		},
 		ledger: &output.Ledger{Redis: c.Redis, Clock: c.Clock, Timeout: s.StoreOpTimeout, TTL: s.DLQEntryTTL, Durable: s.Output.DurableScans},
+		slots:  make(chan struct{}, scansMax),
 	}
 }
 

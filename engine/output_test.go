@@ -348,13 +348,35 @@ func TestARedactionThatCannotBeLookedFor(t *testing.T) {
 	assert.Equal(t, "res:job-1:redacted", h.record().ResultPtr)
 }
 
+// A scan that is kept and finds no slot is left to the others when the engine stops; a tick takes up no more than it has slots for.
+func TestScansAreBounded(t *testing.T) {
+	h, p := newChecked(t, func(s *settings.Settings) { s.Output.DurableScans = true })
+	for range scansMax {
+		h.output.slots <- struct{}{}
+	}
+	run, stop := context.WithCancel(t.Context())
+	run = context.WithValue(run, lifeKey{}, run)
+	require.NoError(t, h.HandleJobResult(run, job.Result{JobID: "job-1", WorkerID: "worker-1", Status: job.StatusSucceeded, ResultPtr: "res:job-1"}))
+	h.clock.Advance(time.Hour)
+	require.NoError(t, h.resumeScans(run))
+	stop()
+	h.scanned()
+	require.Len(t, p.asked, 1, "of the metadata")
+	<-h.output.slots
+	require.NoError(t, h.resumeScans(t.Context()))
+	h.scanned()
+	assert.True(t, p.asked[1].GetWithContent())
+}
+
 // A scan that fails for what the output is comes to its end, with a word in the audit trail, and says nothing
 // of the policy: the next output is scanned.
 func TestAnOutputThatCannotBeScanned(t *testing.T) {
 	for name, unfit := range map[string]func(h *harness, p *policy){
-		"too large":  func(h *harness, _ *policy) { _ = h.redis.Set("res:job-1", strings.Repeat("x", output.ContentMax+1)) },
-		"no string":  func(h *harness, _ *policy) { h.redis.Del("res:job-1"); h.redis.HSet("res:job-1", "a", "b") },
-		"is refused": func(_ *harness, p *policy) { p.refuses = status.Error(codes.ResourceExhausted, "too large") },
+		"too large": func(h *harness, _ *policy) { _ = h.redis.Set("res:job-1", strings.Repeat("x", output.ContentMax+1)) },
+		"no string": func(h *harness, _ *policy) { h.redis.Del("res:job-1"); h.redis.HSet("res:job-1", "a", "b") },
+		"is refused": func(_ *harness, p *policy) {
+			p.refuses = status.Error(codes.ResourceExhausted, "grpc: received message larger than max (5 vs. 4)")
+		},
 	} {
 		h, p := newChecked(t, func(s *settings.Settings) { s.Output.DurableScans, s.Policy.CircuitFailBudget = true, 1 })
 		unfit(h, p)

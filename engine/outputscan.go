@@ -23,20 +23,31 @@ func (e *Engine) scanLater(ctx context.Context, rec *store.Record) {
 	e.inBackground(ctx, func(ctx context.Context) { e.scan(ctx, &listed) })
 }
 
-// inBackground does what belongs to a scan in the background. When the engine stops it is finished, unless
-// it is kept: then it is left to the other replicas.
+// scansMax bounds the scans that a replica does at once. Their outputs are 256 MiB at most.
+const scansMax = 64
+
+// inBackground does what belongs to a scan in the background, once one of scansMax slots is
+// free: each scan holds an output in memory. When the engine stops it is finished, unless it is kept: then it is left to the
+// other replicas.
 func (e *Engine) inBackground(ctx context.Context, fn func(ctx context.Context)) {
-	e.background(ctx, func(ctx context.Context) {
-		if !e.output.keeps() {
-			ctx = context.WithoutCancel(ctx)
+	e.background(ctx, e.output.keeps(), func(ctx context.Context) {
+		select {
+		case e.output.slots <- struct{}{}:
+			defer func() { <-e.output.slots }()
+			fn(ctx)
+		case <-ctx.Done():
 		}
-		fn(ctx)
 	})
 }
 
-// resumeScans takes up scans that are overdue: who began them is gone, or the policy gave no answer.
+// resumeScans takes up scans that are overdue, as many as there are free slots: who began them is gone, or the policy gave no
+// answer.
 func (e *Engine) resumeScans(ctx context.Context) error {
-	due, err := e.output.ledger.Due(phase.With(ctx, "", phase.ScanRead), e.settings.BatchSize, e.scanWithin())
+	free := min(e.settings.BatchSize, cap(e.output.slots)-len(e.output.slots))
+	if free == 0 {
+		return nil
+	}
+	due, err := e.output.ledger.Due(phase.With(ctx, "", phase.ScanRead), free, e.scanWithin())
 	if err != nil {
 		return err
 	}

@@ -47,8 +47,8 @@ func (e *Engine) handleJobRequest(ctx context.Context, h *handling) error {
 		if goes, err := e.resumeApproved(ctx, h); !goes {
 			return err
 		}
-	case rec.State == job.Scheduled:
-		if err := e.asDecided(ctx, h); err != nil {
+	case rec.State == job.Scheduled, rec.State == job.Pending && e.safety == nil:
+		if err := e.asRecorded(ctx, h); err != nil {
 			return err
 		}
 	case !dispatchable(rec.State):

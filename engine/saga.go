@@ -86,7 +86,7 @@ func (e *Engine) rollBackSaga(ctx context.Context, res *job.Result, req *job.Req
 	if !rollsBack(res, req) {
 		return
 	}
-	e.background(ctx, func(ctx context.Context) {
+	e.background(ctx, e.settings.Saga.DurableRollback, func(ctx context.Context) {
 		name := saga.Name(req.Tenant, req.WorkflowID)
 		err := e.saga.Rollback(ctx, name)
 		if err != nil && !errors.Is(err, lock.ErrBusy) {
@@ -98,12 +98,16 @@ func (e *Engine) rollBackSaga(ctx context.Context, res *job.Result, req *job.Req
 // lifeKey is where the context of Run's own loops has itself, for what outlives a handling.
 type lifeKey struct{}
 
-// background calls fn in a goroutine of its own with a context that ends when Run is to end, which waits
-// for it. It has nothing of the handling that ctx is of, neither its lock nor its phase.
-func (e *Engine) background(ctx context.Context, fn func(ctx context.Context)) {
+// background calls fn in a goroutine of its own, for which Run waits. Its context has nothing of the handling that ctx is of,
+// neither its lock nor its phase. What is kept in Redis is left to the other replicas when Run is to end: the context ends
+// then. What is not kept is finished.
+func (e *Engine) background(ctx context.Context, kept bool, fn func(ctx context.Context)) {
 	life, ok := ctx.Value(lifeKey{}).(context.Context)
 	if !ok { // a message handled without Run
 		life = context.Background()
+	}
+	if !kept {
+		life = context.WithoutCancel(life)
 	}
 	e.behind.Go(func() { fn(life) })
 }

@@ -364,6 +364,17 @@ func TestARollbackEnds(t *testing.T) {
 	assert.False(t, h.redis.Exists("saga:wf-1:lock"))
 }
 
+func TestAStopFinishesWhatIsNotKept(t *testing.T) {
+	h := newHarness(t)
+	run, stop := context.WithCancel(t.Context())
+	run = context.WithValue(run, lifeKey{}, run)
+	stop()
+	for _, kept := range []bool{true, false} {
+		h.background(run, kept, func(ctx context.Context) { assert.Equal(t, kept, ctx.Err() != nil) })
+	}
+	h.behind.Wait()
+}
+
 // What is to be rolled back is noted with FAILED, goes out of sight once the stack is empty, and comes back
 // when another job of the workflow succeeds.
 func TestADurableRollback(t *testing.T) {

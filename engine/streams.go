@@ -12,10 +12,10 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
-// warnOfAge says that a stream of dispatches which its operator has made keeps less than epochs need.
+// warnOfAge says that a stream of dispatches which its operator has made keeps less than [MaxAgeMin].
 func (e *Engine) warnOfAge(ctx context.Context, jobs jetstream.Stream) {
-	if age, least := jobs.CachedInfo().Config.MaxAge, e.settings.MaxAgeMin(); age > 0 && age < least {
-		e.log.LogAttrs(ctx, slog.LevelWarn, "the stream forgets dispatches that may come again; raise its max_age, or set it to 0",
+	if age, least := jobs.CachedInfo().Config.MaxAge, MaxAgeMin(&e.settings); age > 0 && age < least {
+		e.log.LogAttrs(ctx, slog.LevelWarn, "the stream forgets what may come again; raise its max_age, or set it to 0",
 			slog.String("stream", bus.StreamJobs), slog.Duration("max_age", age), slog.Duration("at_least", least))
 	}
 }

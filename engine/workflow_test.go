@@ -11,6 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/lock"
 	"github.com/wavetank-sim/wavetank/engine/saga"
 	"github.com/wavetank-sim/wavetank/engine/settings"
+	"github.com/wavetank-sim/wavetank/engine/store"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
 
@@ -66,6 +67,27 @@ func TestAStepBeyondItsRetriesFailsTheRun(t *testing.T) {
 	h.runEnds("run-1-a-1", job.StatusFailed, workflow.Failed, workflow.StepFailed, workflow.StepPending)
 	_, err := c.StartRun(t.Context(), workflow.Run{RunID: "run-2", WorkflowID: "wf-1"})
 	require.ErrorContains(t, err, "steps are 0; a run has 1 to 1000")
+	h.runs.Close()
+}
+
+// A step that is cancelled before its job is submitted is submitted, and its run goes on to its end.
+func TestAStepThatWasCancelledAheadEndsItsRun(t *testing.T) {
+	h, c := runStarted(t, hardened)
+	require.NoError(t, c.Cancel(t.Context(), "run-1-b-1", "not this one"))
+	h.runEnds("run-1-a-1", job.StatusSucceeded, workflow.Running, workflow.StepSucceeded, workflow.StepSubmitted)
+	var rec store.Record
+	require.Eventually(t, func() (read bool) {
+		var err error
+		rec, err = h.store.Read(t.Context(), "run-1-b-1")
+		return err == nil
+	}, 10*time.Second, time.Millisecond)
+	req, err := rec.Request()
+	require.NoError(t, err)
+	require.NoError(t, h.handle(req))
+	require.Eventually(t, func() bool {
+		r, err := h.runs.Runs.Read(t.Context(), "run-1")
+		return err == nil && r.State == workflow.Failed
+	}, 10*time.Second, time.Millisecond)
 	h.runs.Close()
 }
 

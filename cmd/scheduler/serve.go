@@ -116,7 +116,7 @@ replica where engine.wait_replica asks for one, 130 ended by a second signal.`,
 	cmd.Flags().StringVar(&f.embeddedNATS, "embedded-nats", servers.EmbeddedNATSAddr, "where this process's own NATS listens, `ADDR`; given, it wins over $"+servers.EnvNATS)
 	cmd.Flags().StringVar(&f.data, "data", "", "where this process's own NATS keeps its streams, `DIR`; needs --redis (default a temporary folder)")
 	cmd.Flags().IntVar(&f.replicas, "replicas", 1, "how many servers of a NATS cluster keep each message, `N`; of streams that this creates, as the next")
-	cmd.Flags().DurationVar(&f.maxAge, "max-age", 0, "how long the streams keep a message, `DURATION`, no less than engine.epochs needs; 0 is for ever")
+	cmd.Flags().DurationVar(&f.maxAge, "max-age", 0, "how long the streams keep a message, `DURATION`, no less than what may be delivered again needs; 0 is for ever")
 	cmd.Flags().BoolVar(&f.workflows, "workflows", true, "take on the runs that scheduler workflow start starts")
 	cmd.Flags().StringVar(&f.dlqPolicy, "dlq-policy", "", "triage dead letters by this policy, `FILE`, and replay those that may be")
 	cmd.Flags().String("ledger", "", outsideUsage)
@@ -278,8 +278,8 @@ func (f *schedulerFlags) check(settings settings.Settings, given func(flag strin
 	case f.maxAge != 0 && f.maxAge < 100*time.Millisecond:
 		return cli.Fail(cli.ExitUsage, "--max-age is %s; it must be 0 or from 100ms on", f.maxAge)
 	}
-	if least := settings.MaxAgeMin(); f.maxAge != 0 && f.maxAge < least {
-		return cli.Fail(cli.ExitUsage, "--max-age is %s, and engine.epochs needs each dispatch in its stream for as long as it may be repeated: engine.dispatch_timeout (or the longest of engine.topic_timeouts), three times engine.poll_interval, and engine.job_lock_ttl; give %s or more, or 0 for ever", f.maxAge, least)
+	if least := engine.MaxAgeMin(&settings); f.maxAge != 0 && f.maxAge < least {
+		return cli.Fail(cli.ExitUsage, "--max-age is %s, and a message has to stay in its stream for as long as it may come again: engine.ack_wait and what engine.max_deliver deliveries last, or with engine.epochs the longest time that a job may stay DISPATCHED; give %s or more, or 0 for ever", f.maxAge, least.Round(time.Second))
 	}
 	if f.listen != listenNone {
 		if err := servers.CheckAddr("--listen", f.listen); err != nil {

@@ -24,18 +24,19 @@ import (
 type workerFlags struct {
 	servers.Flags
 	servers.LogFlags
-	id        string
-	pool      string
-	parallel  int
-	work      time.Duration
-	failRate  float64
-	failCode  string
-	heartbeat time.Duration
-	labels    map[string]string
-	able      []string
-	ledger    string
-	output    string
-	redact    []string
+	id          string
+	pool        string
+	parallel    int
+	work        time.Duration
+	failRate    float64
+	failCode    string
+	heartbeat   time.Duration
+	dispatchAge time.Duration
+	labels      map[string]string
+	able        []string
+	ledger      string
+	output      string
+	redact      []string
 }
 
 const (
@@ -57,7 +58,7 @@ What a job puts out is its payload, if it has one, or --output. The worker leave
 in Redis for 30 days, under res:JOB:EPOCH, or res:JOB:seq-N without epochs, and names
 the key in the result: there the output policy of ` + "`scheduler serve`" + ` scans it.
 With --redact a copy without that text is next to it, under KEY:redacted, for a
-policy that decides REDACT with redacted_ptr: "{result_ptr}:redacted". With a NATS
+policy whose sync rule decides REDACT with redacted_ptr: "{result_ptr}:redacted". With a NATS
 that is given, and no Redis, it keeps no outputs.
 
 It executes at least once what it has begun, if need be after a restart under its
@@ -99,6 +100,7 @@ second signal.`,
 	cmd.Flags().DurationVar(&f.work, "work", 50*time.Millisecond, "how long it takes over a job, `DURATION`")
 	cmd.Flags().Float64Var(&f.failRate, "fail-rate", 0, "the `SHARE` of jobs that fail, from 0 to 1")
 	cmd.Flags().DurationVar(&f.heartbeat, "heartbeat", 10*time.Second, "how often it says that it lives, `DURATION`")
+	cmd.Flags().DurationVar(&f.dispatchAge, "dispatch-age", time.Hour, "how old a dispatch may be that it takes when it is new to NATS, `DURATION`: longer than any timeout of the schedulers'; 0 takes what the stream holds")
 	cmd.Flags().StringToStringVar(&f.labels, "label", nil, "a label that jobs can ask for, `KEY=VALUE`, such as zone=a for placement.zone=a; repeatable")
 	cmd.Flags().StringSliceVar(&f.able, "capability", nil, "what it can do, `CAPABILITY`, such as gpu for constraint.gpu=true; repeatable")
 	cmd.Flags().StringVar(&f.ledger, "ledger", "", "append a line of JSON for each execution to `FILE`")
@@ -137,6 +139,8 @@ func (f *workerFlags) check() error {
 		return cli.Fail(cli.ExitUsage, "--output and --redact are about what is kept in Redis, which is not given; give it with --redis")
 	case slices.Contains(f.redact, ""):
 		return cli.Fail(cli.ExitUsage, "--redact is empty; give the text that the copy is to be without")
+	case f.dispatchAge < 0:
+		return cli.Fail(cli.ExitUsage, "--dispatch-age is %v, out of range; give a duration from 0s on", f.dispatchAge)
 	case f.heartbeat < 100*time.Millisecond:
 		return cli.Fail(cli.ExitUsage, "--heartbeat is %v, out of range; give a duration from 100ms on", f.heartbeat)
 	}
@@ -183,7 +187,7 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	x := &executor{id: f.id, work: f.work, failRate: f.failRate, failCode: f.failCode, ledger: ledger, log: log, broken: end}
 	config := worker.Config{
 		ID: f.id, Pool: f.pool, Labels: f.labels, Capabilities: f.able, MaxParallel: f.parallel, HeartbeatEvery: f.heartbeat,
-		Execute: x.execute, AckWait: redeliverAfter, FetchWait: pullWait, ConfirmAcks: true, ReadBack: cancelsSince, NATS: nc, JetStream: js, Logger: log,
+		Execute: x.execute, AckWait: redeliverAfter, DispatchAge: f.dispatchAge, FetchWait: pullWait, ConfirmAcks: true, ReadBack: cancelsSince, NATS: nc, JetStream: js, Logger: log,
 	}
 	if outputs != nil {
 		config.Output = outputs.keep

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/wavetank-sim/wavetank/engine/audit"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
+	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // DueKey is a sorted set: the entries that the replay worker is to look at, by when, in unix ms.
@@ -58,8 +58,8 @@ type change struct {
 	to     Entry
 	due    time.Time   // when the replay worker is to look at it again; zero is never
 	event  audit.Event // its kind and reason; a kind of "" leaves no trace
-	absent string      // a key that must not exist yet: of its replay's record; "" is none
-	undone string      // likewise, of what says that it has been done after all
+	absent string      // a job that must not have a record yet: its replay; "" is none
+	undone string      // a key that must not exist yet: of what says that it has been done after all; "" is none
 	also   func(ctx context.Context, p redis.Pipeliner) error
 }
 
@@ -97,13 +97,14 @@ func (q *Queue) write(ctx context.Context, was read, c change, body []byte) erro
 	defer cancel()
 	key := EntryKey(was.JobID)
 	watched := []string{key}
-	for _, k := range []string{c.absent, c.undone} {
-		if k != "" {
-			watched = append(watched, k)
-		}
+	if c.absent != "" {
+		watched = append(watched, store.JobKey(c.absent))
+	}
+	if c.undone != "" {
+		watched = append(watched, c.undone)
 	}
 	err := q.Redis.Watch(ctx, func(tx *redis.Tx) error {
-		if err := unchanged(ctx, tx, watched, was.body); err != nil {
+		if err := c.unchanged(ctx, tx, key, was.body); err != nil {
 			return err
 		}
 		_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
@@ -135,31 +136,30 @@ func (q *Queue) write(ctx context.Context, was read, c change, body []byte) erro
 	return nil
 }
 
-// unchanged compares an entry with what was read, and makes sure that the keys behind its own do not exist.
-func unchanged(ctx context.Context, tx *redis.Tx, keys []string, body []byte) error {
+// unchanged compares an entry with what was read, and makes sure that nothing came to be that the change rules out.
+func (c *change) unchanged(ctx context.Context, tx *redis.Tx, key string, body []byte) error {
 	var now *redis.StringCmd
-	var there []*redis.IntCmd
+	var taken *redis.BoolCmd
+	var done *redis.IntCmd
 	_, err := tx.Pipelined(ctx, func(p redis.Pipeliner) error {
-		now = p.Get(ctx, keys[0])
-		for _, key := range keys[1:] {
-			there = append(there, p.Exists(ctx, key))
+		now = p.Get(ctx, key)
+		if c.absent != "" {
+			taken = store.Exists(ctx, p, c.absent)
+		}
+		if c.undone != "" {
+			done = p.Exists(ctx, c.undone)
 		}
 		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if now.Val() != string(body) {
+	case now.Val() != string(body):
 		return ErrChanged
-	}
-	for i, n := range there {
-		switch {
-		case n.Val() == 0:
-		case strings.HasPrefix(keys[i+1], committedPrefix):
-			return ErrChanged // the next visit finds it
-		default:
-			return errTaken
-		}
+	case taken != nil && taken.Val():
+		return errTaken
+	case done != nil && done.Val() > 0:
+		return ErrChanged // the next visit finds it
 	}
 	return nil
 }

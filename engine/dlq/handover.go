@@ -30,7 +30,7 @@ func (r *Replayer) handOver(ctx context.Context, was read, req job.Request, chan
 		}
 	} else {
 		c.due = r.Clock.Now() // until its request is published
-		c.absent = r.Record(req.JobID)
+		c.absent = req.JobID
 		if r.CheckCommitted && was.IdempotencyKey != "" {
 			c.undone = CommittedKey(was.Tenant, was.IdempotencyKey)
 		}

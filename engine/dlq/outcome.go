@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/wavetank-sim/wavetank/engine/audit"
+	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
 	"github.com/wavetank-sim/wavetank/engine/safety"
@@ -43,7 +44,7 @@ func (r *Replayer) committed(ctx context.Context, e *Entry) (by string, err erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.Queue.Timeout)
 	defer cancel()
-	had, err := r.Ledger.Had(ctx, e.Tenant, e.IdempotencyKey)
+	had, err := r.Ledger.Had(ctx, job.TenantOf(e.Tenant), e.IdempotencyKey)
 	if err != nil {
 		return "", recovery.Own(fmt.Errorf("ask the ledger: %w", err))
 	}

@@ -67,8 +67,6 @@ type Replayer struct {
 	Ledger Ledger
 	// Request returns what a job asked for. A job without a record is redis.Nil to errors.Is.
 	Request func(ctx context.Context, jobID string) (job.Request, error)
-	// Record is the key of a job's record.
-	Record func(jobID string) string
 	// Create adds to a MULTI that a job is PENDING, as Submit stores it.
 	Create func(ctx context.Context, p redis.Pipeliner, req *job.Request) error
 	// Publish puts a job before the schedulers. It may be repeated.

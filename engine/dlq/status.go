@@ -1,6 +1,10 @@
 package dlq
 
-import "github.com/wavetank-sim/wavetank/engine/job"
+import (
+	"net/url"
+
+	"github.com/wavetank-sim/wavetank/engine/job"
+)
 
 // What becomes of an entry's replay: the values of replay_status.
 const (
@@ -20,7 +24,7 @@ var Statuses = []string{PendingReview, Scheduled, AwaitingApproval, Quarantined,
 const committedPrefix = "cordum:committed:"
 
 // CommittedKey is the key that says that what an idempotency key of a tenant stands for has been done: it
-// holds the id of the job that did it.
+// holds the id of the job that did it. Either may have colons, and an escaped tenant has none.
 func CommittedKey(tenant, idempotencyKey string) string {
-	return committedPrefix + job.TenantOf(tenant) + ":" + idempotencyKey
+	return committedPrefix + url.QueryEscape(job.TenantOf(tenant)) + ":" + idempotencyKey
 }

@@ -1,6 +1,10 @@
 package dlq
 
-import "github.com/wavetank-sim/wavetank/engine/job"
+import (
+	"slices"
+
+	"github.com/wavetank-sim/wavetank/engine/job"
+)
 
 // Action is what becomes of an entry (Dead letters, triage policy).
 type Action string
@@ -86,6 +90,19 @@ func ClassOf(reasonCode string) Class {
 		}
 	}
 	return unclassified
+}
+
+// OtherCode is what a metric has for a reason code that the taxonomy does not know.
+const OtherCode = "other"
+
+// CodeLabel is a reason code as a metric has it. A worker may give any, and each would be a series of its own.
+func CodeLabel(reasonCode string) string {
+	for _, c := range Classes {
+		if slices.Contains(c.Signals, reasonCode) {
+			return reasonCode
+		}
+	}
+	return OtherCode
 }
 
 // ReasonCodes lists those that the taxonomy knows, class by class.

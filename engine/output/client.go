@@ -93,7 +93,7 @@ func (c *Client) Exists(ctx context.Context, jobID, ptr string) (bool, error) {
 
 func ask(res *job.Result, req *job.Request) *safetypb.CheckOutputRequest {
 	return &safetypb.CheckOutputRequest{
-		JobId: res.JobID, Topic: req.Topic, Tenant: req.Tenant, Labels: req.Labels, ResultPtr: res.ResultPtr,
+		JobId: res.JobID, Topic: req.Topic, Tenant: job.TenantOf(req.Tenant), Labels: req.Labels, ResultPtr: res.ResultPtr,
 	}
 }
 

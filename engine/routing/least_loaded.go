@@ -56,7 +56,8 @@ func (s *LeastLoaded) Topics() []string { return slices.Sorted(maps.Keys(s.topic
 // nobody else. Whether a worker that is not preferred is alive is for its caller to check. Its error is, to errors.Is, one of ErrNoPoolMapping, ErrNoWorkers and ErrOverloaded.
 //
 // A worker whose id cannot be a token of a subject has no address of its own; if only such workers
-// can take the job, it goes to the topic. A job with hints never does: anybody could take it from there.
+// can take the job, it goes to the topic. A job with hints never does: anybody could take it from there. Nor does one of a
+// topic with several pools, each of which would take it.
 //
 // given is how many jobs a worker was given since its heartbeat; they count for its score, but not for whether it is
 // overloaded, since many of them may be over. draw breaks ties: it is asked once for one of [0, n), when n > 1
@@ -67,7 +68,8 @@ func (s *LeastLoaded) PickSubject(req *job.Request, workers []job.Heartbeat, ali
 		return Pick{}, err
 	}
 	preferred, hinted := req.Labels[job.LabelPreferredWorker], hinted(req.Labels)
-	var best []*job.Heartbeat // of the same score
+	shared := len(s.topics[req.Topic]) > 1 // through the topic the job would go to every one of its pools
+	var best []*job.Heartbeat              // of the same score
 	lowest := 0.0
 	var stale *job.Heartbeat // the preferred worker, if it is not alive
 	seen, unaddressed, unfit := false, false, 0
@@ -76,7 +78,7 @@ func (s *LeastLoaded) PickSubject(req *job.Request, workers []job.Heartbeat, ali
 		if !slices.Contains(pools, w.Pool) || len(w.Topics) > 0 && !slices.Contains(w.Topics, req.Topic) {
 			continue
 		}
-		if hinted && (!job.IsToken(w.WorkerID) || !fits(w, req.Labels)) {
+		if (hinted || shared) && !job.IsToken(w.WorkerID) || hinted && !fits(w, req.Labels) {
 			unfit++
 			continue
 		}
@@ -114,7 +116,7 @@ func (s *LeastLoaded) PickSubject(req *job.Request, workers []job.Heartbeat, ali
 	case seen:
 		return Pick{}, fmt.Errorf("topic %q, pools %q: %w", req.Topic, pools, ErrOverloaded)
 	case unfit > 0:
-		return Pick{}, fmt.Errorf("topic %q, pools %q, none of %d fits the job's hints: %w", req.Topic, pools, unfit, ErrNoWorkers)
+		return Pick{}, fmt.Errorf("topic %q, pools %q, none of %d can be given the job by its hints: %w", req.Topic, pools, unfit, ErrNoWorkers)
 	}
 	return Pick{}, fmt.Errorf("topic %q, pools %q: %w", req.Topic, pools, ErrNoWorkers)
 }

@@ -81,6 +81,7 @@ func TestPickSubject(t *testing.T) {
 		"a capability narrows the pools":     {config: gpu, req: job.Request{Requires: []string{"cuda"}}, workers: []job.Heartbeat{in(worker("a", 0), "cpu"), in(worker("b", 3), "gpu")}, want: "worker.b.jobs"},
 		"every capability is needed":         {config: gpu, req: job.Request{Requires: []string{"cuda", "tpu"}}, workers: []job.Heartbeat{in(worker("b", 3), "gpu")}, err: routing.ErrNoPoolMapping, code: "no_pool_mapping"},
 		"nobody addressable: the topic":      {workers: []job.Heartbeat{worker("host.1", 0)}, want: "job.default"},
+		"the topic would reach every pool":   {config: gpu, workers: []job.Heartbeat{in(worker("host.1", 0), "cpu")}, err: routing.ErrNoWorkers, code: "no_workers"},
 		"the addressable first":              {workers: []job.Heartbeat{worker("host.1", 0), worker("b", 5)}, want: "worker.b.jobs"},
 		"nobody addressable, and overloaded": {workers: []job.Heartbeat{worker("host.1", 9)}, err: routing.ErrOverloaded, code: "pool_overloaded"},
 	} {

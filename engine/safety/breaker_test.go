@@ -317,15 +317,22 @@ func TestAProbeThatItsCallerGaveUpIsGivenBack(t *testing.T) {
 func TestAnErrorAboutTheRequestCountsForNothing(t *testing.T) {
 	c := newCircuit(t, 1)
 	for range 5 {
-		for _, code := range []codes.Code{codes.ResourceExhausted, codes.InvalidArgument} {
+		for _, about := range []error{status.Error(codes.ResourceExhausted, "grpc: received message larger than max (5 vs. 4)"), status.Error(codes.InvalidArgument, "no")} {
 			err := c.replicas[0].Do(context.Background(), func(context.Context) error {
-				return fmt.Errorf("%w: %w", safety.ErrUnavailable, status.Error(code, "no"))
+				return fmt.Errorf("%w: %w", safety.ErrUnavailable, about)
 			})
 			require.ErrorIs(t, err, safety.ErrUnavailable)
 		}
 	}
 	assert.Empty(t, c.redis.Keys())
 	assert.Equal(t, "ok", c.call(0))
+}
+
+// A quota, and a service that is not ready, are no errors about the request.
+func TestAServiceThatTakesNoCallsOpensTheCircuit(t *testing.T) {
+	for _, code := range []codes.Code{codes.ResourceExhausted, codes.FailedPrecondition} {
+		assert.False(t, safety.AboutRequest(status.Error(code, "quota exceeded")), code)
+	}
 }
 
 // A counter that somebody wrote without a TTL would keep the circuit half-open for ever.

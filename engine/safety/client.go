@@ -47,7 +47,7 @@ func question(req *job.Request) *safetypb.CheckRequest {
 	return &safetypb.CheckRequest{
 		JobId:    req.JobID,
 		Topic:    req.Topic,
-		Tenant:   req.Tenant,
+		Tenant:   job.TenantOf(req.Tenant),
 		Priority: req.Priority,
 		Labels:   req.Labels,
 		Requires: req.Requires,

@@ -301,19 +301,3 @@ func Hardened() Settings {
 	s.Replay = hardenedReplay()
 	return s
 }
-
-// MaxAgeMin is the least bus.StreamOptions.MaxAge but 0; 0 is no bound. An epoch's one place in the stream is kept by
-// the message in it, so that has to outlast every repetition of its publish: as long as its job may stay
-// DISPATCHED, the three polls that a tick may take to come (see UntilExpiry), and the lock that a holder
-// may have then. What is paused for longer is beyond any age.
-func (s Settings) MaxAgeMin() time.Duration {
-	if !s.Epochs {
-		return 0
-	}
-	longest := s.DispatchTimeout
-	topics, _ := s.TopicTimeouts.Parse() // Validate says what is wrong
-	for _, d := range topics {
-		longest = max(longest, d)
-	}
-	return longest + 3*s.PollInterval + s.JobLockTTL
-}

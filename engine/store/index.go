@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -64,12 +65,12 @@ func (s *Store) ReadAll(ctx context.Context, jobIDs []string) (records []Record,
 		if len(a.Val()) == 0 {
 			continue
 		}
-		r, err := parse(jobIDs[i], a.Val())
-		if err != nil {
+		switch r, err := parse(jobIDs[i], a.Val()); {
+		case err == nil:
+			records = append(records, r)
+		case !errors.Is(err, ErrNotFound): // which is what a cancellation that was kept ahead comes to
 			unreadable = append(unreadable, err)
-			continue
 		}
-		records = append(records, r)
 	}
 	return records, unreadable, nil
 }

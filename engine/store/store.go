@@ -54,8 +54,8 @@ func (s *Store) Create(ctx context.Context, req *job.Request, packet []byte) (cr
 	defer cancel()
 	key := JobKey(req.JobID)
 	err = s.Redis.Watch(ctx, func(tx *redis.Tx) error {
-		n, err := tx.Exists(ctx, key).Result()
-		if err != nil || n > 0 {
+		there, err := Exists(ctx, tx, req.JobID).Result()
+		if err != nil || there {
 			return err
 		}
 		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
@@ -72,6 +72,11 @@ func (s *Store) Create(ctx context.Context, req *job.Request, packet []byte) (cr
 		return false, fmt.Errorf("create %s: %w", key, err)
 	}
 	return created, nil
+}
+
+// Exists asks whether a job has a record. A cancellation that was kept ahead is in the same hash, and is none.
+func Exists(ctx context.Context, c redis.Cmdable, jobID string) *redis.BoolCmd {
+	return c.HExists(ctx, JobKey(jobID), fieldState)
 }
 
 // Put adds to a MULTI what Create stores. That there is no such job yet is the caller's to WATCH.

@@ -95,7 +95,22 @@ func TestCreateLeavesAnExistingRecordAlone(t *testing.T) {
 	assert.Equal(t, before, server.Dump())
 }
 
-// interleave runs once, after the first EXISTS.
+// A cancellation that was kept ahead is in the job's hash, and is no record.
+func TestCreateKeepsACancellationThatCameBefore(t *testing.T) {
+	s, _, _ := newStore(t)
+	require.NoError(t, s.KeepCancelAhead(t.Context(), &job.Cancel{JobID: "job-1", Reason: "changed my mind"}))
+	records, unreadable, err := s.ReadAll(t.Context(), []string{"job-1"})
+	require.NoError(t, err)
+	assert.Empty(t, records)
+	assert.Empty(t, unreadable)
+	create(t, s)
+	rec, err := s.Read(t.Context(), "job-1")
+	require.NoError(t, err)
+	assert.Equal(t, job.Pending, rec.State)
+	assert.Equal(t, "changed my mind", rec.Kept.Reason)
+}
+
+// interleave runs once, after the first HEXISTS.
 type interleave struct{ do func() }
 
 func (h *interleave) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -103,7 +118,7 @@ func (h *interleave) DialHook(next redis.DialHook) redis.DialHook { return next 
 func (h *interleave) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		if do := h.do; cmd.Name() == "exists" && do != nil {
+		if do := h.do; cmd.Name() == "hexists" && do != nil {
 			h.do = nil
 			do()
 		}
@@ -231,7 +246,7 @@ func TestOperationsHaveADeadline(t *testing.T) {
 	_, _ = s.Write(t.Context(), store.Write{JobID: "job-1", From: job.Pending, To: job.Scheduled})
 	_, _ = s.List(t.Context(), 10, store.Query{Key: store.IndexKey(job.Scheduled), Until: s.Clock.Now()})
 	_, _, _ = s.ReadAll(t.Context(), []string{"job-1"})
-	assert.Equal(t, 7, deadlines) // WATCH, EXISTS, MULTI; HGETALL; MULTI; MULTI; MULTI
+	assert.Equal(t, 7, deadlines) // WATCH, HEXISTS, MULTI; HGETALL; MULTI; MULTI; MULTI
 }
 
 type deadlineHook struct{ n *int }
@@ -241,7 +256,7 @@ func (h deadlineHook) DialHook(next redis.DialHook) redis.DialHook { return next
 func (h deadlineHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		switch cmd.Name() {
-		case "watch", "exists", "hgetall":
+		case "watch", "hexists", "hgetall":
 			if at, ok := ctx.Deadline(); !ok || time.Until(at) > time.Minute {
 				return errors.New("no deadline, or another than the store's")
 			}

@@ -65,11 +65,15 @@ func (t *Task) Spend(ctx context.Context, left time.Duration) bool {
 			return false
 		}
 		if left -= part; left > 0 {
-			t.w.tell("in progress", t.msg.InProgress())
+			t.Progress()
 		}
 	}
 	return true
 }
+
+// Progress keeps the dispatch from being delivered again for another AckWait. An Execute that works for longer than that calls
+// it meanwhile, or a second worker begins with the job.
+func (t *Task) Progress() { t.w.tell("in progress", t.msg.InProgress()) }
 
 // take does what a dispatch asks for: it executes the job, reports its result and acknowledges the dispatch, in this
 // order, so that a worker that dies in between does it again.

@@ -20,6 +20,7 @@ const (
 	lastWords      = 10 * time.Second // for how long a worker that stops tries on to report a result
 	farewellEvery  = time.Second      // between one farewell and the next
 	cancelledMax   = 10_000           // how many cancelled jobs it remembers
+	idleMax        = 24 * time.Hour   // how long JetStream keeps a consumer that nobody pulls from, with DispatchAge
 	progressPerAck = 2                // how often in an AckWait it says that it is still at a dispatch
 )
 
@@ -50,9 +51,14 @@ type Config struct {
 	// how many jobs it executes. Nil says nothing.
 	Load func(active int) (cpu, gpu float64)
 
-	AckWait     time.Duration // a job of a worker that died is delivered again after this
+	AckWait     time.Duration // a job is delivered again after this if its worker died, or says nothing: see Task.Progress
 	FetchWait   time.Duration // of one pull
 	ConfirmAcks bool          // an acknowledgement is repeated until the server confirms it
+
+	// DispatchAge is how old a dispatch may be that a worker takes whose consumer is new, or was lost: the jobs of older ones
+	// have timed out. Make it longer than any timeout of the schedulers'. A consumer from which nobody pulls for a day
+	// goes then. Zero takes whatever the stream holds, and leaves the consumer there for ever.
+	DispatchAge time.Duration
 
 	// ReadBack is how far back a worker that starts reads what was cancelled, through a consumer of its own. Zero reads
 	// nothing back: notices come with the dispatches, and a worker with a dispatch in hand that waits for a free slot

@@ -220,3 +220,55 @@ func TestADispatchThatIsLeft(t *testing.T) {
 	stop()
 	assert.Equal(t, 1, w.left())
 }
+
+// Workers of one pool may take jobs from different topics, in whatever order they start.
+func TestWorkersOfAPoolShareTheirTopics(t *testing.T) {
+	w := newWorld(t)
+	s, err := w.js.Stream(t.Context(), bus.StreamJobs)
+	require.NoError(t, err)
+	cfg := s.CachedInfo().Config
+	cfg.Subjects = append(cfg.Subjects, "job.>")
+	_, err = w.js.UpdateStream(t.Context(), cfg)
+	require.NoError(t, err)
+	both := w.config(succeed)
+	both.ID, both.Topics, both.ReadBack = "host.1", []string{"job.a", "job.b"}, 0
+	one := both
+	one.ID, one.Topics = "host.2", []string{"job.a"}
+	stopBoth := w.run(both)
+	w.publish("job.b", job.Dispatch{JobID: "job-1"})
+	assert.Equal(t, "host.1", w.result().WorkerID)
+	stopOne := w.run(one)
+	for i := range 8 {
+		w.publish([]string{"job.a", "job.b"}[i%2], job.Dispatch{JobID: "job-2"})
+		r := w.result()
+		assert.True(t, i%2 == 0 || r.WorkerID == "host.1", "host.2 does no job of job.b")
+	}
+	stopBoth()
+	stopOne()
+	none, err := w.results.NextMsg(100 * time.Millisecond)
+	assert.ErrorIs(t, err, nats.ErrTimeout, none)
+}
+
+// A worker whose consumer was lost does not execute again what its name was ever given.
+func TestALostConsumerBeginsWithYoungDispatches(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(succeed)
+	c.DispatchAge = generous
+	has := func() bool {
+		_, err := w.js.Consumer(t.Context(), bus.StreamJobs, worker.ConsumerName("worker-1"))
+		return err == nil
+	}
+	for _, id := range []string{"job-1", "job-2"} { // the second life finds the consumer of the first
+		stop := w.run(c)
+		w.dispatch(id, 1)
+		assert.Equal(t, id, w.result().JobID)
+		stop()
+	}
+	require.NoError(t, w.js.DeleteConsumer(t.Context(), bus.StreamJobs, worker.ConsumerName("worker-1")))
+	c.DispatchAge = time.Nanosecond
+	stop := w.run(c)
+	require.Eventually(t, has, generous, time.Millisecond)
+	w.dispatch("job-3", 1)
+	assert.Equal(t, "job-3", w.result().JobID)
+	stop()
+}

@@ -314,7 +314,7 @@ func looks(e sim.Event) bool {
 	if e.Name == "pipeline" && len(e.Changes) == 0 { // it compares, under a WATCH
 		return true
 	}
-	return slices.Contains([]string{"watch", "unwatch", "get", "exists", "hget", "hgetall", "ttl", "pttl"}, strings.ToLower(e.Name))
+	return slices.Contains([]string{"watch", "unwatch", "get", "exists", "hexists", "hget", "hgetall", "ttl", "pttl"}, strings.ToLower(e.Name))
 }
 
 func describeMessage(e sim.Event) string {

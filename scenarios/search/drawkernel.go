@@ -81,7 +81,7 @@ func (d *drawer) outputs() {
 
 func (d *drawer) outputRule() kernel.OutputRule {
 	r := kernel.OutputRule{Sync: d.oneIn(2, "of metadata"), Decision: from(d, "output decision", kernel.Quarantine, kernel.Deny, kernel.Redact, kernel.Allow)}
-	if r.Decision == kernel.Redact && d.oneIn(2, "redacted") {
+	if r.Decision == kernel.Redact && r.Sync && d.oneIn(2, "redacted") {
 		r.RedactedPtr = "{result_ptr}:redacted"
 	}
 	if d.oneIn(3, "of all outputs") {

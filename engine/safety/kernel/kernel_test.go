@@ -58,7 +58,7 @@ func TestOutputRulesSeeMetadataOrContent(t *testing.T) {
 output:
   - {content: secret, decision: QUARANTINE, reason: it holds a secret}
   - {topic: job.raw, sync: true, decision: DENY}
-  - {job_id: job-9, decision: REDACT, redacted_ptr: "{result_ptr}:redacted"}
+  - {job_id: job-9, sync: true, decision: REDACT, redacted_ptr: "{result_ptr}:redacted"}
 `)
 	for _, c := range []struct {
 		req  *pb.CheckOutputRequest
@@ -68,8 +68,8 @@ output:
 		{&pb.CheckOutputRequest{WithContent: true, Content: []byte("a secret")}, pb.OutputDecision_OUTPUT_QUARANTINE, ""},
 		{&pb.CheckOutputRequest{WithContent: true, Content: []byte("nothing"), Topic: "job.raw"}, pb.OutputDecision_OUTPUT_ALLOW, ""},
 		{&pb.CheckOutputRequest{Topic: "job.raw"}, pb.OutputDecision_OUTPUT_DENY, ""},
-		{&pb.CheckOutputRequest{WithContent: true, JobId: "job-9", ResultPtr: "res:job-9"}, pb.OutputDecision_OUTPUT_REDACT, "res:job-9:redacted"},
-		{&pb.CheckOutputRequest{JobId: "job-9"}, pb.OutputDecision_OUTPUT_ALLOW, ""},
+		{&pb.CheckOutputRequest{JobId: "job-9", ResultPtr: "res:job-9"}, pb.OutputDecision_OUTPUT_REDACT, "res:job-9:redacted"},
+		{&pb.CheckOutputRequest{WithContent: true, JobId: "job-9"}, pb.OutputDecision_OUTPUT_ALLOW, ""},
 	} {
 		got, err := s.CheckOutput(t.Context(), c.req)
 		require.NoError(t, err)
@@ -119,6 +119,7 @@ func TestARuleIsRefused(t *testing.T) {
 		`rules[0].topic is "job.>", where > means nothing`:         {Rules: []kernel.Rule{{Decision: kernel.Deny, Topic: "job.>"}}},
 		`output[0].decision is "REQUIRE_APPROVAL"`:                 {Output: []kernel.OutputRule{{Decision: kernel.RequireApproval}}},
 		`not to be seen`:                                           {Output: []kernel.OutputRule{{Decision: kernel.Deny, Sync: true, Content: "x"}}},
+		`comes too late`:                                           {Output: []kernel.OutputRule{{Decision: kernel.Redact, RedactedPtr: "x"}}},
 		`leads nowhere`:                                            {Output: []kernel.OutputRule{{Decision: kernel.Deny, RedactedPtr: "x"}}},
 		`output[0].job_id is "a?"`:                                 {Output: []kernel.OutputRule{{Decision: kernel.Deny, JobID: "a?"}}},
 	} {

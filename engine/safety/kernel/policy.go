@@ -54,9 +54,9 @@ type OutputRule struct {
 	JobID       string `yaml:"job_id,omitempty" json:"job_id,omitempty" like:"job-3" doc:"their id; * is any text"`
 	Content     string `yaml:"content,omitempty" json:"content,omitempty" like:"secret" doc:"text that the output holds, where * is a star"`
 	Sync        bool   `yaml:"sync,omitempty" json:"sync,omitempty" doc:"it counts in the check of the metadata, which sees no content; others count in the scan of the content"`
-	Decision    string `yaml:"decision" json:"decision" oneof:"ALLOW,QUARANTINE,DENY,REDACT" doc:"what becomes of it; QUARANTINE and DENY withhold it, and so does a REDACT that finds nothing at redacted_ptr"`
+	Decision    string `yaml:"decision" json:"decision" oneof:"ALLOW,QUARANTINE,DENY,REDACT" doc:"what becomes of it; QUARANTINE and DENY withhold it, and so does a REDACT that finds nothing at redacted_ptr, or is of a scan"`
 	Reason      string `yaml:"reason,omitempty" json:"reason,omitempty" like:"no" doc:"why, in words"`
-	RedactedPtr string `yaml:"redacted_ptr,omitempty" json:"redacted_ptr,omitempty" like:"{result_ptr}:redacted" doc:"with REDACT: where the redacted output is; {result_ptr} stands for where the output is, {job_id} for the job's id"`
+	RedactedPtr string `yaml:"redacted_ptr,omitempty" json:"redacted_ptr,omitempty" like:"{result_ptr}:redacted" doc:"with sync and REDACT: where the redacted output is; {result_ptr} stands for where the output is, {job_id} for the job's id"`
 }
 
 // RuleError is what is wrong with one rule, and what would be right.
@@ -112,6 +112,8 @@ func (r *OutputRule) Validate() *RuleError {
 		return &RuleError{Field: "content", Message: "is not to be seen in the check of the metadata", Remedy: "take it away, or sync"}
 	case r.Decision != Redact && r.RedactedPtr != "":
 		return &RuleError{Field: "redacted_ptr", Message: "leads nowhere: the decision is " + r.Decision, Remedy: "give the decision REDACT, or take it away"}
+	case !r.Sync && r.RedactedPtr != "":
+		return &RuleError{Field: "redacted_ptr", Message: "comes too late: a scan is of an output that has been handed out, and one that it objects to is quarantined", Remedy: "add sync, or take it away"}
 	}
 	return checkPatterns(r.Topic, r.Tenant, r.JobID)
 }

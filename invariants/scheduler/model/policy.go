@@ -287,7 +287,7 @@ func (f *Facts) tells(s *Step) {
 
 // saysNothing is of a call's end that tells nothing of the service: its caller gave up, or the request was at fault.
 func saysNothing(outcome string) bool {
-	for _, words := range []string{"context canceled", "code = InvalidArgument", "code = ResourceExhausted", "code = OutOfRange", "code = FailedPrecondition"} {
+	for _, words := range []string{"context canceled", "code = InvalidArgument", "code = OutOfRange", "message larger than max"} {
 		if strings.Contains(outcome, words) {
 			return true
 		}

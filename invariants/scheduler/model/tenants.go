@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"net/url"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
@@ -10,7 +11,7 @@ import (
 func (j *Job) TenantOf() string { return cmp.Or(j.tenant, history.TenantDefault) }
 
 // Commitment is what a job's idempotency key is known by, which is one of its tenant.
-func (j *Job) Commitment() string { return j.TenantOf() + ":" + j.Replay.Key }
+func (j *Job) Commitment() string { return url.QueryEscape(j.TenantOf()) + ":" + j.Replay.Key }
 
 // Active are the steps at which a tenant's jobs in flight were dispatched, by their records.
 func (f *Facts) Active(tenant string, but *Job) (steps []int) {

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"net/url"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -23,7 +24,7 @@ func NewLedger() *Ledger { return &Ledger{done: map[string]int{}} }
 
 // EffectKey is what the sink knows an effect by: an idempotency key is one of its tenant.
 func EffectKey(tenant, idempotencyKey string) string {
-	return job.TenantOf(tenant) + ":" + idempotencyKey
+	return url.QueryEscape(job.TenantOf(tenant)) + ":" + idempotencyKey
 }
 
 // Record has the effect of key, unless it is to be had once and was: then it says false.
