@@ -16,12 +16,19 @@ import (
 
 func newSaga(c *Config, e *Engine) *saga.Manager {
 	s := &c.Settings
-	return &saga.Manager{
+	m := &saga.Manager{
 		Redis: c.Redis, JetStream: c.JetStream, Clock: c.Clock, Locks: e.locks, DLQ: e.dlq, Logger: e.log, Metrics: &e.metrics.Saga,
 		Timeout: s.StoreOpTimeout, PublishTimeout: s.PublishTimeout, LockTTL: s.Saga.LockTTL, Limit: s.Saga.RollbackTimeout,
 		Draw: c.Random.Uint64, Check: e.checkSafety, Filed: func(code string) { e.metrics.Replay.Entries.WithLabelValues(code).Inc() },
 		Peek: s.Saga.Peek, Durable: s.Saga.DurableRollback,
 	}
+	if m.Peek && m.Durable { // without its one id, a compensation that is submitted again would be two jobs
+		m.Create = func(ctx context.Context, req *job.Request, packet []byte) error {
+			_, err := create(ctx, e.store, req, packet)
+			return err
+		}
+	}
+	return m
 }
 
 // record records the compensation of a job that has succeeded: at once, so that a failure of the state

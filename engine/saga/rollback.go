@@ -28,7 +28,7 @@ var ErrUnfinished = errors.New("the rollback ended before the stack was empty")
 // EventDenied is the audit trail's word for a compensation that the safety kernel denied.
 const EventDenied = "saga_compensation_denied"
 
-// Manager records compensations and rolls sagas back. All fields but the switches are required. It is
+// Manager records compensations and rolls sagas back. All fields but Create and the switches are required. It is
 // safe for concurrent use.
 type Manager struct {
 	Redis          redis.UniversalClient
@@ -45,6 +45,10 @@ type Manager struct {
 	Limit          time.Duration                                                       // of one rollback: 30 s in Scheduler internals
 	Draw           func(ctx context.Context) uint64                                    // for ids, without Peek
 	Check          func(ctx context.Context, req *job.Request) (safety.Verdict, error) // the soft safety check
+
+	// Create stores a job as PENDING, unless it has a record. With it, a submission whose deliveries run out is not lost: the
+	// pending replayer takes the job up. Nil leaves the record to the scheduler that gets the message.
+	Create func(ctx context.Context, req *job.Request, packet []byte) error
 
 	Peek    bool // a compensation leaves the stack only once it is submitted, and has one id
 	Durable bool // what is to be rolled back is noted in RollbacksKey
@@ -149,9 +153,12 @@ func (m *Manager) id(ctx context.Context, name string, req *job.Request) string 
 	return fmt.Sprintf("comp-%016x", m.Draw(phase.With(ctx, "", phase.SagaPublish)))
 }
 
-// submit publishes the job; it is stored when a scheduler gets it.
+// submit publishes the job.
 func (m *Manager) submit(ctx context.Context, req *job.Request) error {
 	packet, err := json.Marshal(req)
+	if err == nil && m.Create != nil {
+		err = m.Create(ctx, req, packet)
+	}
 	if err != nil {
 		return err
 	}

@@ -39,8 +39,12 @@ var noMessageGivenUp = rule.New(invariants.Invariant{
 			if m.Consumer == history.ConsumerSubmit && j.PutOff != 0 {
 				violated = t.ViolationInGap
 			}
-			violated(j, "message %d of %s was given up after %s, while the job was %s", m.Seq, m.Consumer,
-				invariants.CountOf(int(m.Delivered), "delivery", "deliveries"), j.State)
+			was := "was " + j.State.String()
+			if j.State == model.Absent {
+				was = "had no record"
+			}
+			violated(j, "message %d of %s was given up after %s, while the job %s", m.Seq, m.Consumer,
+				invariants.CountOf(int(m.Delivered), "delivery", "deliveries"), was)
 		},
 	}
 })
@@ -49,7 +53,7 @@ var noMessageGivenUp = rule.New(invariants.Invariant{
 func needsMessage(j *model.Job, m *model.Message) bool {
 	switch m.Consumer {
 	case history.ConsumerSubmit:
-		return j.State == model.Pending || j.State == model.Scheduled
+		return !m.Garbled && (j.State == model.Absent || j.State == model.Pending || j.State == model.Scheduled)
 	case history.ConsumerResult:
 		return !m.Garbled && j.State.InFlight() && m.Epoch >= j.Epoch
 	}

@@ -301,3 +301,13 @@ func TestALateCompensationIsNotJudgedByWhoHoldsTheLock(t *testing.T) {
 		assert.Equal(t, held, len(outcomeOf(s.judge(cfg), "only-lock-holder-compensates").Violations) == 0)
 	}
 }
+
+// A compensation has no record until a scheduler gets its message, unless the rollback makes one.
+func TestASubmissionWithoutARecordIsNeeded(t *testing.T) {
+	s := newStory()
+	s.submit(job1).compensates(s1, job1, "comp-1")
+	s.message(s1, "comp-1", "submit_deliver", sim.KindDeliver, 100).of(2).message(s1, "comp-1", "submit_nak", sim.KindNak, 100).of(2)
+	r := s.judge(hardened)
+	assert.Contains(t, outcomeOf(r, "no-message-given-up").Violations[0].Message, "given up after 100 deliveries, while the job had no record")
+	assert.Contains(t, outcomeOf(r, "every-job-settles").Violations[1].Message, "has no record: a message of it was given up")
+}

@@ -13,14 +13,14 @@ import (
 
 var everyJobSettles = rule.New(invariants.Invariant{
 	Name:   "every-job-settles",
-	Says:   "Every job that has a record, or whose submission is stored and not given up, reaches a terminal state. One that waits for an approval, or that a safety kernel throttles to the end, need not.",
+	Says:   "Every job that has a record, or whose submission is stored and can be read, reaches a terminal state. One that waits for an approval, or that a safety kernel throttles to the end, need not.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1; Dispatch ordering, residual risk window, for what no reconciler closes yet",
 	Needs:  []string{"events-agree-with-servers"},
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	judge := func(end *invariants.End) {
 		for _, j := range f.Order {
-			if !j.Accepted || j.State == model.Absent && (f.Poisoned(j) || j.GivenUp()) || f.Unapproved(j, end.At) || f.Throttled(j, end.At) {
+			if !j.Accepted || j.State == model.Absent && f.Poisoned(j) || f.Unapproved(j, end.At) || f.Throttled(j, end.At) {
 				continue
 			}
 			t.Exercise()

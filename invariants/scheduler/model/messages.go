@@ -66,15 +66,9 @@ func (f *Facts) FileMessage(place string, there bool) {
 	f.Filed[place] = there
 }
 
-// GivenUp says whether JetStream delivers no message of the job any more, and one was not acknowledged.
-func (j *Job) GivenUp() bool {
-	return slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Abandoned }) &&
-		!slices.ContainsFunc(j.Messages, func(m Message) bool { return !m.Abandoned && !m.Done && !m.Lost })
-}
-
 // Poisoned says whether a message of the job can never be handled.
 func (f *Facts) Poisoned(j *Job) bool {
-	return len(j.Terminated) > 0 || slices.ContainsFunc(j.Messages, func(m Message) bool { return f.Filed[Place(m.Seq)] })
+	return len(j.Terminated) > 0 || slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Garbled || f.Filed[Place(m.Seq)] })
 }
 
 // pulls are a process's, by consumer: the step at which each was sent; 0 once it has ended. One that

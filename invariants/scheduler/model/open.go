@@ -10,7 +10,7 @@ import (
 // OpenJobs says which of the jobs that schedulers submitted themselves are not over, and are still to come to an end.
 func OpenJobs(f *Facts) (list []string) {
 	for _, j := range f.Order {
-		if what := f.derived(j); what != "" && j.Accepted && !j.State.Terminal() && (j.State != ApprovalRequired || j.Approved) && !f.Poisoned(j) && !j.GivenUp() {
+		if what := f.derived(j); what != "" && j.Accepted && !j.State.Terminal() && (j.State != ApprovalRequired || j.Approved) && !f.Poisoned(j) {
 			list = append(list, fmt.Sprintf("%s, %s, is %s", j.ID, what, j.State))
 		}
 	}
