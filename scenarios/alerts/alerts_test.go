@@ -98,7 +98,10 @@ func TestAlertsOfScenarios(t *testing.T) {
 	data, err := os.ReadFile(firedFile)
 	require.NoError(t, err)
 	table, ran := firedHead, 0
-	for _, name := range plans.Names() {
+	for i, name := range plans.Names() {
+		if testing.Short() && i%3 != 0 && !strings.Contains(string(data), "\n"+name+"\t") { // a night runs those, too, of which no alert is expected
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			ran++
 			fired := firedIn(t, name)
