@@ -31,6 +31,11 @@ type Write struct {
 	Intent   Intent
 }
 
+// Leaves says whether the record is as it was.
+func (w *Write) Leaves(j *Job) bool {
+	return j.Version == w.Version && j.State == w.From && j.Attempts == w.Attempts && j.Epoch == w.Epoch
+}
+
 // LockChange is a change of a lock's key; the job's lock is what it is now.
 type LockChange struct {
 	Was      Lock

@@ -171,8 +171,8 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 	var record *model.Job
 	stateful := false
 	written := func() {
-		// Each write counts up the version: where it stays, the server refused a MULTI, and the answer was lost.
-		if record == nil || stateful && record.Version != 0 && record.Version == o.write.Version {
+		// Where nothing has changed, not even the version, the server refused a MULTI, and the answer was lost.
+		if record == nil || stateful && record.Version != 0 && o.write.Leaves(record) {
 			return
 		}
 		applied = applied || record == s.About
