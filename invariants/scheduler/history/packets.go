@@ -31,6 +31,12 @@ func (r *Reply) Legal() bool {
 	return slices.Contains([]string{"SUCCEEDED", "FAILED", StatusFatal, "CANCELLED", "TIMEOUT"}, r.Status)
 }
 
+// Word is what a worker is told of a job that is cancelled: it ends the dispatches up to that epoch.
+type Word struct {
+	JobID string `json:"job_id"`
+	Epoch int64  `json:"epoch"`
+}
+
 // DeadLetter is an entry of the dead-letter queue.
 type DeadLetter struct {
 	Topic        string `json:"topic"`

@@ -92,7 +92,7 @@ func auditMessage(f *model.Facts, c *sim.Change) {
 	}
 	switch what, _ := history.Classify(c); what {
 	case history.Notice:
-		about.Told = append(about.Told, model.Notice{Worker: history.WorkerOf(c.Subject), Epoch: history.EpochOf(c)})
+		about.Tell(c)
 	case history.Dispatch:
 		d, _ := history.Read[history.Order](c.Value) // what cannot be read names no attempt
 		about.Dispatches = append(about.Dispatches, model.Dispatch{

@@ -40,6 +40,31 @@ func TestWhoHasACancellationInHand(t *testing.T) {
 	}
 }
 
+// A worker takes up a notice of its own epoch, or of a later one.
+func TestWhatAWorkerIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		tell func(*story)
+		says string // "" if nothing is broken
+	}{
+		"of its epoch":         {tell: func(s *story) { s.tellsOf(s2, job1, w1, 2) }},
+		"of a later one":       {tell: func(s *story) { s.tellsOf(s2, job1, w1, 3) }},
+		"of an older one":      {tell: func(s *story) { s.tellsOf(s2, job1, w1, 1) }, says: "job-1: was cancelled at step 24, but worker-1, which had epoch 2 of it, was told of epoch 1 only"},
+		"again, of its epoch":  {tell: func(s *story) { s.tellsOf(s2, job1, w1, 1).tellsOf(s2, job1, w1, 2) }},
+		"something unreadable": {tell: func(s *story) { s.tellsOf(s2, job1, w1, 2).last().Changes[0].Value = "not json" }, says: "but worker-1, which had it, was never told"},
+		"of another job":       {tell: func(s *story) { s.tellsOf(s2, job1, w1, 2).last().Changes[0].Value = `{"job_id":"job-2","epoch":2}` }, says: "but worker-1, which had it, was never told"},
+	} {
+		s := newStory().submit(job1).dispatchedAt(s1, job1, w1, 1).begins(s1, job1).minted(s1, job1, w1, 2).publishes(s1, job1, w1, 2).unlock(s1, job1)
+		c.tell(s.cancels(job1).cancelled(s2, job1))
+		o := outcomeOf(s.judge(hardened), "cancelled-job-is-told")
+		if c.says == "" {
+			assert.Empty(t, o.Violations, name)
+		} else if assert.Len(t, o.Violations, 1, name) {
+			assert.Contains(t, o.Violations[0].Message, c.says, name)
+			assert.True(t, o.Violations[0].Promised, name)
+		}
+	}
+}
+
 // A cancellation may lose against what ends the job meanwhile, for as long as it may have to wait itself.
 func TestACancellationOfARunningJob(t *testing.T) {
 	wait := cancellationWait(&config.Config{JobLockTTL: time.Minute, RetryDelayBusy: time.Second, PublishTimeout: 5 * time.Second, StoreOpTimeout: time.Second})

@@ -104,9 +104,18 @@ func (s *story) cancelled(node, job string) *story {
 	return s.lock(node, job).read(node, job).write(node, job, "cancel_write", "CANCELLED")
 }
 
+// tells is the notice to a worker, of the record's epoch.
 func (s *story) tells(node, job, worker string) *story {
+	epoch, _ := strconv.Atoi(s.redis[history.RecordPrefix+job]["epoch"])
+	return s.tellsOf(node, job, worker, epoch)
+}
+
+func (s *story) tellsOf(node, job, worker string, epoch int) *story {
 	subject := "worker." + worker + ".cancel"
-	return s.add(node, sim.KindPublish, "", subject, job, "cancel_notice", s.store(history.StreamJobs, subject, job))
+	c := s.epoch(s.store(history.StreamJobs, subject, job), epoch)
+	c.Value = fmt.Sprintf(`{"job_id":%q,"epoch":%d}`, job, epoch)
+	s.streams[len(s.streams)-1] = c
+	return s.add(node, sim.KindPublish, "", subject, job, "cancel_notice", c)
 }
 
 // timesOut is a reconciler's handling of one job.

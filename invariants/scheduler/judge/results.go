@@ -54,27 +54,37 @@ var resultOfCurrentEpoch = rule.New(invariants.Invariant{
 
 var cancelledJobIsTold = rule.New(invariants.Invariant{
 	Name:   "cancelled-job-is-told",
-	Says:   "The worker of a job that is cancelled after it was dispatched is told so.",
+	Says:   "The worker of a job that is cancelled after it was dispatched is told so, of the epoch of its last dispatch at least. It ignores a notice of an older one.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1: cancelled by user request; a worker that does not hear of it executes the job to its end",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	judge := func(j *model.Job) {
-		if j.Cancelled == "" {
+		c := &j.Cancelled
+		if c.Worker == "" {
 			return
 		}
 		t.Exercise()
-		if !slices.ContainsFunc(j.Told, func(n model.Notice) bool { return n.Worker == j.Cancelled }) {
-			when := invariants.Clause{}
-			if j.CancelStep != 0 {
-				when = invariants.Say(" at step %d", invariants.StepNo(j.CancelStep))
+		told, newest := false, int64(0)
+		for _, n := range j.Told {
+			if n.Worker == c.Worker {
+				told, newest = true, max(newest, n.Epoch)
 			}
-			t.Violation(j, "was cancelled%s, but %s, which had it, was never told", when, j.Cancelled)
+		}
+		when := invariants.Clause{}
+		if c.Step != 0 {
+			when = invariants.Say(" at step %d", invariants.StepNo(c.Step))
+		}
+		switch {
+		case !told:
+			t.Violation(j, "was cancelled%s, but %s, which had it, was never told", when, c.Worker)
+		case newest < c.Epoch:
+			t.Violation(j, "was cancelled%s, but %s, which had epoch %d of it, was told of epoch %d only", when, c.Worker, c.Epoch, newest)
 		}
 	}
 	return observe.Checker{
 		Wrote: func(s *model.Step, w *model.Write) {
-			if worker := dispatchedTo(s.About); s.About.State == model.Cancelled && s.Phase == "cancel_write" && worker != "" {
-				s.About.Cancelled, s.About.CancelStep = worker, s.Step
+			if d := lastDispatch(s.About); s.About.State == model.Cancelled && s.Phase == "cancel_write" && d != nil && d.Worker != "" {
+				s.About.Cancelled = model.Cancellation{Worker: d.Worker, Epoch: d.Epoch, Step: s.Step}
 			}
 		},
 		Ended: func(*invariants.End) {
@@ -85,7 +95,7 @@ var cancelledJobIsTold = rule.New(invariants.Invariant{
 		Audited: func(end *invariants.End) {
 			rule.WithRecord(f, func(j *model.Job) {
 				if j.State == model.Cancelled && end.Redis[history.RecordPrefix+j.ID]["reason_code"] == history.ReasonCancelled && j.Holds(j.Epoch) {
-					j.Cancelled = j.Worker
+					j.Cancelled = model.Cancellation{Worker: j.Worker, Epoch: j.Epoch}
 				}
 				judge(j)
 			})
@@ -124,11 +134,10 @@ var illegalResultIsRefused = rule.New(invariants.Invariant{
 	}}
 })
 
-// dispatchedTo is the worker that the last dispatch is for which a stream stored, whatever the record says of it;
-// "" if there is none, or it is for a topic.
-func dispatchedTo(j *model.Job) string {
+// lastDispatch is the last one that a stream stored, whatever the record says of it, or nil.
+func lastDispatch(j *model.Job) *model.Dispatch {
 	if n := len(j.Dispatches); n > 0 {
-		return j.Dispatches[n-1].Worker
+		return &j.Dispatches[n-1]
 	}
-	return ""
+	return nil
 }

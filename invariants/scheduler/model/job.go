@@ -49,11 +49,10 @@ type Job struct {
 	Voids      []Void     // of epochs whose dispatches will never be stored
 	Told       []Notice   // of its cancellation
 	Heard      []Heard    // the processes of workers that were given such a notice
-	Cancelled  string     // the worker that had it when it was cancelled
-	CancelStep int        // the step of that
-	Begun      int        // executions
-	BegunStep  int        // the step of the first
-	BegunBy    string     // its worker
+	Cancelled  Cancellation
+	Begun      int    // executions
+	BegunStep  int    // the step of the first
+	BegunBy    string // its worker
 	Finished   int
 	Executing  []string      // the workers at it
 	Messages   []Message     // its requests, results and cancellations
@@ -76,8 +75,23 @@ type Job struct {
 // Notice is one word to a worker that a job of its is cancelled.
 type Notice struct {
 	Worker string
-	Epoch  int64
+	Epoch  int64 // the last that the worker need not do
 	Seq    uint64
+}
+
+// Cancellation is what was known of a job when it was cancelled.
+type Cancellation struct {
+	Worker string // that had it; "" for none
+	Epoch  int64  // of the last dispatch to that worker
+	Step   int    // of the write; 0 if there is no telling
+}
+
+// Tell takes in a notice that a stream stores. A worker ignores one that nobody can read, and one of another job is
+// about that.
+func (j *Job) Tell(c *sim.Change) {
+	if w, err := history.Read[history.Word](c.Value); err == nil && w.JobID == j.ID {
+		j.Told = append(j.Told, Notice{Worker: history.WorkerOf(c.Subject), Epoch: w.Epoch, Seq: c.Seq})
+	}
 }
 
 // Void is a message that took the place of a dispatch.

@@ -24,7 +24,7 @@ func (o *Observer) jobsStored(s *model.Step, c *sim.Change, what history.What) b
 	}
 	f.TakePlace(own.About, c)
 	if what == history.Notice {
-		own.About.Told = append(own.About.Told, model.Notice{Worker: history.WorkerOf(c.Subject), Epoch: history.EpochOf(c), Seq: c.Seq})
+		own.About.Tell(c)
 		return own.About == s.About
 	}
 	if what == history.Void {
