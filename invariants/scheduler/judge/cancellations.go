@@ -67,6 +67,24 @@ var cancellationTakesEffect = rule.New(invariants.Invariant{
 	}
 })
 
+var cancelledOnlyWhenAsked = rule.New(invariants.Invariant{
+	Name:   "cancelled-only-when-asked",
+	Says:   "A job becomes CANCELLED only once somebody has asked for that: a stream has stored a cancellation of the job, a client has kept one in its record, or a worker has answered CANCELLED.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 1: cancelled by user request",
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		j := s.About
+		if j.State != model.Cancelled || w.From == model.Cancelled {
+			return
+		}
+		t.Exercise()
+		if !j.Asked {
+			t.Violation(j, "%s wrote CANCELLED at step %d, although nobody had asked for it", invariants.Who(s.Event), invariants.StepNo(s.Step))
+		}
+	}}
+})
+
 var toldWorkerStops = rule.New(invariants.Invariant{
 	Name:   "told-worker-stops",
 	Says:   "A worker that was told that its job is cancelled begins no execution of it any more, and ends the one under way without its effect.",

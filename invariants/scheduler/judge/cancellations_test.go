@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -37,6 +38,31 @@ func TestWhoHasACancellationInHand(t *testing.T) {
 			assert.True(t, v.Promised, name)
 			assert.Contains(t, v.Message, "job-1: scheduler-2 wrote SUCCEEDED", name)
 		}
+	}
+}
+
+// Whoever asks for a cancellation, the scheduler is not the one.
+func TestWhoAsksForACancellation(t *testing.T) {
+	keeps := func(s *story, node string) {
+		key := history.RecordPrefix + job1
+		s.add(node, sim.KindRedis, "multi", key, job1, "cancel_keep", s.set(key, "cancel", ""))
+	}
+	for name, c := range map[string]struct {
+		ask   func(*story)
+		asked bool
+	}{
+		"nobody":                     {ask: func(*story) {}},
+		"a client, of the scheduler": {ask: func(s *story) { s.cancels(job1) }, asked: true},
+		"a client, in the record":    {ask: func(s *story) { keeps(s, "canceller") }, asked: true},
+		"the scheduler itself":       {ask: func(s *story) { keeps(s, s1) }},
+		"a worker":                   {ask: func(s *story) { s.result(w1, job1).last().Changes[0].Value = `{"status":"CANCELLED"}` }, asked: true},
+		"a worker, that it failed":   {ask: func(s *story) { s.result(w1, job1).last().Changes[0].Value = `{"status":"FAILED"}` }},
+	} {
+		s := newStory().submit(job1).dispatched(s1, job1, w1)
+		c.ask(s)
+		o := outcomeOf(s.cancelled(s2, job1).judge(hardened), "cancelled-only-when-asked")
+		assert.Equal(t, 1, o.Exercised, name)
+		assert.Equal(t, !c.asked, o.Promised == 1, name)
 	}
 }
 

@@ -297,6 +297,11 @@ var recoveryTrials = map[string]trial{
 		},
 	},
 
+	"cancelled-only-when-asked": {
+		breaks: func(s *story) { s.submit(job1).dispatched(s1, job1, w1).cancels(job2).cancelled(s2, job1) },
+		says:   "scheduler-2 wrote CANCELLED at step 16, although nobody had asked for it",
+		holds:  func(s *story) { s.submit(job1).dispatched(s1, job1, w1).cancels(job1).cancelled(s2, job1) },
+	},
 	"told-worker-stops": {
 		cfg: hardened,
 		breaks: func(s *story) {

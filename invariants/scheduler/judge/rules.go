@@ -36,7 +36,7 @@ var all = sync.OnceValue(func() []rule.Rule {
 		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, oneWriterATick, snapshotStaysFresh,
 		ackedOnlyWhenDurable, processedMessageNotHandledAgain, noMessageGivenUp, terminatedMessageHasDLQEntry,
 		redisIndexAgreesWithRecord, countersEqualTrace,
-		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, toldWorkerStops, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, derivedRequestMatchesItsSource, nobodyIsRescued, noFailureForWantOfAttempts, givenUpOnlyAtTheCeiling, attemptsLastTheirBudget, lastCauseIsTrue, everyJobSettles, noLockOutlivesItsHolder,
+		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, toldWorkerStops, cancelledOnlyWhenAsked, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, derivedRequestMatchesItsSource, nobodyIsRescued, noFailureForWantOfAttempts, givenUpOnlyAtTheCeiling, attemptsLastTheirBudget, lastCauseIsTrue, everyJobSettles, noLockOutlivesItsHolder,
 	}
 	all = slices.Concat(all, routingInvariants, policies.Invariants, workflows.Invariants, replay.Invariants, situations, replay.Situations)
 	for i := range all {

@@ -49,6 +49,7 @@ type Job struct {
 	Voids      []Void     // of epochs whose dispatches will never be stored
 	Told       []Notice   // of its cancellation
 	Heard      []Heard    // the processes of workers that were given such a notice
+	Asked      bool       // to be cancelled, at some time: by a cancellation that a stream stored, or that a client kept in the record, or by a worker's result
 	Cancelled  Cancellation
 	Begun      int    // executions
 	BegunStep  int    // the step of the first

@@ -200,8 +200,11 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 		default:
 			record.Touched = s.At
 		}
-		if c.Field == "decision" {
+		switch c.Field {
+		case "decision":
 			record.DecidedAt = s.Step
+		case "cancel": // a scheduler keeps none but what a stream has stored
+			record.Asked = record.Asked || !c.Gone && history.IsClient(s.Node)
 		}
 		o.Facts.Consented(s, record, c)
 	}

@@ -110,9 +110,11 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bo
 		if r, err := history.Read[history.Reply](c.Value); err == nil {
 			m.Garbled, m.Succeeded = !r.Legal(), r.Status == model.Succeeded.String()
 			about.Answered(r)
+			about.Asked = about.Asked || r.Status == model.Cancelled.String()
 		}
 		about.Moments &^= 1 << model.ResultUnsent
 	case history.Cancellation:
+		about.Asked = true
 		if !about.State.Terminal() {
 			m.Asked = s.At
 		}
