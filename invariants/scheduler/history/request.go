@@ -50,16 +50,22 @@ func ReadRequest(packet string) *Request {
 // approval.
 func (r *Request) Hash() string {
 	bare := *r
-	bare.Labels = maps.Clone(r.Labels)
-	for _, label := range labelsOfGrant {
-		delete(bare.Labels, label)
-	}
+	bare.Labels = ungranted(r.Labels)
 	body, err := json.Marshal(bare)
 	if err != nil {
 		return ""
 	}
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
+}
+
+// ungranted is labels without those of an approval.
+func ungranted(labels map[string]string) map[string]string {
+	bare := maps.Clone(labels)
+	for _, label := range labelsOfGrant {
+		delete(bare, label)
+	}
+	return bare
 }
 
 // Granted says whether the request bears an approval.
@@ -73,6 +79,33 @@ func (r *Request) Undoable() bool {
 // Does says whether to do what the other request asks for is to do what this one does.
 func (r *Request) Does(other *Request) bool {
 	return r.Topic == other.Topic && r.Tenant == other.Tenant && r.IdempotencyKey == other.IdempotencyKey && string(r.Payload) == string(other.Payload)
+}
+
+// Unlike names what a dispatch has to have of the request, and the other one has not; "" for nothing. The labels of an
+// approval it need not have.
+func (r *Request) Unlike(other *Request) string {
+	switch {
+	case r.Topic != other.Topic:
+		return "topic"
+	case r.Tenant != other.Tenant:
+		return "tenant"
+	case r.IdempotencyKey != other.IdempotencyKey:
+		return "idempotency key"
+	case string(r.Payload) != string(other.Payload):
+		return "payload"
+	case !maps.Equal(r.Labels, other.Labels) && !maps.Equal(ungranted(r.Labels), ungranted(other.Labels)):
+		return "labels"
+	case !maps.Equal(r.Env, other.Env):
+		return "environment"
+	}
+	return ""
+}
+
+// Constrained is the request with what the safety kernel has added to its labels.
+func (r *Request) Constrained(by map[string]string) *Request {
+	c := *r
+	c.Labels = overlay(r.Labels, by)
+	return &c
 }
 
 // Differs names a field in which the other request is not like this one, or "" for none.

@@ -10,23 +10,58 @@ import (
 
 var dispatchIsWhatWasDecided = rule.New(invariants.Invariant{
 	Name:   "dispatch-is-what-was-decided",
-	Says:   "A dispatch has the topic, the payload and the idempotency key of the request that the record kept when SCHEDULED was written: the one on which a safety kernel decides. It goes to the worker that it names.",
+	Says:   "A dispatch can be read, and names its job and the worker that it goes to. It has the topic, the tenant, the payload, the idempotency key, the labels and the environment of the request that the record kept when the safety kernel's last decision was written; the kernel's constraints may be among the labels. Where no kernel decides, it has those of a request of the job.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, submit-time and dispatch-time policy check: what was allowed is what runs",
-}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{
 		Stored: func(s *model.Step, d *model.Dispatch) {
-			asked := s.About.Decided
-			if d.Order == nil || asked == nil {
+			j, at := s.About, invariants.StepNo(s.Step)
+			asked := requestsOf(j)
+			if len(asked) == 0 {
 				return
 			}
 			t.Exercise()
-			switch {
-			case d.Order.WorkerID != d.Worker:
-				t.Violation(s.About, "the dispatch stored at step %d, %s seq %d, is for %q, and names %q", invariants.StepNo(s.Step), history.StreamJobs, d.Seq, d.Worker, d.Order.WorkerID)
-			case !asked.Does(&d.Order.Request):
-				t.Violation(s.About, "what was dispatched at step %d, %s seq %d, is not the request of which SCHEDULED was written", invariants.StepNo(s.Step), history.StreamJobs, d.Seq)
+			switch o := d.Order; {
+			case o == nil:
+				t.Violation(j, "nobody can read the dispatch stored at step %d, %s seq %d", at, history.StreamJobs, d.Seq)
+			case o.WorkerID != d.Worker:
+				t.Violation(j, "the dispatch stored at step %d, %s seq %d, is for %q, and names %q", at, history.StreamJobs, d.Seq, d.Worker, o.WorkerID)
+			case o.JobID != j.ID:
+				t.Violation(j, "the dispatch stored at step %d, %s seq %d, names the job %q", at, history.StreamJobs, d.Seq, o.JobID)
+			default:
+				if other := unlike(j, asked, &o.Request); other != "" && j.Decision != "" {
+					t.Violation(j, "what was dispatched at step %d, %s seq %d, is not the request that was decided upon: they differ in the %s", at, history.StreamJobs, d.Seq, other)
+				} else if other != "" {
+					t.Violation(j, "what was dispatched at step %d, %s seq %d, is no request of the job: it differs in the %s", at, history.StreamJobs, d.Seq, other)
+				}
 			}
 		},
 	}
 })
+
+// requestsOf are the requests that a dispatch of the job may do: the one that the safety kernel has decided upon, or any if
+// no kernel decides.
+func requestsOf(j *model.Job) (list []*history.Request) {
+	last := j.Decided
+	if j.Decision == "" {
+		list, last = j.Earlier, j.Request
+	}
+	if last != nil {
+		list = append(list[:len(list):len(list)], last)
+	}
+	return list
+}
+
+// unlike names what a dispatch has that none of the requests has, or "": of the last of them, if it is like none.
+func unlike(j *model.Job, asked []*history.Request, dispatched *history.Request) (other string) {
+	for _, r := range asked {
+		if other = r.Unlike(dispatched); other == "labels" {
+			other = r.Constrained(j.Wish.Constraints).Unlike(dispatched)
+		}
+		if other == "" {
+			return ""
+		}
+	}
+	return other
+}

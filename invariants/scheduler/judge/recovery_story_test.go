@@ -22,7 +22,7 @@ func epochSubject(worker, job string, epoch int) string {
 // publishes is the publish of an epoch's dispatch.
 func (s *story) publishes(node, job, worker string, epoch int) *story {
 	subject := epochSubject(worker, job, epoch)
-	return s.add(node, sim.KindPublish, "", subject, job, "publish", s.epoch(s.store(history.StreamJobs, subject, job), epoch))
+	return s.add(node, sim.KindPublish, "", subject, job, "publish", s.ordered(s.epoch(s.store(history.StreamJobs, subject, job), epoch), job, worker))
 }
 
 // epoch adds an epoch to a message that was just stored.
@@ -82,7 +82,7 @@ func (s *story) dispatchesPayload(node, job, worker, payload string) *story {
 	s.intended(node, job, worker)
 	subject := "worker." + worker + ".jobs"
 	c := s.store(history.StreamJobs, subject, job)
-	c.Value = fmt.Sprintf(`{"topic":"job.default","worker_id":%q,"payload":%s}`, worker, payload)
+	c.Value = fmt.Sprintf(`{"job_id":%q,"topic":"job.default","worker_id":%q,"payload":%s}`, job, worker, payload)
 	s.streams[len(s.streams)-1] = c
 	return s.add(node, sim.KindPublish, "", subject, job, "publish", c)
 }

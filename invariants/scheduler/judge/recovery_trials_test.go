@@ -243,7 +243,7 @@ var recoveryTrials = map[string]trial{
 	},
 	"dispatch-is-what-was-decided": {
 		breaks: func(s *story) { s.allowed(s1, job1, `{"n":1}`).dispatchesPayload(s1, job1, w1, `{"n":2}`) },
-		says:   "what was dispatched at step 6, CORDUM_JOBS seq 1, is not the request of which SCHEDULED was written",
+		says:   "what was dispatched at step 6, CORDUM_JOBS seq 1, is not the request that was decided upon: they differ in the payload",
 		holds:  func(s *story) { s.allowed(s1, job1, `{"n":1}`).dispatchesPayload(s1, job1, w1, `{"n":1}`) },
 	},
 	"derived-request-matches-its-source": {

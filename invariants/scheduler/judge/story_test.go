@@ -187,7 +187,27 @@ func (s *story) intended(node, job, worker string) *story {
 
 func (s *story) publish(node, job, worker string) *story {
 	subject := "worker." + worker + ".jobs"
-	return s.add(node, sim.KindPublish, "", subject, job, "publish", s.store(history.StreamJobs, subject, job))
+	return s.add(node, sim.KindPublish, "", subject, job, "publish", s.ordered(s.store(history.StreamJobs, subject, job), job, worker))
+}
+
+// ordered makes a message a dispatch to a worker, of the request that the job's record keeps, or of the last that was stored.
+func (s *story) ordered(c sim.Change, job, worker string) sim.Change {
+	packet := s.redis[history.RecordPrefix+job]["request"]
+	for i := len(s.streams) - 1; i >= 0 && packet == ""; i-- {
+		if m := &s.streams[i]; m.Subject == history.SubjectSubmit && m.Header[history.HeaderJob] == job {
+			packet = m.Value
+		}
+	}
+	order := map[string]any{}
+	_ = json.Unmarshal([]byte(packet), &order) // a story need not have any request
+	order["job_id"], order["worker_id"], order["attempt"] = job, worker, 1
+	body, err := json.Marshal(order)
+	if err != nil {
+		panic(err)
+	}
+	c.Value = string(body)
+	s.streams[len(s.streams)-1] = c
+	return c
 }
 
 // publishFails is a publish of which nothing was stored.

@@ -32,8 +32,9 @@ type Job struct {
 	DecidedAt int           // the step at which that was written
 	PutOff    time.Duration // when the safety kernel said to ask again later, if that was its last word; 0 if not
 
-	Request  *history.Request // as the record keeps it; nil for none
-	Decided  *history.Request // as the record kept it when SCHEDULED was written last
+	Request  *history.Request   // as the record keeps it; nil for none
+	Decided  *history.Request   // as the record kept it when what the safety kernel had decided was written last; nil for none
+	Earlier  []*history.Request // what else was asked for under its name: what the record kept before, or a stream has stored
 	Wish     Wish
 	Consent  consent
 	Approved bool // its request bears an approval

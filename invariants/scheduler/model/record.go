@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,6 +66,9 @@ func (j *Job) ask(packet string) {
 	if err != nil {
 		return
 	}
+	if j.Request != nil {
+		j.wanted(j.Request, r)
+	}
 	j.Request = r
 	j.Wish.Labels, j.Wish.Requires, j.Wish.Topic = r.Labels, r.Requires, r.Topic
 	j.Replay.Key = r.IdempotencyKey
@@ -74,6 +78,24 @@ func (j *Job) ask(packet string) {
 		j.Saga.ID = history.SagaOf(r.Tenant, r.WorkflowID)
 	}
 	j.Saga.Undoable = j.Saga.Undoable || r.Undoable()
+}
+
+// Decide takes in a write of the record: the request that comes with a decision, or was there, is the one decided upon.
+func (j *Job) Decide(s *Step) {
+	if j.DecidedAt == s.Step || s.Rewinds() && j.Decision != "" {
+		j.Decided = j.Request
+	}
+}
+
+// Wanted takes in a request of the job that a stream has stored.
+func (j *Job) Wanted(r *history.Request) { j.wanted(r, j.Request) }
+
+// wanted keeps a request that is not like the one that the record keeps, nor like another that was.
+func (j *Job) wanted(r, kept *history.Request) {
+	like := func(o *history.Request) bool { return o.Unlike(r) == "" }
+	if (kept == nil || !like(kept)) && !slices.ContainsFunc(j.Earlier, like) {
+		j.Earlier = append(j.Earlier, r)
+	}
 }
 
 // Looks says whether the operation is the part of a fenced write that only looks.

@@ -27,10 +27,10 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 	if w.Intent.Step != 0 {
 		record.Intended = w.Intent
 	}
+	record.Decide(s)
 	switch record.State {
 	case model.Scheduled:
 		record.Scheduled++
-		record.Decided = record.Request
 		record.Intent = model.Intent{}
 	case model.Dispatched:
 		if s.Rewinds() && record.Intended.Updated == record.Updated {

@@ -101,6 +101,7 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bo
 			break
 		}
 		about.Saga.Undoable = about.Saga.Undoable || r.Undoable()
+		about.Wanted(r)
 		o.Facts.Resubmitted(about, r)
 		if strings.HasPrefix(id, history.CompensationIDs) {
 			o.Facts.CompensationSubmitted(s, r)
