@@ -288,6 +288,75 @@ func TestADecisionMustBeTheKernels(t *testing.T) {
 	}
 }
 
+// So must what keeps it from being dispatched, and FAIL_OPEN is for a kernel that says nothing.
+func TestARefusalMustBeTheKernels(t *testing.T) {
+	open := guarded
+	open.Policy.FailMode = "open"
+	alone := apart
+	alone.Policy.FailMode = "open"
+	asks := func(told int) func(*story) {
+		return func(s *story) { s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, told) }
+	}
+	nobody := func(*story) {}
+	for name, c := range map[string]struct {
+		cfg      config.Config
+		asks     func(*story)
+		to       string
+		decision string
+		problem  string // "" for none
+	}{
+		"denied":                       {guarded, asks(4), "DENIED", "DENY", ""},
+		"denied by a word of no sense": {guarded, asks(9), "DENIED", "DENY", ""},
+		"denied, though allowed":       {guarded, asks(1), "DENIED", "DENY", `the safety kernel had told it "ALLOW"`},
+		"denied on an error":           {guarded, asks(0), "DENIED", "DENY", `the safety kernel had told it ""`},
+		"denied, never asked":          {guarded, nobody, "DENIED", "DENY", `the safety kernel had told it ""`},
+		"denied as allowed":            {guarded, asks(1), "DENIED", "ALLOW", `wrote DENIED at step 8 with the decision "ALLOW"`},
+		"parked":                       {guarded, asks(3), "APPROVAL_REQUIRED", "REQUIRE_APPROVAL", ""},
+		"parked, though allowed":       {guarded, asks(1), "APPROVAL_REQUIRED", "REQUIRE_APPROVAL", `the safety kernel had told it "ALLOW"`},
+		"parked, though denied":        {guarded, asks(4), "APPROVAL_REQUIRED", "REQUIRE_APPROVAL", `the safety kernel had told it "DENY"`},
+		"parked on an error":           {guarded, asks(0), "APPROVAL_REQUIRED", "REQUIRE_APPROVAL", `the safety kernel had told it ""`},
+		"fail-open on an error":        {open, asks(0), "SCHEDULED", "FAIL_OPEN", ""},
+		"fail-open over a denial":      {open, asks(4), "SCHEDULED", "FAIL_OPEN", `although the safety kernel had told it "DENY"`},
+		"fail-open over a throttle":    {open, asks(5), "SCHEDULED", "FAIL_OPEN", `although the safety kernel had told it "THROTTLE"`},
+		"fail-open, never asked":       {open, nobody, "SCHEDULED", "FAIL_OPEN", "although it had not asked the safety kernel"},
+		"fail-open, the circuit is open": {open, func(s *story) {
+			asks(4)(s)
+			s.trips(s2).readsCounter(s1, job1)
+		}, "SCHEDULED", "FAIL_OPEN", ""},
+		"fail-open, the circuit is closed": {open, func(s *story) { s.readsCounter(s1, job1) }, "SCHEDULED", "FAIL_OPEN", "although it had not asked the safety kernel"},
+		"fail-open, its own circuit is open": {alone, func(s *story) {
+			for _, job := range []string{"job-11", "job-12", "job-13"} {
+				s.calls(s1, job).hears(s1, job, 0)
+			}
+		}, "SCHEDULED", "FAIL_OPEN", ""},
+		"fail-open, another's circuit is open": {alone, func(s *story) {
+			for _, job := range []string{"job-11", "job-12", "job-13"} {
+				s.calls(s2, job).hears(s2, job, 0)
+			}
+		}, "SCHEDULED", "FAIL_OPEN", "although it had not asked the safety kernel"},
+	} {
+		s := newStory().submit(job1).lock(s1, job1).read(s1, job1)
+		c.asks(s)
+		s.write(s1, job1, "decided_write", c.to, "decision", c.decision)
+		o := outcomeOf(s.judge(c.cfg), "no-dispatch-without-decision")
+		if c.problem == "" {
+			assert.Empty(t, o.Violations, name)
+		} else if assert.Len(t, o.Violations, 1, name) {
+			assert.Contains(t, o.Violations[0].Message, c.problem, name)
+		}
+	}
+}
+
+// What the kernel has told in an earlier handling decides nothing.
+func TestEachHandlingAsksTheKernel(t *testing.T) {
+	s := newStory().submit(job1).lock(s1, job1).read(s1, job1).calls(s1, job1).hears(s1, job1, 1).unlock(s1, job1)
+	s.lock(s1, job1).read(s1, job1).decided(s1, job1, "ALLOW")
+	o := outcomeOf(s.judge(apart), "no-dispatch-without-decision")
+	if assert.Len(t, o.Violations, 1) {
+		assert.Contains(t, o.Violations[0].Message, `the safety kernel had told it ""`)
+	}
+}
+
 func TestADispatchNeedsADecision(t *testing.T) {
 	s := newStory()
 	s.submit(job1).lock(s1, job1).read(s1, job1).write(s1, job1, "dispatched_write", "DISPATCHED", "worker", w1).publish(s1, job1, w1)

@@ -82,6 +82,7 @@ type Leave struct {
 
 // answer is what a call brought.
 type answer struct {
+	Step        int
 	Decision    string // "" for an error
 	Constraints map[string]string
 }
@@ -164,6 +165,7 @@ func (f *Facts) BreakerAsked(s *Step) {
 			check(s, c, &was, &l)
 		}
 		p.leaves[key] = l
+		delete(p.Answers, key) // it asks anew, or finds that it may not
 		p.show(s.Event, c, l.State, l.Alone)
 		if l.State == history.Open {
 			f.Reach(CircuitOpened)
@@ -238,7 +240,7 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 		if l.Alone && l.State == history.HalfOpen {
 			own.probes = max(0, own.probes-1)
 		}
-		p.Answers[key] = answer{}
+		p.Answers[key] = answer{Step: s.Step}
 		return
 	}
 	if s.Failed {
@@ -251,7 +253,7 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 			f.putOff(s, false)
 		}
 		p.owed[key]++
-		p.Answers[key] = answer{}
+		p.Answers[key] = answer{Step: s.Step}
 	} else {
 		own.succeed(&l, cfg)
 		if !l.Alone && l.State == history.HalfOpen && l.Window == p.Counters[c].Window {
@@ -325,13 +327,39 @@ func (f *Facts) putOff(s *Step, is bool) {
 	}
 }
 
+// Told is what the safety kernel has told the step's process of the job, in the handling that is under way; asked is
+// whether that has called the kernel at all.
+func (f *Facts) Told(s *Step) (told answer, asked bool) {
+	told, asked = f.Policy.Answers[Caller{s.Node, s.Incarnation, s.About.ID, history.CircuitSafety}]
+	first := 0
+	for i := range s.About.Handlings { // of two at once there is no telling which has asked
+		if h := &s.About.Handlings[i]; h.Node == s.Node && h.Incarnation == s.Incarnation && (first == 0 || h.Lock < first) {
+			first = h.Lock
+		}
+	}
+	if told.Step < first {
+		return answer{}, false
+	}
+	return told, asked
+}
+
+// Refused says whether the step's process had to make no call of the safety kernel for the job: it found the circuit open,
+// or half-open.
+func (f *Facts) Refused(s *Step) bool {
+	l, looked := f.Policy.leaves[Caller{s.Node, s.Incarnation, s.About.ID, history.CircuitSafety}]
+	if !f.Config.Policy.SharedBreaker || !looked {
+		return f.Policy.ownBy(s.Event, history.CircuitSafety).state(s.At, &f.Config.Policy) != history.Closed
+	}
+	return l.State != history.Closed || !l.Clearly
+}
+
 // answered decodes what the kernel said.
 func (f *Facts) answered(s *Step) answer {
 	said, err := history.Read[history.Verdict](s.Data)
 	if s.Name != history.MethodCheck || err != nil {
-		return answer{}
+		return answer{Step: s.Step}
 	}
-	a := answer{Decision: said.Input(), Constraints: said.Constraints}
+	a := answer{Step: s.Step, Decision: said.Input(), Constraints: said.Constraints}
 	f.putOff(s, a.Decision == history.DecisionThrottle)
 	if s.About != nil && a.Decision == history.DecisionDeny {
 		s.About.Saga.Denied = true

@@ -25,9 +25,25 @@ func permits(j *model.Job, cfg *config.PolicyConfig) bool {
 	return false
 }
 
+// decides says whether a PENDING job comes to be in that state by a decision.
+func decides(to model.State) bool {
+	return to == model.Scheduled || to == model.ApprovalRequired || to == model.Denied
+}
+
+// fits says whether the decision that the record holds is one for the state that it is in.
+func fits(j *model.Job, cfg *config.PolicyConfig) bool {
+	switch j.State {
+	case model.ApprovalRequired:
+		return j.Decision == history.DecisionApproval
+	case model.Denied:
+		return j.Decision == history.DecisionDeny
+	}
+	return permits(j, cfg)
+}
+
 var noDispatchWithoutDecision = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-without-decision",
-	Says:   "A PENDING job becomes SCHEDULED only with a decision that allows it: what the safety kernel told that replica last, or FAIL_OPEN in the fail mode open. The job is dispatched only while its record has such a decision.",
+	Says:   "A PENDING job becomes SCHEDULED, APPROVAL_REQUIRED or DENIED only by a decision for that: what the safety kernel told that replica last, or, in the fail mode open, FAIL_OPEN, if it told nothing: the call failed, or an open circuit kept it back. The job is dispatched only while its record has a decision that allows it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, and section 6: no job passes through without a policy decision",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -37,21 +53,27 @@ var noDispatchWithoutDecision = rule.New(invariants.Invariant{
 	return observe.Checker{
 		Wrote: func(s *model.Step, w *model.Write) {
 			j := s.About
-			if j.State != model.Scheduled || w.From != model.Pending {
+			if w.From != model.Pending || !decides(j.State) {
 				return
 			}
 			t.Exercise()
-			said := f.Policy.Answers[model.Caller{Node: s.Node, Incarnation: s.Incarnation, Job: j.ID, Circuit: history.CircuitSafety}]
+			who, at := invariants.Who(s.Event), invariants.StepNo(s.Step)
+			said, asked := f.Told(s)
+			open := j.Decision == history.DecisionFailOpen
 			switch {
 			case j.DecidedAt != s.Step:
-				t.Violation(j, "%s wrote SCHEDULED at step %d without a decision", invariants.Who(s.Event), invariants.StepNo(s.Step))
-			case !permits(j, &f.Config.Policy):
-				t.Violation(j, "%s wrote SCHEDULED at step %d with the decision %q", invariants.Who(s.Event), invariants.StepNo(s.Step), j.Decision)
-			case j.Decision == history.DecisionFailOpen:
+				t.Violation(j, "%s wrote %s at step %d without a decision", who, j.State, at)
+			case !fits(j, &f.Config.Policy):
+				t.Violation(j, "%s wrote %s at step %d with the decision %q", who, j.State, at, j.Decision)
+			case open && !asked && !f.Refused(s):
+				t.Violation(j, "%s wrote %s at step %d with the decision FAIL_OPEN, although it had not asked the safety kernel, and no circuit kept it from that", who, j.State, at)
+			case open && said.Decision != "":
+				t.Violation(j, "%s wrote %s at step %d with the decision FAIL_OPEN, although the safety kernel had told it %q", who, j.State, at, said.Decision)
+			case open:
 				f.Reach(model.FailOpenUsed)
-			case said.Decision != j.Decision || !maps.Equal(said.Constraints, j.Wish.Constraints):
-				t.Violation(j, "%s wrote SCHEDULED at step %d with the decision %s and the constraints %v, but the safety kernel had told it %q and %v",
-					invariants.Who(s.Event), invariants.StepNo(s.Step), j.Decision, j.Wish.Constraints, said.Decision, said.Constraints)
+			case said.Decision != j.Decision || j.State == model.Scheduled && !maps.Equal(said.Constraints, j.Wish.Constraints):
+				t.Violation(j, "%s wrote %s at step %d with the decision %s and the constraints %v, but the safety kernel had told it %q and %v",
+					who, j.State, at, j.Decision, j.Wish.Constraints, said.Decision, said.Constraints)
 			}
 		},
 		Sent: func(s *model.Step) {
