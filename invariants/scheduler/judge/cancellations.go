@@ -87,18 +87,18 @@ var cancelledOnlyWhenAsked = rule.New(invariants.Invariant{
 
 var toldWorkerStops = rule.New(invariants.Invariant{
 	Name:   "told-worker-stops",
-	Says:   "A worker that was told that its job is cancelled begins no execution of it any more, and ends the one under way without its effect.",
+	Says:   "A worker that was told that its job is cancelled begins no execution of it any more, and ends the one under way without its effect: at once, but for the time for which the worker itself is paused, or cut off from a server.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: cancelled by user request; the word to the worker is what keeps the effect from being had",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	atOnce := f.Config.Outages + time.Second // an effect that waits at its gate already cannot be taken back
+	const atOnce = time.Second // an effect that waits at its gate already cannot be taken back
 	return observe.Checker{Effect: func(s *model.Step) {
 		j, me := s.About, invariants.Process(s.Node, s.Incarnation)
 		for _, h := range j.Heard {
 			if h.Process != me || slices.ContainsFunc(j.Dispatches, func(d model.Dispatch) bool { return d.Worker == s.Node && d.Epoch > h.Epoch }) {
 				continue
 			}
-			if s.At > h.At+atOnce {
+			if away := f.Node(s.Node).Away(s.At) - h.Away; s.At > h.At+atOnce+away {
 				t.Violation(j, "%s had been told at step %d that it is cancelled, and its execution goes on at step %d: %s", me, invariants.StepNo(h.Step), invariants.StepNo(s.Step), s.Name)
 			}
 		}

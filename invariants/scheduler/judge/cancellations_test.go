@@ -41,6 +41,34 @@ func TestWhoHasACancellationInHand(t *testing.T) {
 	}
 }
 
+// A worker that is told has a second, and the time for which it is away itself. What befalls others is no excuse.
+func TestAWorkerStopsAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile func(*story)
+		broken    bool
+	}{
+		"at once": {meanwhile: func(*story) {}},
+		"later":   {meanwhile: func(s *story) { s.wait(2 * time.Second) }, broken: true},
+		"paused":  {meanwhile: func(s *story) { s.control("pause", w1).wait(time.Minute).control("resume", w1) }},
+		"cut off": {meanwhile: func(s *story) { s.control("partition nats", w1).wait(time.Minute) }},
+		"paused twice at once": {meanwhile: func(s *story) {
+			s.control("pause", w1).wait(time.Minute).control("pause", w1).control("resume", w1).wait(time.Minute).control("resume", w1)
+		}},
+		"paused, and later":              {meanwhile: func(s *story) { s.control("pause", w1).wait(time.Minute).control("resume", w1).wait(2 * time.Second) }, broken: true},
+		"another worker is paused":       {meanwhile: func(s *story) { s.control("pause", w2).wait(time.Minute).control("resume", w2) }, broken: true},
+		"a scheduler is paused":          {meanwhile: func(s *story) { s.control("pause", s1).wait(time.Minute).control("resume", s1) }, broken: true},
+		"it had been paused long before": {meanwhile: func(s *story) { s.wait(time.Minute) }, broken: true},
+	} {
+		s := newStory().submit(job1).control("pause", w1).wait(time.Hour).control("resume", w1).dispatched(s1, job1, w1).effect(w1, job1, "begin")
+		s.cancels(job1).cancelled(s2, job1).tells(s2, job1, w1)
+		seq := s.last().Changes[0].Seq
+		c.meanwhile(s.message(w1, job1, "notice_deliver", sim.KindDeliver, 1).of(seq))
+		cfg := hardened
+		cfg.Outages = time.Hour
+		assert.Equal(t, c.broken, outcomeOf(s.effect(w1, job1, "finish").judge(cfg), "told-worker-stops").Promised == 1, name)
+	}
+}
+
 // Whoever asks for a cancellation, the scheduler is not the one.
 func TestWhoAsksForACancellation(t *testing.T) {
 	keeps := func(s *story, node string) {

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"slices"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -108,15 +107,7 @@ type Heard struct {
 	Process string
 	Step    int
 	At      time.Duration
-}
-
-// HeardNotice notes the delivery of a notice to the worker that it is for.
-func (j *Job) HeardNotice(e *sim.Event) {
-	i := slices.IndexFunc(j.Told, func(n Notice) bool { return n.Seq == e.Seq && n.Worker == e.Node })
-	if i < 0 || !history.Applied(e) {
-		return
-	}
-	j.Heard = append(j.Heard, Heard{j.Told[i], invariants.Process(e.Node, e.Incarnation), e.Step, e.At})
+	Away    time.Duration // for how long its node had been away before
 }
 
 func (f *Facts) Job(id string) *Job {

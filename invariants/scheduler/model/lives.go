@@ -27,14 +27,20 @@ func (f *Facts) Control(e *sim.Event) {
 				j.Moments &^= 1 << DeadWorker
 			}
 		}
+	case "pause":
+		n.goes(e.At, 1)
+	case "resume":
+		n.goes(e.At, -1)
 	case "partition":
 		n.Silent++
 	case "heal":
 		n.Silent--
 	case "partition redis", "partition nats":
 		n.Cut++
+		n.goes(e.At, 1)
 	case "heal redis", "heal nats":
 		n.Cut--
+		n.goes(e.At, -1)
 	case "failover":
 		f.failovers++
 	case "stop", "kill", "power-loss":

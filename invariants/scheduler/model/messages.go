@@ -149,6 +149,15 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 	return m
 }
 
+// HeardNotice notes the delivery of a notice to the worker that it is for.
+func (f *Facts) HeardNotice(j *Job, e *sim.Event) {
+	i := slices.IndexFunc(j.Told, func(n Notice) bool { return n.Seq == e.Seq && n.Worker == e.Node })
+	if i < 0 || !history.Applied(e) {
+		return
+	}
+	j.Heard = append(j.Heard, Heard{j.Told[i], invariants.Process(e.Node, e.Incarnation), e.Step, e.At, f.Node(e.Node).Away(e.At)})
+}
+
 // forgets is by which strikes nats-server may have forgotten what it was told of a message.
 func (f *Facts) forgets() invariants.Kinds {
 	return f.Strikes.ever & history.StrikesOf(history.NATSPowerLoss, history.AckLost)

@@ -1,5 +1,7 @@
 package model
 
+import "time"
+
 // Node is what is known of a process's node.
 type Node struct {
 	Down   bool
@@ -7,6 +9,27 @@ type Node struct {
 	Cut    int // likewise, from a server
 	Master int // the failovers of Redis that there had been when it last asked which server is the master
 	pulls  pulls
+
+	absent int           // pauses and partitions from a server under way
+	since  time.Duration // when the first of those began
+	away   time.Duration // for how long there were some before
+}
+
+// goes takes in that a pause or a partition of the node begins, or ends.
+func (n *Node) goes(at time.Duration, by int) {
+	if n.absent > 0 {
+		n.away += at - n.since
+	}
+	n.since = at
+	n.absent = max(0, n.absent+by)
+}
+
+// Away is for how long, until then, the node has been paused or cut off from a server.
+func (n *Node) Away(at time.Duration) time.Duration {
+	if n.absent == 0 {
+		return n.away
+	}
+	return n.away + at - n.since
 }
 
 func (f *Facts) Node(name string) *Node {

@@ -193,7 +193,7 @@ func (o *Observer) message(e *sim.Event) {
 			f.Reach(model.OlderResult)
 		}
 	case "notice_deliver":
-		about.HeardNotice(e)
+		f.HeardNotice(about, e)
 	case "job_deliver":
 		if again := f.HandOut(about, e.Seq, e.Step); again || e.Delivered > 1 {
 			f.Reach(model.DispatchRedelivered)
