@@ -45,6 +45,7 @@ const (
 	RunLock                   // its lock
 	Timers                    // the delays of all runs
 	Audited                   // a decision in the audit trail
+	LoopLock                  // the lock of a loop that one replica does for all: over delays, runs or dead letters
 )
 
 // keys are the names of the keys in Redis. Whose a key is stands after its prefix, and before its suffix if it has one;
@@ -65,6 +66,9 @@ var keys = [...]struct {
 	{prefix: WriterKey, whole: true, what: TickLock},
 	{prefix: ReconcilerKey, whole: true, what: TickLock},
 	{prefix: ReplayerKey, whole: true, what: TickLock},
+	{prefix: PollerKey, whole: true, what: LoopLock},
+	{prefix: RunsKey, whole: true, what: LoopLock},
+	{prefix: LettersKey, whole: true, what: LoopLock},
 	{prefix: breakerPrefix, suffix: ":failures", what: Breaker},
 	{prefix: DlqPrefix + "saga-", what: SagaLetter},
 	{prefix: DlqPrefix, what: Letter},

@@ -102,7 +102,7 @@ var lockKeptByLivingHolder = rule.New(invariants.Invariant{
 
 var noLockOutlivesItsHolder = rule.New(invariants.Invariant{
 	Name:   "no-lock-outlives-its-holder",
-	Says:   "When its holder has crashed or failed to release it, a lock is gone one TTL later, or one TTL after a renewal that was on its way by then. The locks are those of a job, the reconciler, the replayer and the writer of the snapshot.",
+	Says:   "When its holder has crashed or failed to release it, a lock is gone one TTL later, or one TTL after a renewal that was on its way by then. The locks are those of a job, the reconcilers, the replayers, the poller of delays and the writer of the snapshot.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 8: the lock is allowed to expire",
 	Needs:  []string{"events-agree-with-servers", "lock-released-by-owner-or-expiry"},
@@ -120,7 +120,7 @@ var noLockOutlivesItsHolder = rule.New(invariants.Invariant{
 				return
 			}
 			t.Exercise()
-			ttl := 2 * f.Config.PollInterval
+			ttl := 2 * f.Poll(k)
 			if k == &f.Ticks.Writer {
 				ttl = f.Config.SnapshotLockTTL
 			}

@@ -13,28 +13,43 @@ import (
 
 var oneWriterATick = rule.New(invariants.Invariant{
 	Name:   "one-writer-a-tick",
-	Says:   "One replica at a time reconciles, and one replays. No other begins within a poll; with tick_lock=until-expiry none begins within the lock's TTL, which is two polls. Only the holder of its lock writes the snapshot.",
+	Says:   "One replica at a time reconciles, and one replays; one reconciles runs, one polls for delays, and one replays dead letters. No other begins within a poll; with tick_lock=until-expiry none begins within the lock's TTL, which is two polls. None looks for what is due that was not given the lock, but for delays once at its start. Only the holder of its lock writes the snapshot.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: the lock-hold pattern, and the snapshot writer lock",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	begins := func(s *model.Step, k *model.Tick) {
+		me, poll := invariants.Process(s.Node, s.Incarnation), f.Poll(k)
+		apart, expires := poll, f.Config.TickLock == "until-expiry"
+		if expires {
+			apart = 2*poll - model.Slack
+		}
+		if k.Before != "" && (expires || k.Before != me) && k.Ago < apart {
+			t.Violation(nil, "%s began a tick of the %s at step %d, %s after %s had begun one (at step %d); a poll is %s",
+				me, k.What, invariants.StepNo(s.Step), k.Ago, k.Before, invariants.StepNo(k.Since), poll)
+		}
+	}
+	held := func(s *model.Step, k *model.Tick) invariants.Clause {
+		if !k.Live(s.At) {
+			return invariants.Say(", which nobody held")
+		}
+		return invariants.Say(", which %s held", k.By)
+	}
 	return observe.Checker{Ticked: func(s *model.Step, k *model.Tick) {
 		t.Exercise()
 		me := invariants.Process(s.Node, s.Incarnation)
 		switch {
 		case k.Begins && k != &f.Ticks.Writer:
-			apart, expires := f.Config.PollInterval, f.Config.TickLock == "until-expiry"
-			if expires {
-				apart = 2*f.Config.PollInterval - model.Slack
-			}
-			if k.Before != "" && (expires || k.Before != me) && k.Ago < apart {
-				t.Violation(nil, "%s began a tick of the %s at step %d, %s after %s had begun one (at step %d); a poll is %s",
-					me, k.What, invariants.StepNo(s.Step), k.Ago, k.Before, invariants.StepNo(k.Since), f.Config.PollInterval)
-			}
+			begins(s, k)
 		case k.Begins:
 		case !k.Live(s.At):
 			t.Violation(nil, "%s wrote the snapshot at step %d without the lock of the %s, which nobody held", me, invariants.StepNo(s.Step), k.What)
 		case k.By != me:
 			t.Violation(nil, "%s wrote the snapshot at step %d while %s held the lock of the %s", me, invariants.StepNo(s.Step), k.By, k.What)
+		}
+	}, Listed: func(s *model.Step, k *model.Tick) {
+		t.Exercise()
+		if me := invariants.Process(s.Node, s.Incarnation); !k.Has[me] {
+			t.Violation(nil, "%s looked for what is due at step %d (%s) without the lock of the %s%s", me, invariants.StepNo(s.Step), s.Phase, k.What, held(s, k))
 		}
 	}}
 })

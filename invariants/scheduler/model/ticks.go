@@ -1,6 +1,7 @@
 package model
 
 import (
+	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -11,8 +12,10 @@ import (
 // ticks is what is known of the parts that one replica at a time does for all.
 type ticks struct {
 	Reconciler, Replayer, Writer Tick
+	Poller, Runs, Letters        Tick               // of delays, of the runs' reconciler, and of dead letters
 	Snapshot                     []known            // what sys:workers:snapshot holds; never changed in place
 	Offered                      map[string][]known // what it held when the process began, by its name
+	recovered                    map[string]bool    // the processes that have looked for delays at their start
 }
 
 // Tick is one such part: the lock under which a replica ticks, as Redis holds it, and the last tick.
@@ -23,6 +26,7 @@ type Tick struct {
 	Token   string
 	Expires time.Duration
 
+	Has    map[string]bool // the processes that were told that they have the lock, and nothing else since
 	Under  map[string]bool // the processes that have begun a tick and not done what it is for
 	Last   string          // the process that began the last tick
 	LastAt time.Duration
@@ -41,6 +45,28 @@ func (t *Tick) Live(at time.Duration) bool { return t.Node != "" && (t.Expires =
 func (t *Tick) Takes(s *Step) {
 	t.Begins, t.Before, t.Since, t.Ago = true, t.Last, t.lastBy, s.At-t.LastAt
 	t.Last, t.LastAt, t.lastBy = t.By, s.At, s.Step
+}
+
+// told takes in whether a process knows that it has the lock.
+func (t *Tick) told(process string, has bool) {
+	if t.Has == nil {
+		t.Has = map[string]bool{}
+	}
+	t.Has[process] = has
+}
+
+// Granted takes in that a process sets or renews the lock, or deletes it. Of what comes late it was told long ago.
+func (t *Tick) Granted(s *Step, gone bool) {
+	if s.Kind != sim.KindLate {
+		t.told(invariants.Process(s.Node, s.Incarnation), !gone && !s.Failed)
+	}
+}
+
+// asked takes in what a process is told that asks for the lock. One that changes nothing is refused.
+func (t *Tick) asked(s *Step) {
+	if s.Failed || s.Kind == sim.KindRedis && s.Outcome != sim.OutcomePending && len(s.Changes) == 0 {
+		t.told(invariants.Process(s.Node, s.Incarnation), false)
+	}
 }
 
 // Begin takes in that a tick begins.
@@ -62,9 +88,50 @@ func (k *ticks) ByLock(key string) *Tick {
 	case history.ReplayerKey:
 		k.Replayer.What = "replayer"
 		return &k.Replayer
+	case history.PollerKey:
+		k.Poller.What = "poller of delays"
+		return &k.Poller
+	case history.RunsKey:
+		k.Runs.What = "reconciler of runs"
+		return &k.Runs
+	case history.LettersKey:
+		k.Letters.What = "replayer of dead letters"
+		return &k.Letters
 	}
 	k.Writer.What = "snapshot's writer"
 	return &k.Writer
+}
+
+// Poll is how long it is from one tick to the next.
+func (f *Facts) Poll(t *Tick) time.Duration {
+	if t == &f.Ticks.Poller {
+		return f.Config.Workflow.DelayPoll
+	}
+	return f.Config.PollInterval
+}
+
+// lists has the phases in which a tick looks what is due, and which tick's they are.
+var lists = map[string]string{
+	"reconcile_read": history.ReconcilerKey, "replay_read": history.ReplayerKey, "scan_read": history.ReplayerKey,
+	"timer_pop": history.PollerKey, "timer_clean": history.PollerKey, "runs_read": history.RunsKey,
+	"dlq_read": history.LettersKey, "dlq_growth_read": history.LettersKey, "dlq_growth_write": history.LettersKey,
+}
+
+// Lists returns the tick in which a scheduler looks for what is due, by a step that is about no job, or nil. Each process
+// looks for delays at its start once, for itself.
+func (f *Facts) Lists(s *Step) *Tick {
+	key, is := lists[s.Phase]
+	if !is || s.Kind != sim.KindRedis || !strings.HasPrefix(s.Node, history.SchedulerNodes) || history.AnswerOf(s.Event) == history.Declined {
+		return nil
+	}
+	if me := invariants.Process(s.Node, s.Incarnation); s.Phase == "timer_pop" && !f.Ticks.recovered[me] {
+		if f.Ticks.recovered == nil {
+			f.Ticks.recovered = map[string]bool{}
+		}
+		f.Ticks.recovered[me] = true
+		return nil
+	}
+	return f.Ticks.ByLock(key)
 }
 
 // heldBy says whether a node holds the lock of a tick.
@@ -90,8 +157,9 @@ func (f *Facts) Ticked(s *Step) {
 	switch s.Phase {
 	case "snapshot_read":
 		f.snapshotRead(s)
-	case "reconcile_lock", "replay_lock", "snapshot_lock":
+	case "reconcile_lock", "replay_lock", "snapshot_lock", "poll_lock", "runs_lock", "dlq_lock":
 		t := f.Ticks.ByLock(s.Target)
+		t.asked(s)
 		if s.Kind == sim.KindRedis && s.Name == "set" && !s.Failed && s.Outcome != sim.OutcomePending && len(s.Changes) == 0 && t.Live(s.At) && t.Node != s.Node {
 			f.Reach(TickContended)
 		}

@@ -25,6 +25,7 @@ type Checker struct {
 	Twice     func(*model.Step, *model.Message)                      // and is handled again
 	Given     func(*model.Job, *model.Message)                       // JetStream delivers a message no more, which nobody has acknowledged; likewise
 	Ticked    func(*model.Step, *model.Tick)                         // a replica began a tick, or wrote what its tick is for
+	Listed    func(*model.Step, *model.Tick)                         // a replica looks for what its tick is to deal with
 	Ran       func(*model.Step, *model.WorkflowRun, *model.RunWrite) // a run's record was written
 	Fired     func(*model.Step, *model.StepJob)                      // the record of a step's job was made
 	Submitted func(*model.Step, *model.StepJob, model.StepAgain)     // a stream stored the request of one
@@ -60,6 +61,7 @@ type Observer struct {
 	twice     []func(*model.Step, *model.Message)
 	given     []func(*model.Job, *model.Message)
 	ticked    []func(*model.Step, *model.Tick)
+	listed    []func(*model.Step, *model.Tick)
 	ran       []func(*model.Step, *model.WorkflowRun, *model.RunWrite)
 	fired     []func(*model.Step, *model.StepJob)
 	submitted []func(*model.Step, *model.StepJob, model.StepAgain)
@@ -93,6 +95,7 @@ func (o *Observer) Hook(c *Checker) {
 	o.twice = add(o.twice, c.Twice, c.Twice != nil)
 	o.given = add(o.given, c.Given, c.Given != nil)
 	o.ticked = add(o.ticked, c.Ticked, c.Ticked != nil)
+	o.listed = add(o.listed, c.Listed, c.Listed != nil)
 	o.ran = add(o.ran, c.Ran, c.Ran != nil)
 	o.fired = add(o.fired, c.Fired, c.Fired != nil)
 	o.submitted = add(o.submitted, c.Submitted, c.Submitted != nil)

@@ -93,6 +93,11 @@ func (o *Observer) operation(e *sim.Event) {
 	}
 	if s.About == nil {
 		f.Ticked(s)
+		if t := f.Lists(s); t != nil {
+			for _, check := range o.listed {
+				check(s, t)
+			}
+		}
 		return
 	}
 	if e.Outcome == sim.OutcomePending && e.Phase != "publish" && e.Phase != "lock_release" {
@@ -240,7 +245,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 		o.timerChanged(s, c)
 	case history.Outbox:
 		return o.outboxChanged(s, c, f.Job(of)), false
-	case history.TickLock:
+	case history.TickLock, history.LoopLock:
 		o.tickLockChanged(s, c)
 	case history.Breaker:
 		f.BreakerChanged(s, c)

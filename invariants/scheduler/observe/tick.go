@@ -11,6 +11,7 @@ import (
 // begins a tick.
 func (o *Observer) tickLockChanged(s *model.Step, c *sim.Change) {
 	t := o.Facts.Ticks.ByLock(c.Key)
+	t.Granted(s, c.Gone)
 	if c.Gone {
 		t.Node, t.Token, t.Expires = "", "", 0
 		return
@@ -23,7 +24,7 @@ func (o *Observer) tickLockChanged(s *model.Step, c *sim.Change) {
 		t.Under = map[string]bool{}
 	}
 	t.Under[t.By] = t == &o.Facts.Ticks.Writer
-	if t.By != t.Last || s.At-t.Began > o.Facts.Config.PollInterval*5/6 { // a tick that goes on renews it after two thirds of a poll
+	if t.By != t.Last || s.At-t.Began > o.Facts.Poll(t)*5/6 { // a tick that goes on renews it after two thirds of a poll
 		o.Facts.Begin(t)
 	}
 	t.Takes(s)
