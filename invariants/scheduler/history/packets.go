@@ -23,7 +23,9 @@ type Order struct {
 
 // Reply is a worker's result.
 type Reply struct {
-	Status string `json:"status"`
+	Status     string `json:"status"`
+	ReasonCode string `json:"reason_code"`
+	ResultPtr  string `json:"result_ptr"`
 }
 
 // Legal says whether the status is one of those that a worker may answer.

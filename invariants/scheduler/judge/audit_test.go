@@ -20,8 +20,6 @@ func (s *story) left() AuditInput {
 	for i := range in.Streams {
 		switch c := &in.Streams[i]; {
 		case c.Value != "":
-		case c.Subject == history.SubjectResult:
-			c.Value = `{"status":"SUCCEEDED"}`
 		case c.Stream == history.StreamJobs:
 			c.Value = `{"attempt":1}`
 		}

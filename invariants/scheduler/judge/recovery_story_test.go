@@ -58,7 +58,7 @@ func (s *story) looks(node, job, phase string) *story {
 
 // answers is a worker's result of an epoch; it is message seq of its stream.
 func (s *story) answers(worker, job string, epoch int) *story {
-	return s.add(worker, sim.KindPublish, "", history.SubjectResult, job, "result_publish", s.epoch(s.store(history.StreamSys, history.SubjectResult, job), epoch))
+	return s.add(worker, sim.KindPublish, "", history.SubjectResult, job, "result_publish", s.epoch(s.answer(job, `{"status":"SUCCEEDED"}`), epoch))
 }
 
 // of makes the last step be about that message of its stream.
@@ -89,10 +89,7 @@ func (s *story) dispatchesPayload(node, job, worker, payload string) *story {
 
 // answersNonsense is a result that nobody can take.
 func (s *story) answersNonsense(worker, job string) *story {
-	c := s.store(history.StreamSys, history.SubjectResult, job)
-	c.Value = `{"status":"NONSENSE"}`
-	s.streams[len(s.streams)-1] = c
-	return s.add(worker, sim.KindPublish, "", history.SubjectResult, job, "result_publish", c)
+	return s.replies(worker, job, `{"status":"NONSENSE"}`)
 }
 
 // cancels asks for a job to be cancelled.

@@ -86,9 +86,7 @@ func (s *story) denied(node, job string) *story {
 
 // reports is a result that a worker publishes.
 func (s *story) reports(worker, job, status string) *story {
-	c := s.store(history.StreamSys, history.SubjectResult, job)
-	c.Value = fmt.Sprintf(`{"status":%q}`, status)
-	return s.add(worker, sim.KindPublish, "", history.SubjectResult, job, "result_publish", c)
+	return s.replies(worker, job, fmt.Sprintf(`{"status":%q}`, status))
 }
 
 // grown is a look at how the queue grows.

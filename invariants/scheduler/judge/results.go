@@ -52,6 +52,30 @@ var resultOfCurrentEpoch = rule.New(invariants.Invariant{
 	}}
 })
 
+var jobEndsAsItsResultSays = rule.New(invariants.Invariant{
+	Name:   "job-ends-as-its-result-says",
+	Says:   "A job that a result ends has the state that the result names, or OUTPUT_QUARANTINED for SUCCEEDED. It is SUCCEEDED with the result's output, or with the redacted one, and FAILED with the result's reason code, or with dispatch_failed if the result has none.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 1, the states that a result leads to, and section 2, phase 1; Dead letters, failure triage model, which goes by the reason code",
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
+		j := s.About
+		if s.Phase != "result_write" || !j.State.Terminal() {
+			return
+		}
+		t.Exercise()
+		why := invariants.Say("no result of it was stored")
+		for _, m := range j.Answers(s) {
+			is, should := m.Differs(j)
+			if should == "" {
+				return
+			}
+			why = invariants.Say("its result, message %d of %s, says %s, and not %s", m.Seq, history.StreamSys, should, is)
+		}
+		t.Violation(j, "%s wrote %s at step %d, but %s", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), why)
+	}}
+})
+
 var cancelledJobIsTold = rule.New(invariants.Invariant{
 	Name:   "cancelled-job-is-told",
 	Says:   "The worker of a job that is cancelled after it was dispatched is told so, of the epoch of its last dispatch at least. It ignores a notice of an older one.",

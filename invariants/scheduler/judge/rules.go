@@ -32,7 +32,7 @@ var all = sync.OnceValue(func() []rule.Rule {
 		noRetryForWantOfKnownWorkers, stalePreferenceIsPassedOver, staleWorkerHasItsOwnReason,
 		terminalStatesFinal, documentedTransitionsOnly, timeoutOnlyWhenDue, noTimeoutWhileExecuting, deadWorkerIsNoticed, overdueJobFoundWithinAPoll,
 		attemptsEqualScheduledWrites, attemptsDrainByTwo, attemptsNeverPastCeiling,
-		succeededImpliesFinishedExecution, resultOfCurrentEpoch, oneExecutionPerDispatch, oneExecutionAtATime, oneExecutionPerJob,
+		succeededImpliesFinishedExecution, resultOfCurrentEpoch, jobEndsAsItsResultSays, oneExecutionPerDispatch, oneExecutionAtATime, oneExecutionPerJob,
 		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, oneWriterATick, snapshotStaysFresh,
 		ackedOnlyWhenDurable, processedMessageNotHandledAgain, noMessageGivenUp, terminatedMessageHasDLQEntry,
 		redisIndexAgreesWithRecord, countersEqualTrace,

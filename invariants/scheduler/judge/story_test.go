@@ -236,7 +236,20 @@ func (s *story) effect(worker, job, name string) *story {
 }
 
 func (s *story) result(worker, job string) *story {
-	return s.add(worker, sim.KindPublish, "", history.SubjectResult, job, "result_publish", s.store(history.StreamSys, history.SubjectResult, job))
+	return s.replies(worker, job, `{"status":"SUCCEEDED"}`)
+}
+
+// replies is a worker's result.
+func (s *story) replies(worker, job, packet string) *story {
+	return s.add(worker, sim.KindPublish, "", history.SubjectResult, job, "result_publish", s.answer(job, packet))
+}
+
+// answer is a result that a stream stores.
+func (s *story) answer(job, packet string) sim.Change {
+	c := s.store(history.StreamSys, history.SubjectResult, job)
+	c.Value = packet
+	s.streams[len(s.streams)-1] = c
+	return c
 }
 
 // executed is a worker's part.

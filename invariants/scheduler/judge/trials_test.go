@@ -107,6 +107,16 @@ var trials = map[string]trial{
 		says:  "no worker has finished the job (1 began it)",
 		holds: calm,
 	},
+	"job-ends-as-its-result-says": {
+		breaks: func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1).message(s1, job1, "result_deliver", sim.KindDeliver, 1).of(2).completed(s1, job1, "TIMEOUT")
+		},
+		says: "scheduler-1 wrote TIMEOUT at step 20, but its result, message 2 of CORDUM_SYS, says SUCCEEDED, and not TIMEOUT",
+		holds: func(s *story) {
+			calm(s)
+			s.submit(job2).dispatched(s1, job2, w1).replies(w1, job2, `{"status":"TIMEOUT"}`).completed(s1, job2, "TIMEOUT")
+		},
+	},
 	"one-execution-per-dispatch": {
 		breaks: func(s *story) {
 			s.submit(job1).dispatched(s1, job1, w1).effect(w1, job1, "begin").message(w1, job1, "job_deliver", sim.KindDeliver, 2).of(1).effect(w1, job1, "begin")

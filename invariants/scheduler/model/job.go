@@ -22,6 +22,7 @@ type Job struct {
 	Touched    time.Duration // when updated was written
 	DeadlineAt time.Duration // when the deadline is, if there is one
 	Topic      string
+	ReasonCode string            // as the record has it
 	Struck     invariants.Kinds  // the strikes that reach it
 	Moments    uint64            // that it has had
 	Broken     invariants.Places // invariants violated for this job, by their place in All

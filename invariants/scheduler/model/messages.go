@@ -17,6 +17,9 @@ type Message struct {
 	Consumer  string        // who hands it out; "" for nobody
 	Epoch     int64         // of a result
 	Succeeded bool          // it is a result that says so
+	Answer    history.Reply // of a result
+	From      string        // the node that published it
+	InHand    []string      // of a result: the processes that it was delivered to, and that have not answered, once for each delivery
 	Over      string        // the process to which it was delivered last, if its job was over by then
 	Garbled   bool          // it is a request that nobody can read, or a result without a legal status
 	Consents  string        // the hash of the request that it is, if that bears an approval
@@ -130,6 +133,7 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 		m.twice = true
 	}
 	m.Holder = ""
+	m.inHand(e)
 	switch e.Kind {
 	case sim.KindDeliver:
 		m.Holder, m.Over = invariants.Process(e.Node, e.Incarnation), ""

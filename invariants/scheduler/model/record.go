@@ -40,6 +40,9 @@ func (j *Job) Take(c *sim.Change) bool {
 	case "result_ptr":
 		j.Out.Ptr = c.Value
 		return false
+	case "reason_code":
+		j.ReasonCode = c.Value
+		return false
 	case "tenant":
 		j.tenant = c.Value
 		return false
@@ -54,6 +57,7 @@ func (j *Job) Take(c *sim.Change) bool {
 			return false
 		}
 		j.State, j.Attempts, j.Worker, j.Epoch, j.Version = Absent, 0, "", 0, 0
+		j.ReasonCode, j.Out.Ptr = "", ""
 	default:
 		return false
 	}

@@ -90,7 +90,7 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bo
 		return false
 	}
 	o.Facts.TakePlace(about, c)
-	about.Messages = append(about.Messages, model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c), Since: s.Step})
+	about.Messages = append(about.Messages, model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c), Since: s.Step, From: s.Node})
 	m := &about.Messages[len(about.Messages)-1]
 	switch what {
 	case history.Submission:
@@ -108,8 +108,9 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bo
 		}
 		o.stepStored(s, id, c.Seq)
 	case history.Result:
-		if r, err := history.Read[history.Reply](c.Value); err == nil {
-			m.Garbled, m.Succeeded = !r.Legal(), r.Status == model.Succeeded.String()
+		r, err := history.Read[history.Reply](c.Value)
+		if m.Garbled = err != nil || !r.Legal(); err == nil {
+			m.Answer, m.Succeeded = *r, r.Status == model.Succeeded.String()
 			about.Answered(r)
 			about.Asked = about.Asked || r.Status == model.Cancelled.String()
 		}

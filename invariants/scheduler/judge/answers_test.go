@@ -1,0 +1,74 @@
+package judge
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// endsBy is a job whose result is handled, message 2 of its stream, and how it ends.
+func endsBy(packet, state string, fields ...string) *story {
+	s := newStory()
+	s.submit(job1).dispatched(s1, job1, w1).effect(w1, job1, "begin").effect(w1, job1, "finish").replies(w1, job1, packet)
+	return s.message(s1, job1, "result_deliver", sim.KindDeliver, 1).of(2).lock(s1, job1).read(s1, job1).write(s1, job1, "result_write", state, fields...)
+}
+
+// A job ends in the state, with the output and with the reason code of its result.
+func TestAJobEndsAsItsResultSays(t *testing.T) {
+	redacts := func(ptr string) *story {
+		s := newStory()
+		s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1)
+		s.replies(w1, job1, `{"status":"SUCCEEDED","result_ptr":"res:job-1"}`)
+		s.add(w1, sim.KindRedis, "mset", "res:job-1:redacted", job1, "output_store", s.set("res:job-1:redacted", "", "output"))
+		s.message(s1, job1, "result_deliver", sim.KindDeliver, 1).of(3).lock(s1, job1).read(s1, job1)
+		s.add(s1, sim.KindCall, history.CallOutput, "output", job1, "output_check").last().Data = `{"decision":4,"redacted_ptr":"res:job-1:redacted"}`
+		return s.write(s1, job1, "result_write", "SUCCEEDED", "result_ptr", ptr)
+	}
+	slow := func(state string) *story { // another replica has been given the result since
+		s := newStory()
+		s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1).message(s1, job1, "result_deliver", sim.KindDeliver, 1).of(2)
+		s.replies(w1, job1, `{"status":"FAILED"}`).message(s2, job1, "result_deliver", sim.KindDeliver, 2).of(2)
+		s.message(s1, job1, "result_deliver", sim.KindDeliver, 1).of(3)
+		return s.lock(s1, job1).read(s1, job1).write(s1, job1, "result_write", state, "reason_code", "dispatch_failed")
+	}
+	for name, c := range map[string]struct {
+		s    *story
+		says string // "" if it holds
+	}{
+		"cancelled in place of succeeded": {endsBy(`{"status":"SUCCEEDED"}`, "CANCELLED"), "says SUCCEEDED, and not CANCELLED"},
+		"succeeded in place of failed":    {endsBy(`{"status":"FAILED"}`, "SUCCEEDED"), "says FAILED, and not SUCCEEDED"},
+		"succeeded in place of cancelled": {endsBy(`{"status":"CANCELLED"}`, "SUCCEEDED"), "says CANCELLED, and not SUCCEEDED"},
+		"quarantined in place of failed":  {endsBy(`{"status":"FAILED"}`, "OUTPUT_QUARANTINED"), "says FAILED, and not OUTPUT_QUARANTINED"},
+		"by a result without a status":    {endsBy(`{"status":"NONSENSE"}`, "SUCCEEDED"), "no result of it was stored"},
+		"by none":                         {newStory().submit(job1).dispatched(s1, job1, w1).completed(s1, job1, "TIMEOUT"), "no result of it was stored"},
+		"failed":                          {endsBy(`{"status":"FAILED"}`, "FAILED", "reason_code", "dispatch_failed"), ""},
+		"failed for good":                 {endsBy(`{"status":"FAILED_FATAL","reason_code":"x"}`, "FAILED", "reason_code", "x"), ""},
+		"timed out by its worker":         {endsBy(`{"status":"TIMEOUT","reason_code":"x"}`, "TIMEOUT"), ""},
+		"quarantined":                     {endsBy(`{"status":"SUCCEEDED"}`, "OUTPUT_QUARANTINED"), ""},
+		"another reason code":             {endsBy(`{"status":"FAILED","reason_code":"unknown_commit_state"}`, "FAILED", "reason_code", "timeout"), `says "unknown_commit_state", and not reason_code "timeout"`},
+		"without its output":              {endsBy(`{"status":"SUCCEEDED","result_ptr":"res:job-1"}`, "SUCCEEDED"), `says "res:job-1", and not the output ""`},
+		"with its output":                 {endsBy(`{"status":"SUCCEEDED","result_ptr":"res:job-1"}`, "SUCCEEDED", "result_ptr", "res:job-1"), ""},
+		"with the redacted output":        {redacts("res:job-1:redacted"), ""},
+		"with another output":             {redacts("res:job-2"), `says "res:job-1", and not the output "res:job-2"`},
+		"by the one that it has still":    {slow("SUCCEEDED"), ""},
+		"by the other":                    {slow("FAILED"), ""},
+		"by neither":                      {slow("CANCELLED"), "says FAILED, and not CANCELLED"},
+		"in a late write":                 {endsBy(`{"status":"SUCCEEDED"}`, "CANCELLED").later(), "says SUCCEEDED, and not CANCELLED"},
+	} {
+		found := outcomeOf(c.s.judge(config.Config{}), "job-ends-as-its-result-says").Violations
+		if c.says == "" {
+			assert.Empty(t, found, name)
+		} else if assert.Len(t, found, 1, name) {
+			assert.Contains(t, found[0].Message, c.says, name)
+			require.True(t, found[0].Promised, name)
+		}
+	}
+}
+
+// later makes the last step one that its caller had given up.
+func (s *story) later() *story { s.last().Kind = sim.KindLate; return s }

@@ -1,0 +1,89 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// inHand notes who has a result in hand: a process that is slow has it still when another is given it.
+func (m *Message) inHand(e *sim.Event) {
+	if m.Consumer != history.ConsumerResult {
+		return
+	}
+	me := invariants.Process(e.Node, e.Incarnation)
+	switch i := slices.Index(m.InHand, me); {
+	case e.Kind == sim.KindDeliver:
+		m.InHand = append(m.InHand, me)
+	case i >= 0 && (e.Kind == sim.KindAck || e.Kind == sim.KindNak || e.Kind == sim.KindTerm):
+		m.InHand = slices.Delete(m.InHand, i, i+1)
+	}
+}
+
+// Answers are the results by which the step may end its job: those that its process has in hand, or, of a write from the
+// past, all that the stream was seen to store. One without a legal status ends nothing.
+func (j *Job) Answers(s *Step) (list []*Message) {
+	me := invariants.Process(s.Node, s.Incarnation)
+	var all []*Message
+	for i := range j.Messages {
+		m := &j.Messages[i]
+		if m.Consumer != history.ConsumerResult || m.Garbled {
+			continue
+		}
+		all = append(all, m)
+		if slices.Contains(m.InHand, me) {
+			list = append(list, m)
+		}
+	}
+	if list == nil || s.Kind == sim.KindLate {
+		return all
+	}
+	return list
+}
+
+// Differs says in what a job that has ended by the result is not as the result says, and what that says; two empty words if
+// it is. The output may be the redacted one instead, which the policy names.
+func (m *Message) Differs(j *Job) (is, should string) {
+	a := &m.Answer
+	state, code := m.EndsIn(), cmp.Or(a.ReasonCode, history.ReasonDispatch)
+	switch {
+	case state != j.State && (state != Succeeded || j.State != Quarantined):
+		return j.State.String(), a.Status
+	case j.State == Succeeded && j.Out.Ptr != a.ResultPtr && !j.Out.redactedAs(j.Out.Ptr):
+		return "the output " + strconv.Quote(j.Out.Ptr), strconv.Quote(a.ResultPtr)
+	case j.State == Failed && j.ReasonCode != code:
+		return "reason_code " + strconv.Quote(j.ReasonCode), strconv.Quote(code)
+	}
+	return "", ""
+}
+
+// EndsIn is the state that a result takes its job to, if no output policy blocks it (Scheduler internals, section 1).
+func (m *Message) EndsIn() State {
+	if m.Answer.Status == history.StatusFatal {
+		return Failed
+	}
+	return ParseState(m.Answer.Status)
+}
+
+// redactedAs says whether the policy has told some process that the redacted output is there.
+func (o *outputJob) redactedAs(ptr string) bool {
+	return slices.ContainsFunc(o.sync, func(a verdict) bool { return a.Decision == history.OutputRedact && a.Ptr != "" && a.Ptr == ptr })
+}
+
+// AnsweredIllegally says whether the job has results, and none that has a legal status.
+func (j *Job) AnsweredIllegally() bool {
+	illegal := false
+	for i := range j.Messages {
+		if m := &j.Messages[i]; m.Consumer == history.ConsumerResult {
+			if !m.Garbled {
+				return false
+			}
+			illegal = true
+		}
+	}
+	return illegal
+}
