@@ -64,6 +64,14 @@ func (s *story) dies(job, reason string) *story {
 	return s.add(s1, sim.KindRedis, "zadd", history.DlqIndex, job, "dlq_write", c).unlock(s1, job).ack(s1, job, "submit_ack")
 }
 
+// diesOf is a job that a result ends, and its dead letter with that reason code.
+func (s *story) diesOf(job, packet, reason string, more map[string]any) *story {
+	s.asksFor(job, "job.default", `,"idempotency_key":"`+job+`:key"`).dispatched(s1, job, w1).replies(w1, job, packet)
+	s.lock(s1, job).read(s1, job).write(s1, job, "result_write", "FAILED", "reason_code", reason).letter(s1, job, reason, "pending_review", more)
+	c := s.set(history.DlqIndex, job, "1")
+	return s.add(s1, sim.KindRedis, "zadd", history.DlqIndex, job, "dlq_write", c).unlock(s1, job).ack(s1, job, "result_ack")
+}
+
 // replays is the step that stores a replay of a job, from the letter of another, or its own.
 func (s *story) replays(from, original, id string, n int, key string) *story {
 	return s.write(s1, id, "dlq_update", "PENDING", "attempts", "0", "request", fmt.Sprintf(
@@ -344,7 +352,19 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 		"a failure that its worker called final": {
 			of: "no-replay-against-triage", says: "although the action for reason_code no_workers is manual_review",
 			breaks: func(s *story) {
-				s.dies(job1, "no_workers").reports(w1, job1, "FAILED_FATAL").letter(s1, job1, "no_workers", "pending_review", map[string]any{"fatal": true}).replays(job1, job1, replay1, 1, "job-1:key")
+				s.diesOf(job1, `{"status":"FAILED_FATAL","reason_code":"no_workers"}`, "no_workers", map[string]any{"fatal": true}).replays(job1, job1, replay1, 1, "job-1:key")
+			},
+		},
+		"a failure that its worker called final, and its dead letter does not": {
+			of: "no-replay-against-triage", says: "although the action for reason_code no_workers is manual_review",
+			breaks: func(s *story) {
+				s.diesOf(job1, `{"status":"FAILED_FATAL","reason_code":"no_workers"}`, "no_workers", nil).replays(job1, job1, replay1, 1, "job-1:key")
+			},
+		},
+		"a reason code that is not its result's": {
+			of: "job-ends-as-its-result-says", says: `says "unknown_commit_state", and not reason_code "timeout"`,
+			breaks: func(s *story) {
+				s.diesOf(job1, `{"status":"FAILED","reason_code":"unknown_commit_state"}`, "timeout", nil).replays(job1, job1, replay1, 1, "job-1:key")
 			},
 		},
 	} {
@@ -361,6 +381,40 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 			}
 			assert.Contains(t, strings.Join(says, "\n"), x.says)
 		})
+	}
+}
+
+// Whether a failure is final, its result says: the dead letter does only where a result that is and one that is not may both
+// have ended the job.
+func TestWhoSaysThatAFailureIsFinal(t *testing.T) {
+	const fatal, other = `{"status":"FAILED_FATAL","reason_code":"timeout"}`, `{"status":"FAILED","reason_code":"timeout"}`
+	said := map[string]any{"fatal": true}
+	for name, c := range map[string]struct {
+		story func(*story) *story
+		final bool
+	}{
+		"by its result":            {func(s *story) *story { return s.diesOf(job1, fatal, "timeout", said) }, true},
+		"by its result alone":      {func(s *story) *story { return s.diesOf(job1, fatal, "timeout", nil) }, true},
+		"by its dead letter alone": {func(s *story) *story { return s.diesOf(job1, other, "timeout", said) }, false},
+		"by neither":               {func(s *story) *story { return s.diesOf(job1, other, "timeout", nil) }, false},
+		"by a result that came too late": {func(s *story) *story {
+			return s.dies(job1, "timeout").replies(w1, job1, fatal).letter(s1, job1, "timeout", "pending_review", said)
+		}, false},
+		"by one of two results":                 {func(s *story) *story { return s.replies(w1, job1, fatal).diesOf(job1, other, "timeout", nil) }, false},
+		"by one of two, and by its dead letter": {func(s *story) *story { return s.replies(w1, job1, fatal).diesOf(job1, other, "timeout", said) }, true},
+		"by its result, after its dead letter": {func(s *story) *story {
+			return s.letter(s1, job1, "timeout", "pending_review", nil).diesOf(job1, fatal, "timeout", nil)
+		}, true},
+		"by its dead letter, before its failure": {func(s *story) *story {
+			return s.replies(w1, job1, fatal).letter(s1, job1, "timeout", "pending_review", said)
+		}, true},
+	} {
+		s := newStory()
+		c.story(s).replays(job1, job1, replay1, 1, "job-1:key")
+		cfg := replaying
+		cfg.Replay.Rules = nil // a rule goes by the reason code alone
+		found := outcomeOf(s.judge(cfg), "no-replay-against-triage").Violations
+		assert.Equal(t, c.final, len(found) > 0, name)
 	}
 }
 

@@ -45,6 +45,17 @@ func (j *Job) Answers(s *Step) (list []*Message) {
 	return list
 }
 
+// failures says whether the step may end its job by a failure that is final, and whether by another.
+func (j *Job) failures(s *Step) (fatal, other bool) {
+	for _, m := range j.Answers(s) {
+		if m.EndsIn() == Failed {
+			is := m.Answer.Status == history.StatusFatal
+			fatal, other = fatal || is, other || !is
+		}
+	}
+	return fatal, other
+}
+
 // Differs says in what a job that has ended by the result is not as the result says, and what that says; two empty words if
 // it is. The output may be the redacted one instead, which the policy names.
 func (m *Message) Differs(j *Job) (is, should string) {

@@ -52,6 +52,7 @@ type replayJob struct {
 	Decided  int      // the step at which the safety kernel answered about it last; 0 is never
 	Policy   string   // the policy that decided last before there was a record of it; "" is none
 	policies []string // all that did
+	final    finality // of its failure
 	Asked    int      // the step at which the ledger was last asked about its key, because of its dead letter; 0 is never
 }
 
@@ -61,7 +62,8 @@ type Letter struct {
 	LastCause                                    string // of max_scheduling_retries
 	gone, triaged                                bool
 	expires                                      time.Duration // 0 is never
-	Fatal                                        bool          // its worker called the failure final, by its entry and by a result
+	Fatal                                        bool          // its worker called the failure final
+	saysFatal                                    bool          // so says the entry itself
 	Step                                         bool          // its job is a step of a run
 	Payload                                      string        // that somebody has mended it with; "" is none
 	Mismatch                                     bool          // it says that another policy decides on the replay
@@ -73,6 +75,46 @@ type Letter struct {
 	Written                                      int           // the step at which it was, before anybody triaged it
 	Due                                          time.Duration // when it is to be replayed at the earliest, as it says itself; 0 is not said
 	Read                                         time.Duration // when who wrote that had read it
+}
+
+// finality is whether the worker called a job's failure final.
+type finality uint8
+
+const (
+	inDoubt  finality = iota // the job has not failed yet, or there were results of both kinds to end it
+	notFinal                 // its worker did not, or something else ended it
+	isFinal
+)
+
+// final says whether the job's worker called its failure final. Its result tells; the dead letter does only where results do not.
+func (j *Job) final(said bool) bool {
+	if j.Replay.final == inDoubt {
+		return said && j.Saga.Fatal
+	}
+	return j.Replay.final == isFinal
+}
+
+// FailureWritten takes in which results a write of FAILED may go by.
+func (f *Facts) FailureWritten(s *Step) {
+	j := s.About
+	if j.State != Failed || s.Rewinds() {
+		return
+	}
+	fatal, other := false, true
+	if s.Phase == "result_write" {
+		fatal, other = j.failures(s)
+	}
+	switch {
+	case fatal && other:
+		j.Replay.final = inDoubt
+	case fatal:
+		j.Replay.final = isFinal
+	default:
+		j.Replay.final = notFinal
+	}
+	if l := f.Replay.Letters[j.ID]; l != nil {
+		l.Fatal = j.final(l.saysFatal)
+	}
 }
 
 // Decided says whether triage or a person has decided on the letter.
@@ -129,7 +171,8 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 		l.Written = s.Step
 	}
 	if j := f.Jobs[id]; j != nil {
-		l.Fatal, l.Step = e.Fatal && j.Saga.Fatal, IsStep(j)
+		l.saysFatal, l.Step = e.Fatal, IsStep(j)
+		l.Fatal = j.final(e.Fatal)
 	}
 	same := (l.triaged || e.Mismatch != "") && !s.Rewinds()
 	l.decided(e, &was, same)

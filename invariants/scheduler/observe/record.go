@@ -73,6 +73,7 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 	}
 	f.SagaWrote(own)
 	f.OutputWrote(own, w)
+	f.FailureWritten(own)
 	o.stepWritten(own)
 	for _, check := range o.wrote {
 		check(own, w)
