@@ -72,3 +72,17 @@ func TestAJobEndsAsItsResultSays(t *testing.T) {
 
 // later makes the last step one that its caller had given up.
 func (s *story) later() *story { s.last().Kind = sim.KindLate; return s }
+
+// A scheduler that has in hand what nobody can read, and that a power loss has taken, terminates what has its place.
+func TestPoisonThatIsLostIsTerminated(t *testing.T) {
+	s := newStory()
+	s.submit(job1).dispatched(s1, job1, w1).answersNonsense(w1, job1)
+	lost := s.last().Changes[0]
+	lost.Gone = true
+	s.message(s1, job1, "result_deliver", sim.KindDeliver, 1).of(2).add("", sim.KindControl, "power-loss", sim.NATS, "", "", lost)
+	s.seqs[history.StreamSys]--
+	s.executed(w1, job1).message(s1, job1, "result_term", sim.KindTerm, 1).of(2)
+	o := outcomeOf(s.judge(config.Config{}), "only-poison-is-terminated")
+	assert.Empty(t, o.Violations)
+	assert.Positive(t, o.Exercised)
+}

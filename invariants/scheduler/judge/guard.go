@@ -60,6 +60,23 @@ func needsMessage(j *model.Job, m *model.Message) bool {
 	return j.State != model.Absent && !j.State.Terminal()
 }
 
+var onlyPoisonIsTerminated = rule.New(invariants.Invariant{
+	Name:   "only-poison-is-terminated",
+	Says:   "A scheduler terminates only a message that can never be handled: a request that nobody can read, or a result without a legal status.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 9, DLQ-first termination: a message that is terminated comes no more",
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Termed: func(s *model.Step, m *model.Message) {
+		if m == nil {
+			return
+		}
+		t.Exercise()
+		if !s.About.Unreadable(m.Seq) {
+			t.Violation(s.About, "%s terminated message %d of %s at step %d, which can be handled", invariants.Who(s.Event), m.Seq, m.Consumer, invariants.StepNo(s.Step))
+		}
+	}}
+})
+
 var terminatedMessageHasDLQEntry = rule.New(invariants.Invariant{
 	Name:   "terminated-message-has-dlq-entry",
 	Says:   "A message that can never be handled has an entry of its own in the DLQ, by its place in the stream, once it was terminated or has run out of deliveries.",

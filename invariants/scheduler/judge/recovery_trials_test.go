@@ -221,6 +221,17 @@ var recoveryTrials = map[string]trial{
 			s.message(s1, job1, "submit_deliver", sim.KindDeliver, 100).at1().message(s1, job1, "submit_nak", sim.KindNak, 100).at1()
 		},
 	},
+	"only-poison-is-terminated": {
+		breaks: func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1).message(s1, job1, "result_deliver", sim.KindDeliver, 1).of(2)
+			s.dlq(s1, "CORDUM_SYS:2", "schema_invalid", 0).message(s1, job1, "result_term", sim.KindTerm, 1).of(2)
+		},
+		says: "scheduler-1 terminated message 2 of CORDUM_SYS/scheduler-result at step 18, which can be handled",
+		holds: func(s *story) {
+			s.garbles("poison-1").message(s1, "poison-1", "submit_term", sim.KindTerm, 1).of(1)
+			s.submit(job1).dispatched(s1, job1, w1).answersNonsense(w1, job1).message(s1, job1, "result_term", sim.KindTerm, 1).of(3)
+		},
+	},
 	"terminated-message-has-dlq-entry": {
 		breaks: func(s *story) {
 			s.garbles("poison-1")

@@ -44,6 +44,13 @@ func TestRescues(t *testing.T) {
 		"a result that waits": {"", func(s *story) {
 			s.dispatched(s1, job1, w1).executed(w1, job1).answers(w1, job1, 0).wait(time.Hour).timesOut(s1, job1)
 		}},
+		"a result that was terminated": {"reconciler", func(s *story) {
+			s.dispatched(s1, job1, w1).executed(w1, job1).message(s1, job1, "result_term", sim.KindTerm, 1).of(2).wait(time.Hour).timesOut(s1, job1)
+		}},
+		"an illegal one that was": {"", func(s *story) {
+			s.dispatched(s1, job1, w1).effect(w1, job1, "begin").effect(w1, job1, "finish").answersNonsense(w1, job1)
+			s.message(s1, job1, "result_term", sim.KindTerm, 1).of(2).wait(time.Hour).timesOut(s1, job1)
+		}},
 		"a run that is brought on": {"", func(s *story) { runThatEnds(s, 0) }},
 		"a run that was left":      {"run reconciler", func(s *story) { runThatEnds(s, 30*time.Second) }},
 	} {

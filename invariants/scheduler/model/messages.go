@@ -105,6 +105,12 @@ func (j *Job) message(seq uint64) *Message {
 	return nil
 }
 
+// Unreadable says whether one of the job's messages that have had that sequence can never be handled: who was given one may
+// answer it when another has its place.
+func (j *Job) Unreadable(seq uint64) bool {
+	return slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Seq == seq && m.Garbled })
+}
+
 // Follow notes what a delivery or an acknowledgement says of one of the job's messages, and returns
 // the message; nil if the stream was not seen to store it.
 func (f *Facts) Follow(j *Job, e *sim.Event) *Message {

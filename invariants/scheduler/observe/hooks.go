@@ -21,6 +21,7 @@ type Checker struct {
 	Overdue   func(*model.Step)                                      // a handling was seen to go on after its lock had expired, for the first time
 	Released  func(*model.Step)                                      // a handling ended
 	Acked     func(*model.Step, *model.Message)                      // a scheduler acknowledged a message; nil if the stream was not seen to store it
+	Termed    func(*model.Step, *model.Message)                      // a scheduler terminated a message; likewise
 	Again     func(*model.Step, *model.Message)                      // a message whose handling is known to be done was delivered again
 	Twice     func(*model.Step, *model.Message)                      // and is handled again
 	Given     func(*model.Job, *model.Message)                       // JetStream delivers a message no more, which nobody has acknowledged; likewise
@@ -57,6 +58,7 @@ type Observer struct {
 	overdue   []func(*model.Step)
 	released  []func(*model.Step)
 	acked     []func(*model.Step, *model.Message)
+	termed    []func(*model.Step, *model.Message)
 	again     []func(*model.Step, *model.Message)
 	twice     []func(*model.Step, *model.Message)
 	given     []func(*model.Job, *model.Message)
@@ -91,6 +93,7 @@ func (o *Observer) Hook(c *Checker) {
 	o.overdue = add(o.overdue, c.Overdue, c.Overdue != nil)
 	o.released = add(o.released, c.Released, c.Released != nil)
 	o.acked = add(o.acked, c.Acked, c.Acked != nil)
+	o.termed = add(o.termed, c.Termed, c.Termed != nil)
 	o.again = add(o.again, c.Again, c.Again != nil)
 	o.twice = add(o.twice, c.Twice, c.Twice != nil)
 	o.given = add(o.given, c.Given, c.Given != nil)

@@ -31,7 +31,7 @@ func (o *Observer) brought(s *model.Step, w *model.Write) {
 	case slices.Contains(s.About.InHand, me) || s.Handling.Scheduled || s.Handling.Intended:
 	case s.Phase == "timeout_write":
 		unpublished := w.Intent.Step != 0 && !w.Intent.Stored && o.Facts.Config.DispatchOrder != "publish-first" && s.At-w.Since > o.Facts.Config.PublishTimeout
-		if unpublished || s.About.Finished > 0 && len(s.About.Terminated) == 0 && !s.About.ResultDue() {
+		if unpublished || s.About.Finished > 0 && !s.About.AnsweredIllegally() && !s.About.ResultDue() {
 			o.rescue(s, s.About, "reconciler")
 		}
 	case s.About.State != model.Scheduled && (s.About.State != model.Running || s.Phase != "running_write"):

@@ -210,6 +210,9 @@ func (o *Observer) message(e *sim.Event) {
 		if !s.Failed && !lost {
 			about.Terminated = append(about.Terminated, model.Termination{Step: e.Step, Place: model.Place(e.Seq)})
 		}
+		for _, check := range o.termed {
+			check(s, m)
+		}
 	case "submit_ack", "result_ack", "cancel_ack", "job_ack":
 		if lost {
 			f.Reach(model.LostAck)
