@@ -8,6 +8,25 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
+var dispatchAckedOnlyWhenAnswered = rule.New(invariants.Invariant{
+	Name:   "dispatch-acked-only-when-answered",
+	Says:   "A worker acknowledges a dispatch only once a result of it is stored, or once the worker was told that the job is cancelled.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 9, for workers as for schedulers: what was acknowledged comes no more",
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Done: func(s *model.Step) {
+		given, open := s.About.Owes(s)
+		if !given {
+			return
+		}
+		t.Exercise()
+		if open != nil {
+			t.Violation(s.About, "%s acknowledged the dispatch (seq %d, epoch %d) at step %d, of which it has stored no result, and no word had come that it need not",
+				s.Node, open.Seq, open.Epoch, invariants.StepNo(s.Step))
+		}
+	}}
+})
+
 var ackedOnlyWhenDurable = rule.New(invariants.Invariant{
 	Name:   "acked-only-when-durable",
 	Says:   "A request is acknowledged only when its job is terminal, DISPATCHED, RUNNING or waiting for an approval, or goes on by the request of its approval. A result or a cancellation is acknowledged only when its job is terminal, or when the result is of an older epoch. A message that was handled before is judged by the state that its job had then.",

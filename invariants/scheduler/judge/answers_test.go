@@ -86,3 +86,41 @@ func TestPoisonThatIsLostIsTerminated(t *testing.T) {
 	assert.Empty(t, o.Violations)
 	assert.Positive(t, o.Exercised)
 }
+
+// A worker is done with a dispatch once it has answered, or was told that it need not.
+func TestADispatchIsAnsweredBeforeItsAck(t *testing.T) {
+	given := func() *story {
+		s := newStory()
+		return s.submit(job1).dispatchedAt(s1, job1, w1, 1).message(w1, job1, "job_deliver", sim.KindDeliver, 1).of(1)
+	}
+	told := func(epoch int) *story {
+		s := given().cancels(job1).cancelled(s1, job1).tells(s1, job1, w1)
+		s.epoch(s.last().Changes[0], epoch)
+		seq := s.seqs[history.StreamJobs]
+		return s.message(w1, job1, "notice_deliver", sim.KindDeliver, 1).of(seq)
+	}
+	acks := func(s *story, worker string) *story {
+		return s.message(worker, job1, "job_ack", sim.KindAck, 1).of(1)
+	}
+	for name, c := range map[string]struct {
+		s      *story
+		breaks bool
+	}{
+		"it has answered":                          {acks(given().answers(w1, job1, 1), w1), false},
+		"that it failed":                           {acks(given().replies(w1, job1, `{"status":"FAILED"}`), w1), true}, // of no epoch
+		"it has begun, and no more":                {acks(given().effect(w1, job1, "begin"), w1), true},
+		"it has not said that it is done":          {acks(given().effect(w1, job1, "begin").effect(w1, job1, "finish"), w1), true},
+		"another has answered":                     {acks(given().answers(w2, job1, 1), w1), true},
+		"it answered the one before":               {acks(given().answers(w1, job1, 0), w1), true},
+		"it was told":                              {acks(told(1), w1), false},
+		"of one before":                            {acks(told(0), w1), true},
+		"the process before it was told":           {acks(told(1).control("crash", w1).control("restart", w1), w1), true},
+		"the ack is lost":                          {acks(given(), w1).lost(), false},
+		"it is another's":                          {acks(given(), w2), false},
+		"its answer went with the power":           {acks(given().answers(w1, job1, 1).control("power-loss", sim.NATS), w1), false},
+		"it is none that the stream was seen with": {given().message(w1, job1, "job_ack", sim.KindAck, 1).of(7), false},
+	} {
+		found := outcomeOf(c.s.judge(hardened), "dispatch-acked-only-when-answered").Violations
+		assert.Equal(t, c.breaks, len(found) > 0, name)
+	}
+}

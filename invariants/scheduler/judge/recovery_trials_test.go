@@ -221,6 +221,17 @@ var recoveryTrials = map[string]trial{
 			s.message(s1, job1, "submit_deliver", sim.KindDeliver, 100).at1().message(s1, job1, "submit_nak", sim.KindNak, 100).at1()
 		},
 	},
+	"dispatch-acked-only-when-answered": {
+		cfg: hardened,
+		breaks: func(s *story) {
+			s.submit(job1).dispatchedAt(s1, job1, w1, 1).message(w1, job1, "job_deliver", sim.KindDeliver, 1).of(1).message(w1, job1, "job_ack", sim.KindAck, 1).of(1)
+		},
+		says: "worker-1 acknowledged the dispatch (seq 1, epoch 1) at step 14, of which it has stored no result, and no word had come that it need not",
+		holds: func(s *story) {
+			s.submit(job1).dispatchedAt(s1, job1, w1, 1).message(w1, job1, "job_deliver", sim.KindDeliver, 1).of(1).
+				effect(w1, job1, "begin").effect(w1, job1, "finish").answers(w1, job1, 1).message(w1, job1, "job_ack", sim.KindAck, 1).of(1)
+		},
+	},
 	"only-poison-is-terminated": {
 		breaks: func(s *story) {
 			s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1).message(s1, job1, "result_deliver", sim.KindDeliver, 1).of(2)

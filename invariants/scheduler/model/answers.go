@@ -85,6 +85,38 @@ func (o *outputJob) redactedAs(ptr string) bool {
 	return slices.ContainsFunc(o.sync, func(a verdict) bool { return a.Decision == history.OutputRedact && a.Ptr != "" && a.Ptr == ptr })
 }
 
+// Owes says whether the step's worker was given a dispatch of the sequence that the step names, and which one it has still
+// to answer; nil is none: the worker has published a result of its epoch, or its process has heard that it need not. Where a
+// power loss has put one dispatch in the place of another, either will do.
+func (j *Job) Owes(s *Step) (given bool, open *Dispatch) {
+	for i := range j.Dispatches {
+		d := &j.Dispatches[i]
+		if d.Seq != s.Seq || d.Worker != "" && d.Worker != s.Node {
+			continue
+		}
+		if j.answered(d.Epoch, s.Node) || j.toldOff(d.Epoch, invariants.Process(s.Node, s.Incarnation)) {
+			return true, nil
+		}
+		given, open = true, d
+	}
+	return given, open
+}
+
+func (j *Job) answered(epoch int64, worker string) bool {
+	return slices.ContainsFunc(j.Messages, func(m Message) bool {
+		return m.Consumer == history.ConsumerResult && m.Epoch == epoch && m.From == worker
+	})
+}
+
+// toldOff goes by every notice that has had the place of one that the process was given.
+func (j *Job) toldOff(epoch int64, process string) bool {
+	return slices.ContainsFunc(j.Heard, func(h Heard) bool {
+		return h.Process == process && slices.ContainsFunc(j.Told, func(n Notice) bool {
+			return n.Seq == h.Seq && n.Worker == h.Worker && n.Epoch >= epoch
+		})
+	})
+}
+
 // AnsweredIllegally says whether the job has results, and none that has a legal status.
 func (j *Job) AnsweredIllegally() bool {
 	illegal := false

@@ -32,6 +32,7 @@ type Checker struct {
 	Submitted func(*model.Step, *model.StepJob, model.StepAgain)     // a stream stored the request of one
 	Saved     func(*model.Step, *model.Job)                          // a path of rescue did what another should have done, for a job or a run
 	Buried    func(*model.Step, *history.DeadLetter)                 // a handling wrote its job's dead letter
+	Done      func(*model.Step)                                      // a worker acknowledged a dispatch, and the stream knows
 	Effect    func(*model.Step)                                      // a worker began or finished an execution
 	Ended     func(*invariants.End)                                  // the run is over
 	Audited   func(*invariants.End)                                  // only what the servers hold is known, and no event
@@ -69,6 +70,7 @@ type Observer struct {
 	submitted []func(*model.Step, *model.StepJob, model.StepAgain)
 	saved     []func(*model.Step, *model.Job)
 	buried    []func(*model.Step, *history.DeadLetter)
+	done      []func(*model.Step)
 	effect    []func(*model.Step)
 }
 
@@ -104,6 +106,7 @@ func (o *Observer) Hook(c *Checker) {
 	o.submitted = add(o.submitted, c.Submitted, c.Submitted != nil)
 	o.saved = add(o.saved, c.Saved, c.Saved != nil)
 	o.buried = add(o.buried, c.Buried, c.Buried != nil)
+	o.done = add(o.done, c.Done, c.Done != nil)
 	o.effect = add(o.effect, c.Effect, c.Effect != nil)
 }
 

@@ -219,6 +219,9 @@ func (o *Observer) message(e *sim.Event) {
 		}
 		if e.Phase == "job_ack" && !lost && !s.Failed {
 			about.Acknowledge(e.Seq)
+			for _, check := range o.done {
+				check(s)
+			}
 		}
 	}
 	skipped := m != nil && s.Kind == sim.KindAck && m.Guard.Skips(invariants.Process(e.Node, e.Incarnation))
