@@ -94,8 +94,7 @@ func TestADispatchIsAnsweredBeforeItsAck(t *testing.T) {
 		return s.submit(job1).dispatchedAt(s1, job1, w1, 1).message(w1, job1, "job_deliver", sim.KindDeliver, 1).of(1)
 	}
 	told := func(epoch int) *story {
-		s := given().cancels(job1).cancelled(s1, job1).tells(s1, job1, w1)
-		s.epoch(s.last().Changes[0], epoch)
+		s := given().cancels(job1).cancelled(s1, job1).tellsOf(s1, job1, w1, epoch)
 		seq := s.seqs[history.StreamJobs]
 		return s.message(w1, job1, "notice_deliver", sim.KindDeliver, 1).of(seq)
 	}
