@@ -20,6 +20,9 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
+// errUnknownGrant says that a job waits for its record, which may hold an approval.
+var errUnknownGrant = errors.New("what was decided cannot be read")
+
 // errThrottled says that the kernel wants to be asked again later.
 var errThrottled = errors.New("the safety kernel throttles")
 
@@ -66,14 +69,18 @@ func (e *Engine) checkSafety(ctx context.Context, req *job.Request) (safety.Verd
 }
 
 // admit has the safety kernel decide on a PENDING job, and says whether it goes on (Scheduler internals, section 1).
-// A SCHEDULED job has been allowed already. The caller holds the job's lock.
+// A SCHEDULED job has been allowed already; one whose record cannot be read is asked about again, since nobody knows which request
+// was allowed. The caller holds the job's lock.
 func (e *Engine) admit(ctx context.Context, h *handling) (goes bool, err error) {
-	if e.safety == nil || h.rec.State != job.Pending || e.takesOver(h.req) {
+	if e.safety == nil || h.rec.State != job.Pending && !h.guessed || e.takesOver(h.req) {
 		return true, nil
 	}
 	v, err := e.checkSafety(ctx, h.req)
 	if err != nil {
 		return e.undecided(ctx, h, err)
+	}
+	if h.guessed && h.rec.State != job.Pending && v.Decision != safety.Allow && v.Decision != safety.AllowWithConstraints {
+		return false, e.storeRetry(ctx, fmt.Errorf("%w: the safety kernel says %s", errUnknownGrant, v.Decision), phase.StateRead, "")
 	}
 	decided := store.Decided{Decision: string(v.Decision), Snapshot: v.Snapshot, Constraints: v.Constraints}
 	switch v.Decision {

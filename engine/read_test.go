@@ -9,6 +9,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
@@ -19,6 +20,27 @@ func newCached(t *testing.T) *harness {
 }
 
 const cachedDecisions = `scheduler_state_read_cached_total{decision=`
+
+// A SCHEDULED job whose record cannot be read is one that a kernel has allowed, but with which request nobody knows.
+func TestTheKernelIsAskedAgainAboutAGuessedJob(t *testing.T) {
+	for decision, goes := range map[safetypb.Decision]bool{safetypb.Decision_ALLOW: true, safetypb.Decision_REQUIRE_APPROVAL: false} {
+		h, k := withKernel(t, func(s *settings.Settings) { s.ReadError = settings.CachedState })
+		h.worker("worker-1")
+		h.submit()
+		h.faults.on(phase.Publish, "before")
+		h.retry(h.handle(request("job-1")))
+		require.Equal(t, job.Scheduled, h.record().State)
+		k.answer = &safetypb.CheckResponse{Decision: decision}
+		changed := request("job-1")
+		changed.Payload = []byte(`"another"`)
+		h.faults.on(phase.StateRead, "before")
+		err := h.handle(changed)
+		assert.Equal(t, goes, err == nil)
+		assert.Len(t, k.asked, 2)
+		assert.Equal(t, changed.Hash(), k.asked[1].GetJobHash())
+		assert.Equal(t, goes, len(h.stored()) == 1)
+	}
+}
 
 // State-read errors, cached-state fallback: what the replica knows to be in flight or over stays a no-op.
 func TestTheCachedStateSkipsAJobInFlightOrOver(t *testing.T) {

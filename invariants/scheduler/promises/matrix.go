@@ -96,8 +96,9 @@ var Matrix = withDeaths(map[string]row{
 		{By: StrikesOf(ClockWrong), Why: open, Says: "the scheduler's clock tells how old an approval is; a script that goes by the clock of Redis would close it"},
 	}},
 	"approved-job-goes-on":        {Except: []exception{lost}},
-	"attempts-drain-by-two":       {Except: []exception{{By: StrikesOf(LockFails, SchedulerAway), But: []mechanism{fenced}}}},
-	"attempts-never-past-ceiling": {Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
+	"attempts-drain-by-two":       {},
+	"attempts-never-past-ceiling": {Except: []exception{{By: StrikesOf(SchedulerAway, WriteLate), But: []mechanism{fenced}}}},
+	"last-cause-is-true":          {Except: []exception{{By: StrikesOf(SchedulerAway), But: []mechanism{fenced}}}},
 	"counters-equal-trace":        {Except: []exception{torn}},
 	"redis-index-agrees-with-record": {Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
