@@ -99,9 +99,9 @@
 //	write.go                      one write of a job's record
 //	workflow.go                   runs
 //	locks.go                      the locks of jobs and of loops
-//	budget.go                     how long a job outlasts a cause of retries
-//	watch.go                      what Redis is seen to do
-//	retry.go, backoff.go          errors that bring a message back, and when
 //	approve.go, client.go         those who submit, cancel and approve
 //	config.go                     what a replica is given
+//	budget.go                     how long a job outlasts a cause of retries, and a message has to stay
+//	watch.go                      what Redis is seen to do
+//	retry.go, backoff.go          errors that bring a message back, and when
 package engine

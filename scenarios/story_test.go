@@ -413,7 +413,8 @@ workload: {jobs: 1, answer: {1: NONSENSE}}`,
 		"two handlings count at once": {
 			plan: `
 workload: {jobs: 2, every: 20µs}
-engine: {tenant_limit: 1}`,
+engine: {tenant_limit: 1}
+seed: 2`,
 			reason: "tenant-limit-held was broken, which these settings do not promise",
 		},
 		"the stream has forgotten the message id": {
