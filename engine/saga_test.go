@@ -19,6 +19,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety"
 	"github.com/wavetank-sim/wavetank/engine/saga"
+	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // step puts a job of wf-1 into RUNNING, with a compensation.
@@ -373,6 +374,24 @@ func TestAStopFinishesWhatIsNotKept(t *testing.T) {
 		h.background(run, kept, func(ctx context.Context) { assert.Equal(t, kept, ctx.Err() != nil) })
 	}
 	h.behind.Wait()
+}
+
+// A compensation has its record before its message, so that the pending replayer finds it should the message be given up.
+func TestARollbackRecordsWhatItSubmits(t *testing.T) {
+	forBoth(t, func(t *testing.T, h *harness, hardened bool) {
+		h.step("job-1")
+		require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+		h.step("job-2")
+		require.NoError(t, h.stepEnds("job-2", job.StatusFailedFatal))
+		require.Len(t, h.submitted(), 1)
+		rec, err := h.store.Read(t.Context(), h.submitted()[0].JobID)
+		if !hardened {
+			require.ErrorIs(t, err, store.ErrNotFound)
+			return
+		}
+		require.NoError(t, err)
+		assert.Equal(t, job.Pending, rec.State)
+	})
 }
 
 // What is to be rolled back is noted with FAILED, goes out of sight once the stack is empty, and comes back
