@@ -32,7 +32,7 @@ func pageFor(t *testing.T, scenario string, change ...func(*plans.Plan)) string 
 
 func TestAPageSaysWhyAJobWasDenied(t *testing.T) {
 	page := pageFor(t, "policy-denied")
-	assert.Contains(t, text(sectionOf(t, page, "story")), "At 2.819s scheduler-1 wrote DENIED for job-4 (safety_denied: nor that one).")
+	assert.Contains(t, text(sectionOf(t, page, "story")), "wrote DENIED for job-4 (safety_denied: nor that one).")
 	assert.Contains(t, text(sectionOf(t, page, "jobs")), "DENIED: nor that one")
 	lanes := text(sectionOf(t, page, "lanes"))
 	assert.Contains(t, lanes, "asks the kernel: DENY, nor that one")
