@@ -2,7 +2,6 @@ package whatif
 
 import (
 	"context"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -124,10 +123,14 @@ func TestWhatOnlyChangesTheOrderIsNoRemedy(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, c.Remedies(), 1)
 	assert.Equal(t, "engine.workflow.strict_run_lock=true", c.Remedies()[0].Instead)
-	i := slices.IndexFunc(c.Tried, func(tried why.Tried) bool { return tried.Instead == "engine.count_dispatches=true" })
-	require.GreaterOrEqual(t, i, 0)
-	assert.True(t, c.Tried[i].Shuffled)
-	assert.False(t, c.Tried[i].Needed)
+	shuffled := 0
+	for _, tried := range c.Tried {
+		if tried.Shuffled {
+			shuffled++
+			assert.False(t, tried.Needed, tried.Instead)
+		}
+	}
+	assert.Positive(t, shuffled)
 }
 
 // An invariant that is not judged while the explained one is broken may break with a part of the engine that only saves the latter.

@@ -72,7 +72,7 @@ func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
 // Of redis-failover, each change but one costs something: a job that is never settled, or ends in a timeout.
 func TestWhatARemedyCostsIsSaid(t *testing.T) {
 	c := explained(t, "redis-failover")
-	assert.Contains(t, c.Holding(), "Without the failover, one-dispatch-per-job holds. Without the fail-before, one-dispatch-per-job holds, but then job-3 does not settle, as Redis lost its record. With engine.epochs=true, one-dispatch-per-job holds, but then job-3 ends TIMEOUT. With engine.wait_replica=true, one-dispatch-per-job holds, but then no-message-given-up breaks outside of its promise and job-3 ends TIMEOUT.")
+	assert.Contains(t, c.Holding(), "Without the failover, one-dispatch-per-job holds. Without the fail-before, one-dispatch-per-job holds, but then every-job-settles breaks outside of its promise; and job-3 does not settle, as Redis lost its record. With engine.epochs=true, one-dispatch-per-job holds, but then job-3 ends TIMEOUT. With engine.wait_replica=true, one-dispatch-per-job holds, but then no-message-given-up breaks outside of its promise and job-3 ends TIMEOUT.")
 	assert.True(t, slices.ContainsFunc(c.Path, func(p why.Point) bool { return strings.Contains(p.Says, "the replayer of scheduler-2 took up job-3") }), "what the second dispatch came of")
 }
 
