@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -117,7 +118,7 @@ func (e *Engine) askAgain(ctx context.Context, h *handling, hash string) error {
 // asRecorded makes the request at hand the record's: the one that was decided upon, or, where nobody decides, the first that was
 // submitted. What came under the same id since is not done.
 func (e *Engine) asRecorded(ctx context.Context, h *handling) error {
-	if h.guessed {
+	if packet, err := json.Marshal(h.req); h.guessed || err == nil && bytes.Equal(packet, h.rec.Packet) {
 		return nil
 	}
 	req, err := h.rec.Request()

@@ -94,7 +94,7 @@ func (c Config) validate() error {
 		errs = append(errs, errors.New("output.enabled is set, but there is no Output: pass a connection to the output policy, or turn it off"))
 	}
 	if least := MaxAgeMin(&c.Settings); c.Streams.MaxAge > 0 && c.Streams.MaxAge < least {
-		errs = append(errs, fmt.Errorf("Streams.MaxAge is %v, and a message has to stay in its stream for as long as it may be delivered or published again: make it at least %v, or 0 for ever", c.Streams.MaxAge, least))
+		errs = append(errs, fmt.Errorf("Streams.MaxAge is %v, too short: a message has to stay in its stream for as long as it may be delivered or published again; make it at least %v, or 0 for ever", c.Streams.MaxAge, least))
 	}
 	errs = append(errs, checkRedis(c.Redis), c.Settings.Validate())
 	return errors.Join(errs...)

@@ -386,7 +386,7 @@ func TestNewSaysEverythingThatIsWrong(t *testing.T) {
 		`settings: dispatch_order is "inbox"; it must be one of state-first, publish-first, outbox`: func(c *Config) {
 			c.Settings.DispatchOrder = "inbox"
 		},
-		"Streams.MaxAge is 57m30s, and a message has to stay in its stream for as long as it may be delivered or published again: make it at least 57m31s": func(c *Config) {
+		"Streams.MaxAge is 57m30s, too short: a message has to stay in its stream for as long as it may be delivered or published again; make it at least 57m31s": func(c *Config) {
 			c.Settings, c.Streams.MaxAge = settings.Hardened(), 57*time.Minute+30*time.Second
 		},
 		"at least 2h2m30s, or 0 for ever": func(c *Config) {

@@ -279,7 +279,7 @@ func (f *schedulerFlags) check(settings settings.Settings, given func(flag strin
 		return cli.Fail(cli.ExitUsage, "--max-age is %s; it must be 0 or from 100ms on", f.maxAge)
 	}
 	if least := engine.MaxAgeMin(&settings); f.maxAge != 0 && f.maxAge < least {
-		return cli.Fail(cli.ExitUsage, "--max-age is %s, and a message has to stay in its stream for as long as it may come again: engine.ack_wait and what engine.max_deliver deliveries last, or with engine.epochs the longest time that a job may stay DISPATCHED; give %s or more, or 0 for ever", f.maxAge, least.Round(time.Second))
+		return cli.Fail(cli.ExitUsage, "--max-age is %s, too short: a message has to stay in its stream for as long as it may be delivered or published again; with these settings, give %s or more, or 0 for ever", f.maxAge, least.Round(time.Second))
 	}
 	if f.listen != listenNone {
 		if err := servers.CheckAddr("--listen", f.listen); err != nil {

@@ -97,10 +97,8 @@ const OtherCode = "other"
 
 // CodeLabel is a reason code as a metric has it. A worker may give any, and each would be a series of its own.
 func CodeLabel(reasonCode string) string {
-	for _, c := range Classes {
-		if slices.Contains(c.Signals, reasonCode) {
-			return reasonCode
-		}
+	if slices.Contains(ReasonCodes(), reasonCode) {
+		return reasonCode
 	}
 	return OtherCode
 }

@@ -38,7 +38,7 @@ func (w *Worker) queues() (list []queue) {
 	return []queue{own}
 }
 
-// tokens makes one token of a topic, which has dots, and two of none.
+// tokens writes a topic, which has dots, as one token. No two topics become the same one.
 var tokens = strings.NewReplacer("~", "~0", ".", "~1")
 
 // ConsumerName is the name of a worker's durable consumer of the stream of dispatches.

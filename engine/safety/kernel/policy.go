@@ -113,7 +113,7 @@ func (r *OutputRule) Validate() *RuleError {
 	case r.Decision != Redact && r.RedactedPtr != "":
 		return &RuleError{Field: "redacted_ptr", Message: "leads nowhere: the decision is " + r.Decision, Remedy: "give the decision REDACT, or take it away"}
 	case !r.Sync && r.RedactedPtr != "":
-		return &RuleError{Field: "redacted_ptr", Message: "comes too late: a scan is of an output that has been handed out, and one that it objects to is quarantined", Remedy: "add sync, or take it away"}
+		return &RuleError{Field: "redacted_ptr", Message: "comes too late: without sync, the output has been handed out before it is scanned", Remedy: "add sync, or take it away"}
 	}
 	return checkPatterns(r.Topic, r.Tenant, r.JobID)
 }

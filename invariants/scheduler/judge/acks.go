@@ -21,7 +21,7 @@ var dispatchAckedOnlyWhenAnswered = rule.New(invariants.Invariant{
 		}
 		t.Exercise()
 		if open != nil {
-			t.Violation(s.About, "%s acknowledged the dispatch (seq %d, epoch %d) at step %d, of which it has stored no result, and no word had come that it need not",
+			t.Violation(s.About, "%s acknowledged the dispatch (seq %d, epoch %d) at step %d, although the stream had no result of it, and nobody had told the worker to drop it",
 				s.Node, open.Seq, open.Epoch, invariants.StepNo(s.Step))
 		}
 	}}

@@ -102,7 +102,7 @@ func auditMessage(f *model.Facts, c *sim.Change) {
 		m := model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c)}
 		if what == history.Result {
 			r, _ := history.Read[history.Reply](c.Value)
-			m.Succeeded = r.Status == model.StateNames[model.Succeeded]
+			m.Answer = *r
 		}
 		about.Messages = append(about.Messages, m)
 	}

@@ -22,7 +22,7 @@ var succeededImpliesFinishedExecution = rule.New(invariants.Invariant{
 				return
 			}
 			t.Exercise()
-			if !slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Succeeded }) {
+			if !slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Succeeded() }) {
 				t.Violation(j, "is SUCCEEDED, but %s holds no result that says so", history.StreamSys)
 			}
 		})

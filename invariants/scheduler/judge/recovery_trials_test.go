@@ -226,7 +226,7 @@ var recoveryTrials = map[string]trial{
 		breaks: func(s *story) {
 			s.submit(job1).dispatchedAt(s1, job1, w1, 1).message(w1, job1, "job_deliver", sim.KindDeliver, 1).of(1).message(w1, job1, "job_ack", sim.KindAck, 1).of(1)
 		},
-		says: "worker-1 acknowledged the dispatch (seq 1, epoch 1) at step 14, of which it has stored no result, and no word had come that it need not",
+		says: "worker-1 acknowledged the dispatch (seq 1, epoch 1) at step 14, although the stream had no result of it, and nobody had told the worker to drop it",
 		holds: func(s *story) {
 			s.submit(job1).dispatchedAt(s1, job1, w1, 1).message(w1, job1, "job_deliver", sim.KindDeliver, 1).of(1).
 				effect(w1, job1, "begin").effect(w1, job1, "finish").answers(w1, job1, 1).message(w1, job1, "job_ack", sim.KindAck, 1).of(1)

@@ -20,7 +20,7 @@ var everyJobSettles = rule.New(invariants.Invariant{
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	judge := func(end *invariants.End) {
 		for _, j := range f.Order {
-			if !j.Accepted || j.State == model.Absent && f.Poisoned(j) || f.Unapproved(j, end.At) || f.Throttled(j, end.At) {
+			if !j.Accepted || f.Poisoned(j) || f.Unapproved(j, end.At) || f.Throttled(j, end.At) {
 				continue
 			}
 			t.Exercise()

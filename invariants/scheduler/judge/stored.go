@@ -23,13 +23,13 @@ func unrecorded(j *model.Job) (places []string) {
 
 // reportedSuccess says whether a worker has reported the job's success, as a result of its record's epoch.
 func reportedSuccess(j *model.Job, epoch int64) bool {
-	return slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Succeeded && m.Epoch == epoch })
+	return slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Succeeded() && m.Epoch == epoch })
 }
 
 // auditSettled finds jobs that are not over.
 func auditSettled(f *model.Facts, t *rule.Tally) {
 	rule.WithRecord(f, func(j *model.Job) {
-		if j.State == model.Absent && f.Poisoned(j) || j.State == model.ApprovalRequired && !j.Approved {
+		if f.Poisoned(j) || j.State == model.ApprovalRequired && !j.Approved {
 			return
 		}
 		t.Exercise()

@@ -80,6 +80,9 @@ func (m *Message) EndsIn() State {
 	return ParseState(m.Answer.Status)
 }
 
+// Succeeded says whether it is a result that says so.
+func (m *Message) Succeeded() bool { return m.EndsIn() == Succeeded }
+
 // redactedAs says whether the policy has told some process that the redacted output is there.
 func (o *outputJob) redactedAs(ptr string) bool {
 	return slices.ContainsFunc(o.sync, func(a verdict) bool { return a.Decision == history.OutputRedact && a.Ptr != "" && a.Ptr == ptr })

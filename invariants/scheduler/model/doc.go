@@ -21,6 +21,7 @@
 //	saga.go, messages.go, nodes.go      sagas, messages and processes
 //	effect.go, replay.go, turns.go      what was done on the outside, and dead letters
 //	job.go, tenants.go                  a job, and whose it is
+//	finality.go                         whether a worker called a failure final
 //	answers.go                          what workers have answered
 //	rescue.go, workflow.go              rescues and runs
 //	lock.go, handling.go                a job's lock, and what its holder does

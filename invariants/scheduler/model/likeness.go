@@ -62,7 +62,7 @@ func (f *Facts) likenessOf(h hash.Hash, j *Job) {
 	}
 	for i := range j.Messages {
 		m := &j.Messages[i]
-		fmt.Fprintln(h, m.Consumer, m.Succeeded, m.Garbled, m.Holder, m.Done, m.Lost, m.Abandoned, m.Guard.Until > f.At)
+		fmt.Fprintln(h, m.Consumer, m.Succeeded(), m.Garbled, m.Holder, m.Done, m.Lost, m.Abandoned, m.Guard.Until > f.At)
 	}
 	for i := range j.Handlings {
 		g := &j.Handlings[i]

@@ -13,20 +13,19 @@ import (
 
 // Message is a request, a result or a cancellation of a job, as the stream holds it.
 type Message struct {
-	Seq       uint64
-	Consumer  string        // who hands it out; "" for nobody
-	Epoch     int64         // of a result
-	Succeeded bool          // it is a result that says so
-	Answer    history.Reply // of a result
-	From      string        // the node that published it
-	InHand    []string      // of a result: the processes that it was delivered to, and that have not answered, once for each delivery
-	Over      string        // the process to which it was delivered last, if its job was over by then
-	Garbled   bool          // it is a request that nobody can read, or a result without a legal status
-	Consents  string        // the hash of the request that it is, if that bears an approval
-	Holder    string        // the process to which it was delivered last, and that has not answered it
-	Asked     time.Duration // when it was stored, if it is a cancellation of a job that was not over then; 0 if not
-	Guard     guard
-	Refusal   *refusal // of one that is garbled, once it was delivered
+	Seq      uint64
+	Consumer string        // who hands it out; "" for nobody
+	Epoch    int64         // of a result
+	Answer   history.Reply // of a result
+	From     string        // the node that published it
+	InHand   []string      // of a result: the processes that it was delivered to, and that have not answered, once for each delivery
+	Over     string        // the process to which it was delivered last, if its job was over by then
+	Garbled  bool          // it is a request that nobody can read, or a result without a legal status
+	Consents string        // the hash of the request that it is, if that bears an approval
+	Holder   string        // the process to which it was delivered last, and that has not answered it
+	Asked    time.Duration // when it was stored, if it is a cancellation of a job that was not over then; 0 if not
+	Guard    guard
+	Refusal  *refusal // of one that is garbled, once it was delivered
 
 	PutOff    time.Duration // when it was last sent back, to come again after a delay
 	sentBack  uint64        // how often it was
@@ -69,9 +68,9 @@ func (f *Facts) FileMessage(place string, there bool) {
 	f.Filed[place] = there
 }
 
-// Poisoned says whether a message of the job can never be handled.
+// Poisoned says whether the job has no record, and a message of it can never be handled.
 func (f *Facts) Poisoned(j *Job) bool {
-	return len(j.Terminated) > 0 || slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Garbled || f.Filed[Place(m.Seq)] })
+	return j.State == Absent && (len(j.Terminated) > 0 || slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Garbled || f.Filed[Place(m.Seq)] }))
 }
 
 // pulls are a process's, by consumer: the step at which each was sent; 0 once it has ended. One that

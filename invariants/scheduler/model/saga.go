@@ -287,7 +287,7 @@ func (f *Facts) SagaWrote(s *Step) {
 // SagaAnswered takes in that a process acknowledges a result that it has handled. One that it got when the job was over
 // may tell of what is to be undone all the same.
 func (f *Facts) SagaAnswered(s *Step, m *Message) {
-	if c := &f.Config.Saga; c.AtomicRecord && c.DurableRollback && m.Succeeded && m.Over == invariants.Process(s.Node, s.Incarnation) && s.About.Saga.Done == 0 {
+	if c := &f.Config.Saga; c.AtomicRecord && c.DurableRollback && m.Succeeded() && m.Over == invariants.Process(s.Node, s.Incarnation) && s.About.Saga.Done == 0 {
 		s.About.Saga.Done = s.Step
 	}
 }

@@ -83,23 +83,22 @@ func (t *Tick) PassedOver(due time.Duration) bool { return t.sound[0] >= due }
 func (k *ticks) ByLock(key string) *Tick {
 	switch key {
 	case history.ReconcilerKey:
-		k.Reconciler.What = "reconciler"
-		return &k.Reconciler
+		return k.Reconciler.named("reconciler")
 	case history.ReplayerKey:
-		k.Replayer.What = "replayer"
-		return &k.Replayer
+		return k.Replayer.named("replayer")
 	case history.PollerKey:
-		k.Poller.What = "poller of delays"
-		return &k.Poller
+		return k.Poller.named("poller of delays")
 	case history.RunsKey:
-		k.Runs.What = "reconciler of runs"
-		return &k.Runs
+		return k.Runs.named("reconciler of runs")
 	case history.LettersKey:
-		k.Letters.What = "replayer of dead letters"
-		return &k.Letters
+		return k.Letters.named("replayer of dead letters")
 	}
-	k.Writer.What = "snapshot's writer"
-	return &k.Writer
+	return k.Writer.named("snapshot's writer")
+}
+
+func (t *Tick) named(what string) *Tick {
+	t.What = what
+	return t
 }
 
 // Poll is how long it is from one tick to the next.

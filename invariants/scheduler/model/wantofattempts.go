@@ -16,7 +16,7 @@ func (f *Facts) GivenUpBy(s *Step, w *Write) bool {
 // FailureReported says whether a scheduler has had a result of the job that is no success.
 func (j *Job) FailureReported() bool {
 	return slices.ContainsFunc(j.Messages, func(m Message) bool {
-		return m.Consumer == history.ConsumerResult && m.Delivered > 0 && !m.Succeeded && !m.Garbled
+		return m.Consumer == history.ConsumerResult && m.Delivered > 0 && !m.Succeeded() && !m.Garbled
 	})
 }
 

@@ -110,7 +110,7 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bo
 	case history.Result:
 		r, err := history.Read[history.Reply](c.Value)
 		if m.Garbled = err != nil || !r.Legal(); err == nil {
-			m.Answer, m.Succeeded = *r, r.Status == model.Succeeded.String()
+			m.Answer = *r
 			about.Answered(r)
 			about.Asked = about.Asked || r.Status == model.Cancelled.String()
 		}
