@@ -427,7 +427,7 @@ func TestPresets(t *testing.T) {
 	want.Output.DurableScans = true
 	want.TenantReserve = true
 	for _, toggle := range []*bool{
-		&want.Fence, &want.Epochs, &want.ResumeIntents, &want.RefuseStaleResults, &want.VoidIntents, &want.RetryUnpublished, &want.CancelNotice, &want.KeepCancellations, &want.WaitReplica,
+		&want.Fence, &want.Epochs, &want.ResumeIntents, &want.RefuseStaleResults, &want.VoidIntents, &want.RetryUnpublished, &want.CancelNotice, &want.KeepCancellations, &want.ConfirmAcks, &want.WaitReplica,
 		&want.SweepScheduled, &want.RecheckTimeouts, &want.WatchWorkers, &want.BusyBackoff, &want.EvenBackoff, &want.SnapshotLastSeen, &want.CountDispatches, &want.TenantReserve,
 		&want.Saga.AtomicRecord, &want.Saga.Peek, &want.Saga.DurableRollback,
 		&want.Workflow.StrictRunLock, &want.Workflow.FenceRuns,

@@ -26,6 +26,10 @@ func (e *Engine) consumer(ctx context.Context, name, subject string, handle func
 	if err != nil {
 		return nil, err
 	}
+	var confirm bus.Confirm
+	if e.settings.ConfirmAcks {
+		confirm = bus.Confirm{Timeout: e.settings.PublishTimeout, AckWait: e.ackWait(name)}
+	}
 	return &bus.Consumer{
 		Name:    name,
 		Subject: subject,
@@ -53,6 +57,7 @@ func (e *Engine) consumer(ctx context.Context, name, subject string, handle func
 		Guard:      e.guard,
 		GivenUp:    e.metrics.MessagesGivenUp.WithLabelValues(name).Inc,
 		Safe:       e.replica.Since,
+		Confirm:    confirm,
 	}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"syscall"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -30,9 +31,29 @@ func strike(ctx context.Context, do Effect, op *sim.Op, apply func() error) erro
 		}
 		return op.Redeliver()
 	case Lose:
+		if op.Name == sim.NameDoubleAck {
+			return wait(ctx, op, apiTimeout, context.DeadlineExceeded)
+		}
 		return nil
 	}
 	return fmt.Errorf("faults: %q is no effect on an operation", do)
+}
+
+// How long the client library waits for NATS where its caller sets no limit.
+const (
+	apiTimeout = 5 * time.Second  // for the answer to a call
+	pullSilent = 10 * time.Second // for a sign of life of a pull: two heartbeats
+)
+
+// wait lets the caller of op wait until its own deadline, or until limit if it has none.
+func wait(ctx context.Context, op *sim.Op, limit time.Duration, err error) error {
+	if _, has := ctx.Deadline(); !has {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, limit, err)
+		defer stop()
+	}
+	<-ctx.Done()
+	return op.Return(injectedError{context.Cause(ctx)})
 }
 
 // late holds op up. What reads changes nothing by being late.

@@ -10,7 +10,7 @@ const (
 	FailBefore Effect = "fail-before" // the caller sees an error; nothing was applied
 	FailAfter  Effect = "fail-after"  // applied; the caller sees an error all the same
 	Hang       Effect = "hang"        // never applied; the caller waits until its own deadline
-	Lose       Effect = "lose"        // never applied; the caller sees success (an unconfirmed send: ack, nak, term, heartbeat)
+	Lose       Effect = "lose"        // never applied; the caller sees success (an unconfirmed send: ack, nak, term, heartbeat), or waits in vain (an ack that is to be confirmed)
 	Duplicate  Effect = "duplicate"   // applied; the message is delivered once more while the first delivery is being handled
 	Late       Effect = "late"        // the caller sees a timeout at once; applied when Fault.For has passed
 )

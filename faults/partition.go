@@ -61,12 +61,6 @@ func throughNATS(k sim.Kind) bool {
 	return false
 }
 
-// How long the client library waits for NATS where its caller sets no limit.
-const (
-	apiTimeout = 5 * time.Second  // for the answer to a call
-	pullSilent = 10 * time.Second // for a sign of life of a pull: two heartbeats
-)
-
 // cutOff is what becomes of op, which cannot reach what it is cut off from. Redis refuses at once. Of
 // NATS the caller of an unconfirmed send learns nothing, and others wait for the answer that cannot
 // come; so does the caller of a gRPC server.
@@ -84,17 +78,6 @@ func cutOff(ctx context.Context, op *sim.Op, from string) error {
 		return wait(ctx, op, apiTimeout, context.DeadlineExceeded)
 	}
 	return nil
-}
-
-// wait lets the caller of op wait until its own deadline, or until limit if it has none.
-func wait(ctx context.Context, op *sim.Op, limit time.Duration, err error) error {
-	if _, has := ctx.Deadline(); !has {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, limit, err)
-		defer stop()
-	}
-	<-ctx.Done()
-	return op.Return(injectedError{context.Cause(ctx)})
 }
 
 // mend ends one partition; another may still cut the node off.

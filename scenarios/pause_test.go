@@ -148,7 +148,7 @@ func TestAPausedHolderChangesNothing(t *testing.T) {
 			}
 			for _, gate := range []string{
 				"submit_deliver ", "lock_acquire set", "state_read hgetall", "scheduled_write multi", "dispatched_write watch", "dispatched_write pipeline", "dispatched_write multi",
-				"publish ", "running_write multi", "lock_release multi", "submit_ack ", "result_deliver ", "result_write multi", "result_ack ",
+				"publish ", "running_write multi", "lock_release multi", "submit_ack DoubleAck", "result_deliver ", "result_write multi", "result_ack DoubleAck",
 			} {
 				assert.True(t, phases[gate], "no pause at %s", gate)
 			}

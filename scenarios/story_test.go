@@ -87,6 +87,7 @@ faults: [{on: {job: 1, phase: submit_ack}, do: lose}]`,
 		"a reconciler rolls back what a replayer could not": {
 			plan: `
 preset: hardened
+engine: {confirm_acks: false}
 workload: {jobs: 2, every: 1ms}
 topology: {schedulers: 1, workers: 1}
 faults: [{after: {job: 1, phase: dispatched_write}, do: restart, node: nats, for: 6m}]`,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -43,6 +44,9 @@ type Consumer struct {
 	Unrecorded func(ctx context.Context) time.Duration                       // the delay of a poison message that could not be recorded
 	Guard      *Guard                                                        // of messages that were handled already; nil is none
 	GivenUp    func()                                                        // hears of each message whose last delivery failed: it does not come again
+	Confirm    Confirm                                                       // the zero value confirms nothing: an answer that fails is logged only
+
+	unanswered sync.WaitGroup // messages whose answer failed, and is sent again
 }
 
 type deliveriesKey struct{}
@@ -67,6 +71,7 @@ func (c *Consumer) Run(ctx context.Context) {
 		for range c.Handlers { // all slots at once: no handler is left
 			slots <- struct{}{}
 		}
+		c.unanswered.Wait()
 	}()
 	for ctx.Err() == nil {
 		if err := c.pull(ctx, slots); err != nil && ctx.Err() == nil {
@@ -98,7 +103,7 @@ func (c *Consumer) pull(ctx context.Context, slots chan struct{}) error {
 			}
 			go func() {
 				defer func() { <-slots }()
-				c.settle(context.WithoutCancel(ctx), msg)
+				c.settle(ctx, msg)
 			}()
 		case <-ctx.Done():
 			<-slots
@@ -132,12 +137,8 @@ func (c *Consumer) handBack(batch jetstream.MessageBatch) {
 }
 
 func (c *Consumer) recover(ctx context.Context) {
-	timer := c.Clock.NewTimer(c.RetryDelay)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
+	if !c.wait(ctx) {
 		return
-	case <-timer.Chan():
 	}
 	pull, err := c.Reopen(ctx)
 	if err != nil {
@@ -147,27 +148,27 @@ func (c *Consumer) recover(ctx context.Context) {
 	c.Pull = pull
 }
 
-// settle handles a message and acknowledges it by the outcome. An acknowledgement that fails is
-// logged only: the message comes back after AckWait.
+// settle handles a message and answers it by the outcome. The handler does not see the end of running.
 //
 // A power loss may take all that a consumer had been delivered. Then nats-server gives the sequences anew, but keeps
 // what the consumer's file says of them, and redelivers from it without a look at the subject (2.15.2, filestore.go:
 // ForceUpdate reads a state of zero from the file again). So a message of another subject is passed over: its own
 // consumer hands it out, too.
-func (c *Consumer) settle(ctx context.Context, msg jetstream.Msg) {
+func (c *Consumer) settle(running context.Context, msg jetstream.Msg) {
 	if md, err := msg.Metadata(); err == nil {
-		ctx = WithDeliveries(ctx, int(md.NumDelivered))
+		running = WithDeliveries(running, int(md.NumDelivered))
 	}
+	ctx := context.WithoutCancel(running)
 	if !Covered(msg.Subject(), []string{c.Subject}) {
 		c.Logger.LogAttrs(ctx, slog.LevelWarn, "message of another consumer passed over", slog.String("consumer", c.Name), slog.String("subject", msg.Subject()))
-		c.acked(ctx, msg, "ack", msg.Ack())
+		c.ack(running, msg)
 		return
 	}
 	guard := c.Guard.watch(msg)
 	if guard.done(ctx) {
 		c.Logger.LogAttrs(ctx, slog.LevelInfo, "message was handled before",
 			slog.String("consumer", c.Name), slog.String("job_id", msg.Headers().Get(job.Header)))
-		c.acked(ctx, msg, "ack", msg.Ack())
+		c.ack(running, msg)
 		return
 	}
 	safe := c.since(ctx, msg)
@@ -179,13 +180,13 @@ func (c *Consumer) settle(ctx context.Context, msg jetstream.Msg) {
 	switch {
 	case err == nil:
 		guard.finish(ctx)
-		c.acked(ctx, msg, "ack", msg.Ack())
+		c.ack(running, msg)
 	case ends:
 		guard.leave(ctx)
-		c.terminate(ctx, msg, poison, safe)
+		c.terminate(running, msg, poison, safe)
 	default:
 		guard.leave(ctx)
-		c.nak(ctx, msg, c.delay(err), err)
+		c.nak(running, msg, c.delay(err), err)
 	}
 }
 
@@ -200,9 +201,10 @@ func (c *Consumer) since(ctx context.Context, msg jetstream.Msg) func(context.Co
 }
 
 // terminate records the message, then ends it; the other order can lose it between the two.
-func (c *Consumer) terminate(ctx context.Context, msg jetstream.Msg, p *Poison, safe func(context.Context) error) {
+func (c *Consumer) terminate(running context.Context, msg jetstream.Msg, p *Poison, safe func(context.Context) error) {
+	ctx := context.WithoutCancel(running)
 	if c.TermFirst {
-		c.acked(ctx, msg, "term", msg.Term())
+		c.answer(running, msg, "term", msg.Term)
 		if err := c.Terminate(ctx, msg, p); err != nil {
 			c.Logger.LogAttrs(ctx, slog.LevelError, "terminated message lost",
 				slog.String("consumer", c.Name), slog.String("job_id", msg.Headers().Get(job.Header)), slog.Any("error", errors.Join(p, err)))
@@ -214,31 +216,24 @@ func (c *Consumer) terminate(ctx context.Context, msg jetstream.Msg, p *Poison, 
 		err = safe(ctx)
 	}
 	if err != nil {
-		c.nak(ctx, msg, c.Unrecorded(ctx), errors.Join(p, err))
+		c.nak(running, msg, c.Unrecorded(ctx), errors.Join(p, err))
 		return
 	}
 	c.Logger.LogAttrs(ctx, slog.LevelError, "message terminated",
 		slog.String("consumer", c.Name), slog.String("job_id", msg.Headers().Get(job.Header)), slog.Any("error", p))
-	c.acked(ctx, msg, "term", msg.Term())
+	c.answer(running, msg, "term", msg.Term)
 }
 
-func (c *Consumer) nak(ctx context.Context, msg jetstream.Msg, delay time.Duration, cause error) {
+func (c *Consumer) nak(running context.Context, msg jetstream.Msg, delay time.Duration, cause error) {
 	if md, err := msg.Metadata(); err == nil && md.NumDelivered >= uint64(c.MaxDeliver) {
-		c.Logger.LogAttrs(ctx, slog.LevelError, "message given up after its last delivery",
+		c.Logger.LogAttrs(running, slog.LevelError, "message given up after its last delivery",
 			slog.String("consumer", c.Name), slog.String("job_id", msg.Headers().Get(job.Header)),
 			slog.Uint64("deliveries", md.NumDelivered), slog.Any("error", cause))
 		if c.GivenUp != nil {
 			c.GivenUp()
 		}
 	}
-	c.acked(ctx, msg, "nak", msg.NakWithDelay(delay))
-}
-
-func (c *Consumer) acked(ctx context.Context, msg jetstream.Msg, verb string, err error) {
-	if err != nil {
-		c.Logger.LogAttrs(ctx, slog.LevelWarn, "acknowledgement failed", slog.String("consumer", c.Name),
-			slog.String("verb", verb), slog.String("job_id", msg.Headers().Get(job.Header)), slog.Any("error", err))
-	}
+	c.answer(running, msg, "nak", func() error { return msg.NakWithDelay(delay) })
 }
 
 // delay is what the error itself asks for, if it does.

@@ -135,7 +135,7 @@ type Settings struct {
 	RetryDelayNoWorkers time.Duration `yaml:"retry_delay_no_workers" json:"retry_delay_no_workers" min:"1ms" max:"1h" doc:"delay when no worker can take the job (Scheduler internals)"`
 
 	StoreOpTimeout     time.Duration `yaml:"store_op_timeout" json:"store_op_timeout" min:"1ms" max:"10m" doc:"deadline of one Redis operation (Scheduler internals)"`
-	PublishTimeout     time.Duration `yaml:"publish_timeout" json:"publish_timeout" min:"1ms" max:"10m" doc:"deadline of one JetStream publish (the client library's default)"`
+	PublishTimeout     time.Duration `yaml:"publish_timeout" json:"publish_timeout" min:"1ms" max:"10m" doc:"deadline of one JetStream publish (the client library's default), and with confirm_acks of one ack"`
 	JobLockTTL         time.Duration `yaml:"job_lock_ttl" json:"job_lock_ttl" min:"10ms" max:"24h" doc:"TTL of cordum:scheduler:job:<id>, renewed every third of it (Scheduler internals)"`
 	MaxRenewalFailures int           `yaml:"max_renewal_failures" json:"max_renewal_failures" min:"1" max:"1000" doc:"consecutive renewal failures before renewal stops (Scheduler internals)"`
 
@@ -159,6 +159,7 @@ type Settings struct {
 	RetryUnpublished   bool `yaml:"retry_unpublished" json:"retry_unpublished" doc:"with resume_intents, void_intents, recheck_timeouts and sweep_scheduled, a job whose dispatch was not published by its dispatch timeout goes back to SCHEDULED, which counts an attempt, and not to TIMEOUT"`
 	CancelNotice       bool `yaml:"cancel_notice" json:"cancel_notice" doc:"the worker of a cancelled job is told"`
 	KeepCancellations  bool `yaml:"keep_cancellations" json:"keep_cancellations" doc:"a cancellation that comes before its job's record is kept where the record will be, and the job is cancelled before it is scheduled; one that no scheduler answers comes again after job_lock_ttl, and not after ack_wait"`
+	ConfirmAcks        bool `yaml:"confirm_acks" json:"confirm_acks" doc:"an ack is sent again until nats-server confirms it, and a nak or a term until it is sent; else a message whose answer fails comes again after ack_wait, and what a worker has executed is executed again"`
 	WaitReplica        bool `yaml:"wait_replica" json:"wait_replica" doc:"a dispatch is published, and a message acknowledged, only once the replicas of Redis have what was written for it (WAIT), so that a failover loses nothing that nobody will send again; takes a replica"`
 	SweepScheduled     bool `yaml:"sweep_scheduled" json:"sweep_scheduled" doc:"the replayer takes up jobs that stay SCHEDULED, too"`
 	RecheckTimeouts    bool `yaml:"recheck_timeouts" json:"recheck_timeouts" doc:"the reconciler reads a job again, under its lock, before it times it out"`
@@ -285,6 +286,7 @@ func Hardened() Settings {
 	s.RetryUnpublished = true
 	s.CancelNotice = true
 	s.KeepCancellations = true
+	s.ConfirmAcks = true
 	s.WaitReplica = true
 	s.SweepScheduled = true
 	s.RecheckTimeouts = true

@@ -107,11 +107,33 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, msg jetstream.M
 	if o.Ending == Left || o.Ending == Reported && !w.report(ctx, stop, t, o) {
 		return
 	}
-	if w.ConfirmAcks {
-		w.insist(ctx, stop, "ack", t, msg.DoubleAck)
-	} else {
-		w.tell("ack", msg.Ack())
+	w.ack(ctx, stop, t)
+}
+
+// ack acknowledges a dispatch. nats-server says nothing to the ack of a message that its consumer has not delivered, as where it has
+// lost the message with its power; a consumer that is gone says nothing either. So an ack that stays unanswered for
+// AckWait, while NATS can be reached, has nothing left to acknowledge.
+func (w *Worker) ack(ctx context.Context, stop <-chan struct{}, t *Task) {
+	if !w.ConfirmAcks {
+		w.tell("ack", t.msg.Ack())
+		return
 	}
+	var unanswered time.Time // since then
+	w.insist(ctx, stop, "ack", t, func(ctx context.Context) error {
+		err := t.msg.DoubleAck(ctx)
+		switch {
+		case errors.Is(err, jetstream.ErrMsgAlreadyAckd):
+			return nil
+		case !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrNoResponders):
+			unanswered = time.Time{}
+		case unanswered.IsZero():
+			unanswered = w.Clock.Now()
+		case w.Clock.Since(unanswered) > w.AckWait:
+			w.Logger.Warn("ack given up: nobody answers it", slog.String("job_id", t.JobID))
+			return nil
+		}
+		return err
+	})
 }
 
 // begin says whether an execution may begin: not of a dispatch that is in execution already. That of a cancelled job
@@ -182,9 +204,6 @@ func (w *Worker) insist(ctx context.Context, stop <-chan struct{}, what string, 
 		attempt, cancel := context.WithTimeout(ctx, callTimeout)
 		err := call(attempt)
 		cancel()
-		if errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
-			err = nil
-		}
 		if taken.Says(err, about); err == nil {
 			return true
 		}

@@ -159,6 +159,8 @@ var knobs = []Knob{
 		says: "a message is acknowledged while one Redis alone has what was written for it, and is not sent again if that Redis loses it"},
 	{Name: "engine.keep_cancellations", scenario: "cancel-before-record", off: "false", breaks: "cancellation-takes-effect",
 		says: "a cancellation that comes before its job's record is forgotten, and the job runs"},
+	{Name: "engine.confirm_acks", Draws: "true false", scenario: "dispatch-redelivered", off: "false", breaks: "one-execution-per-dispatch",
+		says: "an ack that is lost is not sent again, and what a worker has executed is executed a second time after its ack_wait"},
 	{Name: "engine.sweep_scheduled", Draws: "true false", scenario: "scheduled-orphan", off: "false", breaks: "every-job-settles",
 		says: "nobody owns a job that stays SCHEDULED after its request was given up"},
 	{Name: "engine.recheck_timeouts", Draws: "true false", scenario: "timeout-race", off: "false", breaks: "timeout-only-when-due",

@@ -100,7 +100,7 @@ func (s *System) StartWorkers(w *sim.World) {
 		id, topics := t.Worker(name, i+1)
 		k := actors.Worker{
 			ID: id, Topics: topics, Pool: pool, Labels: t.WorkerLabels(i + 1), Capabilities: capabilities, MaxParallel: t.MaxParallel, HeartbeatEvery: t.HeartbeatEvery,
-			CPU: s.plan.Workload.CPU, GPU: s.plan.Workload.GPU, Work: s.work, Status: s.status, Fail: s.failures.of, Deduplicate: t.Deduplicate, Ledger: s.ledger, Outputs: s.plan.Engine.Output.Enabled,
+			CPU: s.plan.Workload.CPU, GPU: s.plan.Workload.GPU, Work: s.work, Status: s.status, Fail: s.failures.of, Deduplicate: t.Deduplicate, ConfirmAcks: s.plan.Engine.ConfirmAcks, Ledger: s.ledger, Outputs: s.plan.Engine.Output.Enabled,
 		}
 		if s.plan.Engine.WaitReplica {
 			k.WaitReplica = s.plan.Engine.StoreOpTimeout

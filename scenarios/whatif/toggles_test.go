@@ -38,6 +38,7 @@ var actsAt = map[string]struct{ phase, seen string }{
 	"engine.retry_unpublished":        {"void_publish", atParting},
 	"engine.cancel_notice":            {"cancel_notice", atParting},
 	"engine.keep_cancellations":       {"cancel_keep", atParting},
+	"engine.confirm_acks":             {"job_ack", onPath},
 	"engine.wait_replica":             {"replica_read", atParting},
 	"engine.sweep_scheduled":          {"replay_read", atParting},
 	"engine.recheck_timeouts":         {"timeout_read", atParting},

@@ -65,6 +65,7 @@ type Config struct {
 	RetryUnpublished   bool
 	CancelNotice       bool
 	KeepCancellations  bool
+	ConfirmAcks        bool
 	WaitReplica        bool
 	SweepScheduled     bool
 	RecheckTimeouts    bool

@@ -169,7 +169,7 @@ func (f *Facts) HeardNotice(j *Job, e *sim.Event) {
 
 // forgets is by which strikes nats-server may have forgotten what it was told of a message.
 func (f *Facts) forgets() invariants.Kinds {
-	return f.Strikes.ever & history.StrikesOf(history.NATSPowerLoss, history.AckLost)
+	return f.Strikes.ever & history.StrikesOf(history.NATSPowerLoss, history.AcksForgotten)
 }
 
 // follow takes in a delivery of the message, or its answer; late is whether the delivery comes after all those that were

@@ -58,9 +58,9 @@ func (f *Facts) Struck(e *sim.Event) {
 	switch {
 	case s.Kind == history.RedisFailover, s.Kind == history.RedisDeath:
 		f.takenBack(e, history.StrikesOf(s.Kind))
-	case e.Name == "kill", s.Kind == history.NATSPowerLoss: // nats-server has forgotten the last acks, too
-		f.Strikes.ever |= history.StrikesOf(history.AckLost)
-		f.struckNode(history.AckLost, s.Node, e.Name)
+	case e.Name == "kill", s.Kind == history.NATSPowerLoss:
+		f.Strikes.ever |= history.StrikesOf(history.AcksForgotten)
+		f.struckNode(history.AcksForgotten, s.Node, e.Name)
 	}
 }
 

@@ -18,6 +18,7 @@ var (
 	withoutResume      = provided("resume_intents=false", func(c *config.Config) bool { return !c.ResumeIntents })
 	withRefusal        = provided("refuse_stale_results", func(c *config.Config) bool { return c.RefuseStaleResults })
 	withoutRefusal     = provided("refuse_stale_results=false", func(c *config.Config) bool { return !c.RefuseStaleResults })
+	withConfirm        = provided("confirm_acks", func(c *config.Config) bool { return c.ConfirmAcks })
 	withReplica        = provided("wait_replica", func(c *config.Config) bool { return c.WaitReplica })
 	withVoid           = provided("void_intents", func(c *config.Config) bool { return c.VoidIntents })
 	withRetry          = provided("retry_unpublished", func(c *config.Config) bool { return c.RetryUnpublished })

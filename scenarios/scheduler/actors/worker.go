@@ -26,6 +26,7 @@ type Worker struct {
 	Work           func(jobID string) time.Duration // how long an execution takes
 	Status         func(jobID string) job.Status    // what it answers
 	Fail           func(jobID string) *Failure      // how an execution that is over has failed, or nil
+	ConfirmAcks    bool                             // repeat the ack of a dispatch until nats-server confirms it
 	Deduplicate    bool                             // refuse a second execution of a tenant's idempotency key that is done, or under way here; the Ledger refuses a second effect
 	Ledger         *Ledger
 	Outputs        bool          // executions put something out, which the result points to
@@ -47,7 +48,7 @@ func (k Worker) Run(p *sim.Process) {
 	r := &running{Worker: k, p: p, busy: map[string]bool{}}
 	c := worker.Config{
 		ID: k.ID, Topics: k.Topics, Pool: k.Pool, Labels: k.Labels, Capabilities: k.Capabilities, MaxParallel: k.MaxParallel, HeartbeatEvery: k.HeartbeatEvery,
-		Execute: r.execute, AckWait: 10 * time.Minute, FetchWait: time.Minute, NATS: p.NATS(), JetStream: p.JetStream(), Clock: p.Clock(),
+		Execute: r.execute, AckWait: 10 * time.Minute, FetchWait: time.Minute, ConfirmAcks: k.ConfirmAcks, NATS: p.NATS(), JetStream: p.JetStream(), Clock: p.Clock(),
 	}
 	if k.CPU+k.GPU > 0 {
 		c.Load = func(active int) (cpu, gpu float64) {

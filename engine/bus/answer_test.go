@@ -1,0 +1,118 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/engine/bus"
+)
+
+var errAway = errors.New("not connected")
+
+// failing is a message whose first answers fail.
+type failing struct {
+	*message
+	errs []error
+}
+
+func (f *failing) next() (err error) {
+	if len(f.errs) > 0 {
+		err, f.errs = f.errs[0], f.errs[1:]
+	}
+	return err
+}
+
+func (f *failing) DoubleAck(context.Context) error {
+	_ = f.say("confirmed ack")
+	return f.next()
+}
+
+func (f *failing) NakWithDelay(d time.Duration) error {
+	_ = f.say("nak " + d.String())
+	return f.next()
+}
+
+func confirming(t *testing.T) *harness {
+	h := newHarness(t, 1)
+	h.Confirm = bus.Confirm{Timeout: time.Minute, AckWait: 10 * time.Second}
+	return h
+}
+
+// retry lets RetryDelay pass once somebody waits for it.
+func (h *harness) retry(t *testing.T) {
+	require.NoError(t, h.clock.BlockUntilContext(t.Context(), 1))
+	h.clock.Advance(h.RetryDelay)
+}
+
+func TestAnAnswerIsSentUntilItArrives(t *testing.T) {
+	for name, c := range map[string]struct {
+		handle error
+		says   string
+	}{"an ack": {nil, "job-1 confirmed ack"}, "a nak": {later(5 * time.Second), "job-1 nak 5s"}} {
+		t.Run(name, func(t *testing.T) {
+			h := confirming(t)
+			h.Handle = func(context.Context, jetstream.Msg) error { return c.handle }
+			h.serve().messages <- &failing{&message{id: "job-1", said: h.said}, []error{errAway, errAway}}
+			h.run(t)
+			assert.Equal(t, c.says, <-h.said)
+			for range 2 {
+				h.retry(t)
+				assert.Equal(t, c.says, <-h.said)
+			}
+			h.stop()
+			assert.Empty(t, h.said)
+		})
+	}
+}
+
+func TestAHandlerIsFreeWhileItsAnswerIsSentAgain(t *testing.T) {
+	h := confirming(t)
+	b := h.serve()
+	b.messages <- &failing{&message{id: "job-1", said: h.said}, []error{errAway}}
+	b.messages <- &failing{message: &message{id: "job-2", said: h.said}}
+	h.run(t)
+	assert.Equal(t, "job-1 confirmed ack", <-h.said)
+	assert.Equal(t, "job-2 confirmed ack", <-h.said)
+	h.retry(t)
+	assert.Equal(t, "job-1 confirmed ack", <-h.said)
+	h.stop()
+}
+
+// By then the message has come again.
+func TestAnAnswerIsGivenUpAfterAckWait(t *testing.T) {
+	h := confirming(t)
+	h.serve().messages <- &failing{&message{id: "job-1", said: h.said}, []error{errAway, errAway, errAway}}
+	h.run(t)
+	assert.Equal(t, "job-1 confirmed ack", <-h.said)
+	h.retry(t)
+	assert.Equal(t, "job-1 confirmed ack", <-h.said)
+	require.NoError(t, h.clock.BlockUntilContext(t.Context(), 1))
+	h.clock.Advance(h.Confirm.AckWait)
+	h.stop()
+	assert.Empty(t, h.said)
+}
+
+func TestAStopDoesNotWaitForAnAnswerToArrive(t *testing.T) {
+	h := confirming(t)
+	h.serve().messages <- &failing{&message{id: "job-1", said: h.said}, []error{errAway, errAway}}
+	h.run(t)
+	assert.Equal(t, "job-1 confirmed ack", <-h.said)
+	require.NoError(t, h.clock.BlockUntilContext(t.Context(), 1))
+	h.stop()
+	assert.Empty(t, h.said)
+}
+
+func TestWhatIsAcknowledgedAlreadyIsSo(t *testing.T) {
+	h := confirming(t)
+	h.serve().messages <- &failing{&message{id: "job-1", said: h.said}, []error{jetstream.ErrMsgAlreadyAckd}}
+	h.run(t)
+	assert.Equal(t, "job-1 confirmed ack", <-h.said)
+	h.stop()
+	assert.Empty(t, h.said)
+}
