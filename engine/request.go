@@ -38,6 +38,9 @@ func (e *Engine) handleJobRequest(ctx context.Context, h *handling) error {
 	if err != nil {
 		return err
 	}
+	if reason := e.late(&rec); reason != "" && !h.guessed {
+		return e.endOverdue(ctx, &rec, reason)
+	}
 	h.rec, h.prior = rec, rec.Attempts
 	if rec.State == job.Dispatched && !h.guessed && e.resumable(&rec) {
 		return e.resumeIntent(ctx, h)

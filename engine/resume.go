@@ -26,6 +26,9 @@ func (e *Engine) resume(ctx context.Context, jobID string) error {
 			return e.failClosed(ctx, phase.StateRead, jobID, topic, err)
 		}
 		topic = rec.Topic
+		if reason := e.late(&rec); reason != "" {
+			return e.endOverdue(ctx, &rec, reason)
+		}
 		if !e.resumable(&rec) {
 			return nil
 		}

@@ -35,6 +35,15 @@ func (e *Engine) timeOut(ctx context.Context, listed *store.Record, reason strin
 	})
 }
 
+// late says why a job that is being handled is to time out, or returns "" if it is not: its deadline has passed. The reconciler
+// would find it, but handlings that follow one another may keep the lock from every tick.
+func (e *Engine) late(rec *store.Record) string {
+	if now := e.clock.Now(); e.settings.Reconciler && e.settings.RecheckTimeouts && recovery.PastDeadline(rec, now) {
+		return e.timeouts.Overdue(rec, now)
+	}
+	return ""
+}
+
 // endOverdue holds the job's lock. A dispatch whose publish nobody saw confirmed may have been stored
 // all the same: that job runs, and has its time for it, unless it is its deadline that has passed. With
 // retry_unpublished one of which nothing was stored, nor ever will be, goes back to SCHEDULED, and to its

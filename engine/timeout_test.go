@@ -197,6 +197,25 @@ func TestADeadlineEndsAJobWhereverItIs(t *testing.T) {
 	}
 }
 
+// The reconciler may find its lock taken at every tick, by handlings that follow one another.
+func TestAHandlingEndsAJobThatIsPastItsDeadline(t *testing.T) {
+	for _, s := range []job.State{job.Pending, job.Scheduled, job.Dispatched, job.Running} {
+		for rechecks, ends := range map[bool]job.State{true: job.Timeout, false: s} {
+			h := newHardened(t, func(s *settings.Settings) { s.RecheckTimeouts = rechecks })
+			h.submit()
+			h.force(s, 0)
+			h.redis.HSet("job:job-1", "deadline_at", strconv.FormatInt(h.clock.Now().Add(time.Minute).UnixMilli(), 10))
+			h.clock.Advance(time.Minute)
+			err := h.handle(request("job-1"))
+			if rechecks {
+				require.NoError(t, err)
+				assert.Equal(t, string(s)+" 0s past its deadline", h.record().Reason)
+			}
+			assert.Equal(t, ends == job.Timeout, h.record().State == job.Timeout, "%s, rechecks %v", s, rechecks)
+		}
+	}
+}
+
 // NATS may have been away for as long as that: nobody has had the job.
 func TestADispatchThatWasNeverPublishedIsScheduledAgain(t *testing.T) {
 	h := newHardened(t)

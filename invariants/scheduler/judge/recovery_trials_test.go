@@ -20,7 +20,7 @@ var hardened = config.Config{
 
 // redelivered is a request whose handling was done, and noted, and that comes again.
 func redelivered(s *story) *story {
-	s.submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).at1().dispatched(s1, job1, w1)
+	s.submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).at1().dispatched(s1, job1, w1).at1()
 	s.remembers(s1, job1, 1)
 	return s.message(s2, job1, "submit_deliver", sim.KindDeliver, 2).at1()
 }

@@ -10,20 +10,6 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// inHand notes who has a result in hand: a process that is slow has it still when another is given it.
-func (m *Message) inHand(e *sim.Event) {
-	if m.Consumer != history.ConsumerResult {
-		return
-	}
-	me := invariants.Process(e.Node, e.Incarnation)
-	switch i := slices.Index(m.InHand, me); {
-	case e.Kind == sim.KindDeliver:
-		m.InHand = append(m.InHand, me)
-	case i >= 0 && (e.Kind == sim.KindAck || e.Kind == sim.KindNak || e.Kind == sim.KindTerm):
-		m.InHand = slices.Delete(m.InHand, i, i+1)
-	}
-}
-
 // Answers are the results by which the step may end its job: those that its process has in hand, or, of a write from the
 // past, all that the stream was seen to store. One without a legal status ends nothing.
 func (j *Job) Answers(s *Step) (list []*Message) {
@@ -35,7 +21,7 @@ func (j *Job) Answers(s *Step) (list []*Message) {
 			continue
 		}
 		all = append(all, m)
-		if slices.Contains(m.InHand, me) {
+		if m.InHand.By(me) {
 			list = append(list, m)
 		}
 	}

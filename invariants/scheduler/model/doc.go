@@ -22,7 +22,7 @@
 //	effect.go, replay.go, turns.go      what was done on the outside, and dead letters
 //	job.go, tenants.go                  a job, and whose it is
 //	finality.go                         whether a worker called a failure final
-//	answers.go                          what workers have answered
+//	answers.go, inhand.go               what workers have answered, and deliveries that were not answered
 //	rescue.go, workflow.go              rescues and runs
 //	lock.go, handling.go                a job's lock, and what its holder does
 //	window.go                           for how long a strike reaches more

@@ -70,8 +70,8 @@ type Job struct {
 	Handlings []Handling // under way; more than one only if one outlived its lock
 	Releases  []Release  // under way, or the last of a process
 	late      []lateIntent
-	Replayer  string   // the process whose replayer has read it, and that has not scheduled it since
-	InHand    []string // the processes that have a request of it and have not answered it, once for each delivery
+	Replayer  string // the process whose replayer has read it, and that has not scheduled it since
+	InHand    inHand // deliveries of its requests that were not answered
 }
 
 // Notice is one word to a worker that a job of its is cancelled.

@@ -54,7 +54,7 @@ func (f *Facts) likenessOfNone(h hash.Hash) {
 
 func (f *Facts) likenessOf(h hash.Hash, j *Job) {
 	fmt.Fprintln(h, j.ID, j.State, j.Attempts, j.Worker, j.Decision, j.Approved, j.Scheduled, j.Requests, j.Cancelled.Worker)
-	fmt.Fprintln(h, j.Begun, j.Finished, j.Executing, j.Entered, len(j.Voids), len(j.Told), len(j.Heard), len(j.Terminated), j.InHand)
+	fmt.Fprintln(h, j.Begun, j.Finished, j.Executing, j.Entered, len(j.Voids), len(j.Told), len(j.Heard), len(j.Terminated), j.InHand.processes())
 	fmt.Fprintln(h, j.Intent.Step != 0, j.Intent.Worker, j.Intent.Stored, j.Intent.Lost, j.Queued.Step != 0, j.Queued.Stored, j.Broken)
 	for i := range j.Dispatches {
 		d := &j.Dispatches[i]

@@ -18,7 +18,7 @@ type Message struct {
 	Epoch    int64         // of a result
 	Answer   history.Reply // of a result
 	From     string        // the node that published it
-	InHand   []string      // of a result: the processes that it was delivered to, and that have not answered, once for each delivery
+	InHand   inHand        // of a result: its deliveries that were not answered
 	Over     string        // the process to which it was delivered last, if its job was over by then
 	Garbled  bool          // it is a request that nobody can read, or a result without a legal status
 	Consents string        // the hash of the request that it is, if that bears an approval
@@ -138,7 +138,9 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 		m.twice = true
 	}
 	m.Holder = ""
-	m.inHand(e)
+	if m.Consumer == history.ConsumerResult {
+		m.InHand.follow(e)
+	}
 	switch e.Kind {
 	case sim.KindDeliver:
 		m.Holder, m.Over = invariants.Process(e.Node, e.Incarnation), ""
@@ -223,11 +225,10 @@ func (f *Facts) ReplicaAsked(s *Step) {
 
 // Handed follows who has a request in hand, and what of that is handled.
 func (f *Facts) Handed(s *Step, m *Message, skipped bool) {
-	me := invariants.Process(s.Node, s.Incarnation)
 	readable := m == nil || !m.Garbled
 	switch s.Phase {
 	case "submit_deliver":
-		s.About.InHand = append(s.About.InHand, me)
+		s.About.InHand.follow(s.Event)
 		if readable {
 			f.Count.Handed++
 		}
@@ -236,11 +237,9 @@ func (f *Facts) Handed(s *Step, m *Message, skipped bool) {
 	default:
 		return
 	}
-	i := slices.Index(s.About.InHand, me)
-	if i < 0 {
-		return // it was not seen delivered
+	if !s.About.InHand.follow(s.Event) {
+		return // it was not seen delivered, or answers the delivery again
 	}
-	s.About.InHand = slices.Delete(s.About.InHand, i, i+1)
 	switch {
 	case !readable:
 	case skipped, s.Kind == sim.KindTerm:

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"slices"
-
 	"github.com/wavetank-sim/wavetank/invariants"
 )
 
@@ -28,7 +26,7 @@ func (f *Facts) OrphanReplayed(s *Step) {
 	switch {
 	case s.Handling == nil || !s.Handling.orphan:
 		return
-	case slices.Contains(s.About.InHand, invariants.Process(s.Node, s.Incarnation)):
+	case s.About.InHand.By(invariants.Process(s.Node, s.Incarnation)):
 		f.Count.OrphansMaybe++
 	default:
 		f.Count.Orphans++

@@ -200,7 +200,7 @@ func (o *Observer) message(e *sim.Event) {
 			f.Reach(model.DispatchRedelivered)
 		}
 	case "submit_nak", "result_nak", "cancel_nak", "job_nak":
-		if last {
+		if last && (m == nil || !m.Abandoned) {
 			f.Come(about, model.DeliveriesExhausted)
 			if ours {
 				o.abandon(about, m)
