@@ -214,7 +214,9 @@ func TestCountersOfRequestsAndOrphans(t *testing.T) {
 	deliver := func(s *story, node string, n uint64) *story {
 		return s.message(node, job1, "submit_deliver", sim.KindDeliver, n).at1()
 	}
-	ack := func(s *story, node string, n uint64) *story { return s.message(node, job1, "submit_ack", sim.KindAck, n).at1() }
+	ack := func(s *story, node string, n uint64) *story {
+		return s.message(node, job1, "submit_ack", sim.KindAck, n).at1()
+	}
 	for name, c := range map[string]struct {
 		received, orphans []float64 // what they may be
 		story             func(*story)
