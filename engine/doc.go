@@ -78,8 +78,9 @@
 //	streams.go, messages.go       what it consumes
 //	warmstart.go                  the workers that the others know
 //	loops.go                      what one replica does for all
-//	replay.go, timeout.go         a job that waits with nobody at it, and one past its time
+//	replay.go, timeout.go         a job that waits with nobody at it, and one that is listed as past its time
 //	request.go                    a request
+//	overdue.go                    what becomes of a job that is past its time
 //	resume.go                     a dispatch that another began
 //	cancel.go, void.go            a cancellation, and a dispatch that is not to be
 //	dispatch.go, pick.go          a dispatch, and whose it is

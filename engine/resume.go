@@ -7,35 +7,9 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
-	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
-	"github.com/wavetank-sim/wavetank/engine/store"
 )
-
-// resume takes up a job that stays DISPATCHED. It takes the job's lock; a job that has moved on is
-// left alone.
-func (e *Engine) resume(ctx context.Context, jobID string) error {
-	topic := metrics.UnknownTopic
-	err := e.withJobLock(ctx, jobID, func(ctx context.Context) error {
-		rec, err := e.store.Read(phase.With(ctx, jobID, phase.StateRead), jobID)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return e.failClosed(ctx, phase.StateRead, jobID, topic, err)
-		}
-		topic = rec.Topic
-		if reason := e.late(&rec); reason != "" {
-			return e.endOverdue(ctx, &rec, reason)
-		}
-		if !e.resumable(&rec) {
-			return nil
-		}
-		return e.resumeIntent(ctx, &handling{rec: rec})
-	})
-	return e.retrying(ctx, jobID, topic, err)
-}
 
 // resumeIntent holds the lock of a DISPATCHED job. It publishes the dispatch that the record describes:
 // the same worker, epoch and attempts. It does not roll back what the stream refuses, since an earlier
