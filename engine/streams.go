@@ -28,7 +28,10 @@ func (e *Engine) consumer(ctx context.Context, name, subject string, handle func
 	}
 	var confirm bus.Confirm
 	if e.settings.ConfirmAcks {
-		confirm = bus.Confirm{Timeout: e.settings.PublishTimeout, AckWait: e.ackWait(name)}
+		confirm = bus.Confirm{
+			Timeout: e.settings.PublishTimeout, AckWait: e.ackWait(name),
+			Stream: func(ctx context.Context) (jetstream.Stream, error) { return e.js.Stream(ctx, bus.StreamSys) },
+		}
 	}
 	return &bus.Consumer{
 		Name:    name,

@@ -171,9 +171,6 @@ func kindsOf(p *plans.Plan, f faults.Fault) (list []invariants.StrikeKind) {
 			list = append(list, s.Kind)
 		}
 	}
-	if f.Node == faults.NATS && (f.Do == faults.Kill || f.Do == faults.PowerLoss) {
-		list = append(list, history.AcksForgotten)
-	}
 	return list
 }
 

@@ -38,10 +38,25 @@ func (f *failing) NakWithDelay(d time.Duration) error {
 	return f.next()
 }
 
-func confirming(t *testing.T) *harness {
-	h := newHarness(t, 1)
-	h.Confirm = bus.Confirm{Timeout: time.Minute, AckWait: 10 * time.Second}
-	return h
+// holder is a stream that has one message, stored at a time.
+type holder struct {
+	jetstream.Stream
+	at  time.Time
+	err error
+}
+
+func (s *holder) GetMsg(context.Context, uint64, ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {
+	return &jetstream.RawStreamMsg{Time: s.at}, s.err
+}
+
+// confirming is a harness whose consumer confirms its answers, and the stream that it asks.
+func confirming(t *testing.T) (*harness, *holder) {
+	h, s := newHarness(t, 1), &holder{}
+	h.Confirm = bus.Confirm{
+		Timeout: time.Minute, AckWait: 10 * time.Second,
+		Stream: func(context.Context) (jetstream.Stream, error) { return s, nil },
+	}
+	return h, s
 }
 
 // retry lets RetryDelay pass once somebody waits for it.
@@ -56,7 +71,7 @@ func TestAnAnswerIsSentUntilItArrives(t *testing.T) {
 		says   string
 	}{"an ack": {nil, "job-1 confirmed ack"}, "a nak": {later(5 * time.Second), "job-1 nak 5s"}} {
 		t.Run(name, func(t *testing.T) {
-			h := confirming(t)
+			h, _ := confirming(t)
 			h.Handle = func(context.Context, jetstream.Msg) error { return c.handle }
 			h.serve().messages <- &failing{&message{id: "job-1", said: h.said}, []error{errAway, errAway}}
 			h.run(t)
@@ -72,7 +87,7 @@ func TestAnAnswerIsSentUntilItArrives(t *testing.T) {
 }
 
 func TestAHandlerIsFreeWhileItsAnswerIsSentAgain(t *testing.T) {
-	h := confirming(t)
+	h, _ := confirming(t)
 	b := h.serve()
 	b.messages <- &failing{&message{id: "job-1", said: h.said}, []error{errAway}}
 	b.messages <- &failing{message: &message{id: "job-2", said: h.said}}
@@ -86,7 +101,7 @@ func TestAHandlerIsFreeWhileItsAnswerIsSentAgain(t *testing.T) {
 
 // By then the message has come again.
 func TestAnAnswerIsGivenUpAfterAckWait(t *testing.T) {
-	h := confirming(t)
+	h, _ := confirming(t)
 	h.serve().messages <- &failing{&message{id: "job-1", said: h.said}, []error{errAway, errAway, errAway}}
 	h.run(t)
 	assert.Equal(t, "job-1 confirmed ack", <-h.said)
@@ -99,7 +114,7 @@ func TestAnAnswerIsGivenUpAfterAckWait(t *testing.T) {
 }
 
 func TestAStopDoesNotWaitForAnAnswerToArrive(t *testing.T) {
-	h := confirming(t)
+	h, _ := confirming(t)
 	h.serve().messages <- &failing{&message{id: "job-1", said: h.said}, []error{errAway, errAway}}
 	h.run(t)
 	assert.Equal(t, "job-1 confirmed ack", <-h.said)
@@ -109,10 +124,43 @@ func TestAStopDoesNotWaitForAnAnswerToArrive(t *testing.T) {
 }
 
 func TestWhatIsAcknowledgedAlreadyIsSo(t *testing.T) {
-	h := confirming(t)
+	h, _ := confirming(t)
 	h.serve().messages <- &failing{&message{id: "job-1", said: h.said}, []error{jetstream.ErrMsgAlreadyAckd}}
 	h.run(t)
 	assert.Equal(t, "job-1 confirmed ack", <-h.said)
 	h.stop()
 	assert.Empty(t, h.said)
+}
+
+// The place of a message that a server has lost is another's by then.
+func TestAnAnswerToALostMessageIsNotSentAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		at   time.Time
+		err  error
+		sent bool
+	}{
+		"it is there":                {sent: true},
+		"another is in its place":    {at: time.Unix(1, 0)},
+		"nothing is in its place":    {err: jetstream.ErrMsgNotFound},
+		"the stream does not answer": {err: errAway, sent: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, s := confirming(t)
+			s.at, s.err = c.at, c.err
+			h.serve().messages <- &failing{&message{id: "job-1", said: h.said}, []error{errAway}}
+			h.run(t)
+			assert.Equal(t, "job-1 confirmed ack", <-h.said)
+			h.retry(t)
+			if c.sent {
+				if s.err != nil {
+					require.NoError(t, h.clock.BlockUntilContext(t.Context(), 1))
+					s.err = nil
+					h.clock.Advance(h.RetryDelay)
+				}
+				assert.Equal(t, "job-1 confirmed ack", <-h.said)
+			}
+			h.stop()
+			assert.Empty(t, h.said)
+		})
+	}
 }

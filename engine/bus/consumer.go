@@ -155,20 +155,21 @@ func (c *Consumer) recover(ctx context.Context) {
 // ForceUpdate reads a state of zero from the file again). So a message of another subject is passed over: its own
 // consumer hands it out, too.
 func (c *Consumer) settle(running context.Context, msg jetstream.Msg) {
+	d := &delivery{msg, c.Clock.Now()}
 	if md, err := msg.Metadata(); err == nil {
 		running = WithDeliveries(running, int(md.NumDelivered))
 	}
 	ctx := context.WithoutCancel(running)
 	if !Covered(msg.Subject(), []string{c.Subject}) {
 		c.Logger.LogAttrs(ctx, slog.LevelWarn, "message of another consumer passed over", slog.String("consumer", c.Name), slog.String("subject", msg.Subject()))
-		c.ack(running, msg)
+		c.ack(running, d)
 		return
 	}
 	guard := c.Guard.watch(msg)
 	if guard.done(ctx) {
 		c.Logger.LogAttrs(ctx, slog.LevelInfo, "message was handled before",
 			slog.String("consumer", c.Name), slog.String("job_id", msg.Headers().Get(job.Header)))
-		c.ack(running, msg)
+		c.ack(running, d)
 		return
 	}
 	safe := c.since(ctx, msg)
@@ -180,13 +181,13 @@ func (c *Consumer) settle(running context.Context, msg jetstream.Msg) {
 	switch {
 	case err == nil:
 		guard.finish(ctx)
-		c.ack(running, msg)
+		c.ack(running, d)
 	case ends:
 		guard.leave(ctx)
-		c.terminate(running, msg, poison, safe)
+		c.terminate(running, d, poison, safe)
 	default:
 		guard.leave(ctx)
-		c.nak(running, msg, c.delay(err), err)
+		c.nak(running, d, c.delay(err), err)
 	}
 }
 
@@ -201,39 +202,39 @@ func (c *Consumer) since(ctx context.Context, msg jetstream.Msg) func(context.Co
 }
 
 // terminate records the message, then ends it; the other order can lose it between the two.
-func (c *Consumer) terminate(running context.Context, msg jetstream.Msg, p *Poison, safe func(context.Context) error) {
+func (c *Consumer) terminate(running context.Context, d *delivery, p *Poison, safe func(context.Context) error) {
 	ctx := context.WithoutCancel(running)
 	if c.TermFirst {
-		c.answer(running, msg, "term", msg.Term)
-		if err := c.Terminate(ctx, msg, p); err != nil {
+		c.answer(running, d, "term", d.Term)
+		if err := c.Terminate(ctx, d.Msg, p); err != nil {
 			c.Logger.LogAttrs(ctx, slog.LevelError, "terminated message lost",
-				slog.String("consumer", c.Name), slog.String("job_id", msg.Headers().Get(job.Header)), slog.Any("error", errors.Join(p, err)))
+				slog.String("consumer", c.Name), slog.String("job_id", d.Headers().Get(job.Header)), slog.Any("error", errors.Join(p, err)))
 		}
 		return
 	}
-	err := c.Terminate(ctx, msg, p)
+	err := c.Terminate(ctx, d.Msg, p)
 	if err == nil {
 		err = safe(ctx)
 	}
 	if err != nil {
-		c.nak(running, msg, c.Unrecorded(ctx), errors.Join(p, err))
+		c.nak(running, d, c.Unrecorded(ctx), errors.Join(p, err))
 		return
 	}
 	c.Logger.LogAttrs(ctx, slog.LevelError, "message terminated",
-		slog.String("consumer", c.Name), slog.String("job_id", msg.Headers().Get(job.Header)), slog.Any("error", p))
-	c.answer(running, msg, "term", msg.Term)
+		slog.String("consumer", c.Name), slog.String("job_id", d.Headers().Get(job.Header)), slog.Any("error", p))
+	c.answer(running, d, "term", d.Term)
 }
 
-func (c *Consumer) nak(running context.Context, msg jetstream.Msg, delay time.Duration, cause error) {
-	if md, err := msg.Metadata(); err == nil && md.NumDelivered >= uint64(c.MaxDeliver) {
+func (c *Consumer) nak(running context.Context, d *delivery, delay time.Duration, cause error) {
+	if md, err := d.Metadata(); err == nil && md.NumDelivered >= uint64(c.MaxDeliver) {
 		c.Logger.LogAttrs(running, slog.LevelError, "message given up after its last delivery",
-			slog.String("consumer", c.Name), slog.String("job_id", msg.Headers().Get(job.Header)),
+			slog.String("consumer", c.Name), slog.String("job_id", d.Headers().Get(job.Header)),
 			slog.Uint64("deliveries", md.NumDelivered), slog.Any("error", cause))
 		if c.GivenUp != nil {
 			c.GivenUp()
 		}
 	}
-	c.answer(running, msg, "nak", func() error { return msg.NakWithDelay(delay) })
+	c.answer(running, d, "nak", func() error { return d.NakWithDelay(delay) })
 }
 
 // delay is what the error itself asks for, if it does.

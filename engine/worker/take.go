@@ -30,6 +30,7 @@ type Task struct {
 
 	w   *Worker
 	msg jetstream.Msg
+	at  place
 }
 
 // Ending says what is to become of a dispatch whose execution is over.
@@ -82,6 +83,7 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, msg jetstream.M
 	md, err := msg.Metadata()
 	if err == nil {
 		t.Seq, t.Delivered = md.Sequence.Stream, md.NumDelivered
+		t.at = place{t.Seq, md.Timestamp.UnixNano()}
 		err = json.Unmarshal(msg.Data(), &t.Dispatch)
 	}
 	if err != nil {
@@ -91,7 +93,10 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, msg jetstream.M
 	}
 	execution, end := context.WithCancel(ctx)
 	defer end()
-	if !w.begin(t, end) {
+	if begins, done := w.begin(t, end); done {
+		w.ack(ctx, stop, t)
+		return
+	} else if !begins {
 		return
 	}
 	defer w.finish(t)
@@ -107,22 +112,30 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, msg jetstream.M
 	if o.Ending == Left || o.Ending == Reported && !w.report(ctx, stop, t, o) {
 		return
 	}
+	w.remember(t)
 	w.ack(ctx, stop, t)
 }
 
-// ack acknowledges a dispatch. nats-server says nothing to the ack of a message that its consumer has not delivered, as where it has
-// lost the message with its power; a consumer that is gone says nothing either. So an ack that stays unanswered for
-// AckWait, while NATS can be reached, has nothing left to acknowledge.
+// ack acknowledges a dispatch. nats-server says nothing to the ack of a message that its consumer has not delivered, and a consumer
+// that is gone says nothing either. So an ack that stays unanswered for AckWait, while NATS can be reached, has nothing
+// left to acknowledge.
 func (w *Worker) ack(ctx context.Context, stop <-chan struct{}, t *Task) {
 	if !w.ConfirmAcks {
 		w.tell("ack", t.msg.Ack())
 		return
 	}
+	there := bus.Place{Msg: t.msg, Open: func(ctx context.Context) (jetstream.Stream, error) { return w.JetStream.Stream(ctx, bus.StreamJobs) }}
+	var again bool
 	var unanswered time.Time // since then
-	w.insist(ctx, stop, "ack", t, func(ctx context.Context) error {
-		err := t.msg.DoubleAck(ctx)
+	w.insist(ctx, stop, "ack", t, func(ctx context.Context) (err error) {
+		if again {
+			err = there.Holds(ctx)
+		}
+		if again = true; err == nil {
+			err = t.msg.DoubleAck(ctx)
+		}
 		switch {
-		case errors.Is(err, jetstream.ErrMsgAlreadyAckd):
+		case errors.Is(err, jetstream.ErrMsgAlreadyAckd), errors.Is(err, bus.ErrGone):
 			return nil
 		case !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrNoResponders):
 			unanswered = time.Time{}
@@ -136,25 +149,39 @@ func (w *Worker) ack(ctx context.Context, stop <-chan struct{}, t *Task) {
 	})
 }
 
-// begin says whether an execution may begin: not of a dispatch that is in execution already. That of a cancelled job
-// ends at once.
-func (w *Worker) begin(t *Task, end func()) bool {
+// begin says whether an execution may begin: not of a dispatch that is in execution already, or is done. That of a
+// cancelled job ends at once.
+func (w *Worker) begin(t *Task, end func()) (begins, done bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, begun := w.begun[t.Seq]; begun {
-		return false
+	if _, begun := w.begun[t.at]; begun || w.done[t.at] {
+		return false, !begun
 	}
-	w.begun[t.Seq] = underway{t.JobID, t.Epoch, end}
+	w.begun[t.at] = underway{t.JobID, t.Epoch, end}
 	if epoch, told := w.cancelled[t.JobID]; told && t.Epoch <= epoch {
 		end()
 	}
-	return true
+	return true, false
+}
+
+// remember notes that a dispatch is done, though nats-server may not have heard of that yet, or may forget it.
+func (w *Worker) remember(t *Task) {
+	if !w.ConfirmAcks {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done[t.at] = true
+	if w.doneOrder = append(w.doneOrder, t.at); len(w.doneOrder) > doneMax {
+		delete(w.done, w.doneOrder[0])
+		w.doneOrder = w.doneOrder[1:]
+	}
 }
 
 func (w *Worker) finish(t *Task) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.begun, t.Seq)
+	delete(w.begun, t.at)
 }
 
 // report stores the output and publishes the result, until both are confirmed. It says false if it had to give up.

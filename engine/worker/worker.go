@@ -20,6 +20,7 @@ const (
 	lastWords      = 10 * time.Second // for how long a worker that stops tries on to report a result
 	farewellEvery  = time.Second      // between one farewell and the next
 	cancelledMax   = 10_000           // how many cancelled jobs it remembers
+	doneMax        = 10_000           // how many dispatches that are done
 	idleMax        = 24 * time.Hour   // how long JetStream keeps a consumer that nobody pulls from, with DispatchAge
 	progressPerAck = 2                // how often in an AckWait it says that it is still at a dispatch
 )
@@ -53,7 +54,7 @@ type Config struct {
 
 	AckWait     time.Duration // a job is delivered again after this if its worker died, or says nothing: see Task.Progress
 	FetchWait   time.Duration // of one pull
-	ConfirmAcks bool          // an acknowledgement is repeated until the server confirms it
+	ConfirmAcks bool          // the ack of a dispatch is repeated until the server confirms it, and meanwhile, and after, the dispatch is not executed again. NATS must not buffer what is sent while it is disconnected: nats.ReconnectBufSize(-1)
 
 	// DispatchAge is how old a dispatch may be that a worker takes whose consumer is new, or was lost: the jobs of older ones
 	// have timed out. Make it longer than any timeout of the schedulers'. A consumer from which nobody pulls for a day
@@ -79,9 +80,17 @@ type Worker struct {
 	mute  atomic.Bool   // the last heartbeat was not sent
 
 	mu        sync.Mutex
-	begun     map[uint64]underway // dispatches in execution, by their sequence
-	cancelled map[string]int64    // jobs that are cancelled, and up to which epoch
-	told      []string            // the same jobs, in the order of the notices
+	begun     map[place]underway // dispatches in execution
+	done      map[place]bool     // with ConfirmAcks: dispatches that were executed, and may come again
+	doneOrder []place            // the same, the oldest first
+	cancelled map[string]int64   // jobs that are cancelled, and up to which epoch
+	told      []string           // the same jobs, in the order of the notices
+}
+
+// place is where a dispatch is in its stream. A server that has lost messages with its power gives their sequences anew.
+type place struct {
+	seq uint64
+	at  int64 // when the stream stored it, in unix ns
 }
 
 // underway is a dispatch in execution.
@@ -99,7 +108,7 @@ func New(c Config) *Worker {
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return &Worker{
 		Config: c, slots: make(chan struct{}, c.MaxParallel), hurry: make(chan struct{}, 1),
-		begun: map[uint64]underway{}, cancelled: map[string]int64{},
+		begun: map[place]underway{}, done: map[place]bool{}, cancelled: map[string]int64{},
 	}
 }
 

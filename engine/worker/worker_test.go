@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -208,6 +209,26 @@ func TestAWorkerThatStops(t *testing.T) {
 }
 
 // A dispatch that an execution leaves stays.
+// A server that was killed may have forgotten an ack, and a consumer that is made anew knows of none.
+func TestADispatchThatIsDoneIsNotExecutedAgain(t *testing.T) {
+	w := newWorld(t)
+	var executed atomic.Int32
+	stop := w.run(w.config(func(ctx context.Context, task *worker.Task) worker.Outcome {
+		executed.Add(1)
+		return succeed(ctx, task)
+	}))
+	w.dispatch("job-1", 1)
+	w.result()
+	require.Eventually(t, func() bool { return w.left() == 0 }, generous, time.Millisecond)
+	require.NoError(t, w.js.DeleteConsumer(t.Context(), bus.StreamJobs, worker.ConsumerName("worker-1")))
+	require.Eventually(t, func() bool {
+		_, err := w.js.Consumer(t.Context(), bus.StreamJobs, worker.ConsumerName("worker-1"))
+		return err == nil && w.left() == 0
+	}, generous, time.Millisecond)
+	stop()
+	assert.EqualValues(t, 1, executed.Load())
+}
+
 func TestADispatchThatIsLeft(t *testing.T) {
 	w := newWorld(t)
 	began := make(chan struct{}, 1)

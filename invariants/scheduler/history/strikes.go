@@ -19,10 +19,10 @@ const (
 	ReadFails         invariants.StrikeKind = "read-fails"
 	LockFails         invariants.StrikeKind = "lock-fails"
 	DLQFails          invariants.StrikeKind = "dlq-write-fails"
+	GuardFails        invariants.StrikeKind = "guard-fails"
 	TickFails         invariants.StrikeKind = "tick-fails"
 	SubmissionFails   invariants.StrikeKind = "submission-fails"
 	AckLost           invariants.StrikeKind = "ack-lost"
-	AcksForgotten     invariants.StrikeKind = "acks-forgotten"
 	DeliveryLost      invariants.StrikeKind = "delivery-lost"
 	HeartbeatLost     invariants.StrikeKind = "heartbeat-lost"
 	KernelFails       invariants.StrikeKind = "kernel-fails"
@@ -48,10 +48,10 @@ var Strikes = invariants.Vocabulary{
 	{ReadFails, "a state read fails"},
 	{LockFails, "taking, renewing or releasing a lock fails, or its answer is lost"},
 	{DLQFails, "a write of a dead letter fails, or its answer is lost"},
+	{GuardFails, "an operation of the idempotency guard fails"},
 	{TickFails, "an operation fails that one replica does for all: of a reconciler, a replayer, a poller, the snapshot's writer, or the breaker's shared counter; or the replica that does it is struck itself"},
 	{SubmissionFails, "publishing a request, an approval, a cancellation, a notice or a result fails, or another operation of a client"},
 	{AckLost, "an ack, a nak or a sign of progress is lost"},
-	{AcksForgotten, "NATS is killed or loses its power, and with it the last acks"},
 	{DeliveryLost, "a delivery is lost, and comes again, or it comes twice"},
 	{HeartbeatLost, "heartbeats of a worker are lost, or a replica that starts cannot read the snapshot of them"},
 	{KernelFails, "a call of the safety kernel fails"},
@@ -59,7 +59,7 @@ var Strikes = invariants.Vocabulary{
 	{SchedulerAway, "a scheduler is paused, or cut off from a server"},
 	{WorkerCrash, "a worker crashes"},
 	{WorkerAway, "a worker is paused, or cut off from a server"},
-	{NATSAway, "NATS is down for a while"},
+	{NATSAway, "NATS is down for a while, and a killed one forgets the last acks"},
 	{NATSPowerLoss, "NATS loses its power, and with it the last messages"},
 	{RedisFailover, "Redis fails over to a replica that is behind"},
 	{RedisDeath, "Redis is killed or loses its power, and with it what was not on its disk"},
@@ -83,8 +83,7 @@ func StrikeOf(e *sim.Event) (s invariants.Strike, ok bool) {
 	case e.Fault != "" && e.Phase != "" && IsClient(e.Node):
 		s.Kind, ok = SubmissionFails, true
 	case e.Fault != "" && e.Phase != "":
-		s.Kind = OperationStrike(faults.Effect(e.Fault), faults.FamilyOf(e.Phase))
-		ok = s.Kind != ""
+		s.Kind, ok = OperationStrike(faults.Effect(e.Fault), faults.FamilyOf(e.Phase)), true
 	}
 	return s, ok
 }
@@ -142,8 +141,7 @@ func IsServer(node string) bool {
 	return node == sim.NATS || node == sim.Redis || node == KernelNode
 }
 
-// OperationStrike is the kind of an effect on an operation of a family: none of one of the idempotency guard, without which every
-// promise is kept.
+// OperationStrike is the kind of an effect on an operation of a family.
 func OperationStrike(do faults.Effect, f faults.Family) invariants.StrikeKind {
 	effect := 0
 	switch do {
@@ -164,6 +162,6 @@ func OperationStrike(do faults.Effect, f faults.Family) invariants.StrikeKind {
 // familyKinds is the kind of whatever strikes a family of which effects are not told apart.
 var familyKinds = map[faults.Family]invariants.StrikeKind{
 	faults.FamilySubmit: SubmissionFails, faults.FamilyResult: SubmissionFails, faults.FamilyRead: ReadFails, faults.FamilyLock: LockFails,
-	faults.FamilyDLQ: DLQFails, faults.FamilyAck: AckLost, faults.FamilyDeliver: DeliveryLost,
+	faults.FamilyDLQ: DLQFails, faults.FamilyGuard: GuardFails, faults.FamilyAck: AckLost, faults.FamilyDeliver: DeliveryLost,
 	faults.FamilyHeartbeat: HeartbeatLost, faults.FamilyTick: TickFails, faults.FamilyKernel: KernelFails,
 }

@@ -61,7 +61,6 @@ func TestStrikeOf(t *testing.T) {
 		"a publish that is refused":   {sim.Event{Kind: sim.KindPublish, Phase: "publish", Fault: "fail-before"}, history.PublishRefused, true},
 		"one that hangs":              {sim.Event{Kind: sim.KindPublish, Phase: "publish", Fault: "hang"}, history.PublishRefused, true},
 		"one whose answer is lost":    {sim.Event{Kind: sim.KindPublish, Phase: "publish", Fault: "fail-after"}, history.PublishUnanswered, true},
-		"one of the guard":            {sim.Event{Kind: sim.KindRedis, Phase: "processed_read", Fault: "fail-before"}, "", false},
 		"a late write":                {sim.Event{Kind: sim.KindRedis, Phase: "result_write", Fault: "late"}, history.WriteLate, true},
 		"a read":                      {sim.Event{Kind: sim.KindRedis, Phase: "state_read", Fault: "hang"}, history.ReadFails, true},
 		"an operation that is cut":    {sim.Event{Kind: sim.KindRedis, Node: s1, Phase: "state_read", Fault: "partition"}, history.SchedulerAway, true},
@@ -256,7 +255,7 @@ func TestAWindowCloses(t *testing.T) {
 // A family is told by a phase's name.
 func TestEveryFamilyHasKinds(t *testing.T) {
 	for _, do := range []faults.Effect{faults.FailBefore, faults.FailAfter, faults.Hang, faults.Late} {
-		for _, phase := range []string{"publish", "rollback_write", "state_read", "lock_renew", "dlq_write", "reconcile_lock", "approve_publish"} {
+		for _, phase := range []string{"publish", "rollback_write", "state_read", "lock_renew", "dlq_write", "processed_read", "reconcile_lock", "approve_publish"} {
 			name := history.OperationStrike(do, faults.FamilyOf(phase)).String()
 			assert.NotEmpty(t, strings.TrimSpace(name), phase)
 		}

@@ -134,8 +134,16 @@ func (s *story) pullEnds(node string) *story {
 	return s.add(node, sim.KindFetchEnd, "", history.ConsumerSubmit, "", "")
 }
 
+// ack answers what the node was delivered last.
 func (s *story) ack(node, job, phase string) *story {
-	return s.message(node, job, phase, sim.KindAck, 1)
+	delivered := uint64(1)
+	for i := range s.events {
+		e := &s.events[i]
+		if e.Kind == sim.KindDeliver && e.Node == node && e.Job == job && e.Phase == strings.TrimSuffix(phase, "ack")+"deliver" {
+			delivered = e.Delivered
+		}
+	}
+	return s.message(node, job, phase, sim.KindAck, delivered)
 }
 
 func (s *story) lock(node, job string) *story {

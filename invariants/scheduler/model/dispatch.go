@@ -117,9 +117,9 @@ func (f *Facts) HandOut(j *Job, seq uint64, step int) (again bool) {
 		if d.Seq != seq {
 			continue
 		}
-		if forgets := f.forgets(); d.acked && forgets != 0 {
+		if d.acked && f.Strikes.forgot != 0 {
 			d.acked = false
-			f.reachJob(j, forgets) // else the consumer would know that it was acknowledged
+			f.reachJob(j, f.Strikes.forgot) // else the consumer would know that it was acknowledged
 		}
 		again = again || d.Handed > 0
 		d.Handed = step

@@ -18,7 +18,7 @@ type Message struct {
 	Epoch    int64         // of a result
 	Answer   history.Reply // of a result
 	From     string        // the node that published it
-	InHand   inHand        // of a result: its deliveries that were not answered
+	InHand   inHand        // its deliveries that were not answered
 	Over     string        // the process to which it was delivered last, if its job was over by then
 	Garbled  bool          // it is a request that nobody can read, or a result without a legal status
 	Consents string        // the hash of the request that it is, if that bears an approval
@@ -111,35 +111,36 @@ func (j *Job) Unreadable(seq uint64) bool {
 }
 
 // Follow notes what a delivery or an acknowledgement says of one of the job's messages, and returns
-// the message; nil if the stream was not seen to store it.
-func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
-	m := j.message(e.Seq)
+// the message; nil if the stream was not seen to store it. Again is whether the delivery was answered before: then the answer is
+// sent again, and nobody handles the message.
+func (f *Facts) Follow(j *Job, e *sim.Event) (m *Message, again bool) {
+	m = j.message(e.Seq)
 	if m == nil {
-		return nil
+		return nil, false
 	}
+	again = !m.InHand.follow(e) && e.Kind != sim.KindDeliver
 	if e.Kind == sim.KindDeliver && e.Delivered > m.Delivered { // it counts those before it, and was sent after its pull
 		m.Since = max(m.Since, f.Node(e.Node).pulls[m.Consumer])
 		if e.Delivered > m.Delivered+1 { // somebody has it, or had it, who was not seen to get it
 			j.Struck |= f.StruckNow() & ofReplicas
 		}
 	}
-	if forgets := f.forgets(); e.Kind == sim.KindDeliver && m.Done && e.Delivered > m.Delivered && forgets != 0 {
+	if e.Kind == sim.KindDeliver && m.Done && e.Delivered > m.Delivered && f.Strikes.forgot != 0 {
 		m.Done = false // nobody but a server that forgot it delivers it again
-		j.Struck |= forgets
+		j.Struck |= f.Strikes.forgot
 	}
-	if m.Garbled {
-		if m.Refusal == nil {
-			m.Refusal = &refusal{}
-		}
+	if m.Garbled && m.Refusal == nil {
+		m.Refusal = &refusal{}
+	}
+	if m.Garbled && !again {
 		m.Refusal.follow(e, m.Done && e.Delivered > m.Delivered)
 	}
 	m.Delivered = max(m.Delivered, e.Delivered)
 	if e.Kind == sim.KindDeliver && (m.Holder != "" || m.PutOff != 0 && e.At-m.PutOff < f.Config.ShortestDelay()) {
 		m.twice = true
 	}
-	m.Holder = ""
-	if m.Consumer == history.ConsumerResult {
-		m.InHand.follow(e)
+	if !again {
+		m.Holder = ""
 	}
 	switch e.Kind {
 	case sim.KindDeliver:
@@ -157,7 +158,7 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 		m.Done = m.Done || history.Applied(e)
 	}
 	m.astray = m.astray || !history.Applied(e)
-	return m
+	return m, again
 }
 
 // HeardNotice notes the delivery of a notice to the worker that it is for.
@@ -167,11 +168,6 @@ func (f *Facts) HeardNotice(j *Job, e *sim.Event) {
 		return
 	}
 	j.Heard = append(j.Heard, Heard{j.Told[i], invariants.Process(e.Node, e.Incarnation), e.Step, e.At, f.Node(e.Node).Away(e.At)})
-}
-
-// forgets is by which strikes nats-server may have forgotten what it was told of a message.
-func (f *Facts) forgets() invariants.Kinds {
-	return f.Strikes.ever & history.StrikesOf(history.NATSPowerLoss, history.AcksForgotten)
 }
 
 // follow takes in a delivery of the message, or its answer; late is whether the delivery comes after all those that were

@@ -59,8 +59,7 @@ func (f *Facts) Struck(e *sim.Event) {
 	case s.Kind == history.RedisFailover, s.Kind == history.RedisDeath:
 		f.takenBack(e, history.StrikesOf(s.Kind))
 	case e.Name == "kill", s.Kind == history.NATSPowerLoss:
-		f.Strikes.ever |= history.StrikesOf(history.AcksForgotten)
-		f.struckNode(history.AcksForgotten, s.Node, e.Name)
+		f.Strikes.forgot |= history.StrikesOf(history.NATSAway, s.Kind)
 	}
 }
 

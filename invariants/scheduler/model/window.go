@@ -17,6 +17,7 @@ import (
 // for all, or goes by the wrong clock for all. A strike on an operation reaches what the operation is about.
 type Strikes struct {
 	ever    invariants.Kinds
+	forgot  invariants.Kinds // by which nats-server may have forgotten what it was told of a message
 	windows []window
 	dealing invariants.Kinds // strikes on the scheduler of the event at hand
 	calls   map[string]failing

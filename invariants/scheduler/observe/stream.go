@@ -173,8 +173,9 @@ func (o *Observer) message(e *sim.Event) {
 	what, _, _ := strings.Cut(e.Phase, "_")
 	ours := what != "job" && what != "notice" && what != "void" // those are the other stream's
 	var m *model.Message
+	var again bool
 	if ours {
-		m = f.Follow(about, e)
+		m, again = f.Follow(about, e)
 	}
 	s := &o.step
 	*s = model.Step{Event: e, About: about, Failed: history.AnswerOf(e).Failed()}
@@ -200,7 +201,7 @@ func (o *Observer) message(e *sim.Event) {
 			f.Reach(model.DispatchRedelivered)
 		}
 	case "submit_nak", "result_nak", "cancel_nak", "job_nak":
-		if last && (m == nil || !m.Abandoned) {
+		if last && !again {
 			f.Come(about, model.DeliveriesExhausted)
 			if ours {
 				o.abandon(about, m)
@@ -224,19 +225,27 @@ func (o *Observer) message(e *sim.Event) {
 			}
 		}
 	}
-	skipped := m != nil && s.Kind == sim.KindAck && m.Guard.Skips(invariants.Process(e.Node, e.Incarnation))
-	f.Handed(s, m, skipped)
-	if m != nil {
-		o.guarded(s, m, skipped)
-	}
-	if m != nil && e.Kind == sim.KindAck && !skipped {
-		f.SagaAnswered(s, m)
-		f.SucceededAfterAll(s, m)
+	if !again {
+		o.inHand(s, m)
 	}
 	if ours && e.Kind == sim.KindAck {
 		for _, check := range o.acked {
 			check(s, m)
 		}
+	}
+}
+
+// inHand takes in that a process is given a message, or is done with it; m is nil if the stream was not seen to store it.
+func (o *Observer) inHand(s *model.Step, m *model.Message) {
+	skipped := m != nil && s.Kind == sim.KindAck && m.Guard.Skips(invariants.Process(s.Node, s.Incarnation))
+	o.Facts.Handed(s, m, skipped)
+	if m == nil {
+		return
+	}
+	o.guarded(s, m, skipped)
+	if s.Kind == sim.KindAck && !skipped {
+		o.Facts.SagaAnswered(s, m)
+		o.Facts.SucceededAfterAll(s, m)
 	}
 }
 

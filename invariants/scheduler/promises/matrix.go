@@ -54,7 +54,7 @@ var (
 	patientDLQ = by("deliveries of what nobody can read outlast every outage", withBusyBackoff, withDLQPatience)
 	peeked     = by("a compensation leaves its stack once it is submitted", withPeek)
 	rolledOn   = by("a rollback that was cut short is taken up again", withPeek, withDurable, withReconciler)
-	confirmed  = by("a worker sends an ack again until nats-server has it", withConfirm, withAddresses)
+	confirmed  = by("a worker knows what it has executed, until nats-server does", withConfirm, withAddresses)
 	scansKept  = by("a scan that is due is in Redis", withDurableScans)
 	synced     = by("nats-server has a message on the disk before it acknowledges it", withSync)
 	replicated = by("what is acknowledged or published is on a replica", withReplica)
@@ -121,8 +121,8 @@ var Matrix = withDeaths(map[string]row{
 		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume), having(withoutRefusal)}},
 	}},
 	"one-execution-per-dispatch": {Except: []exception{
-		{By: StrikesOf(AckLost, NATSAway), But: []mechanism{confirmed}},
-		{By: StrikesOf(AcksForgotten, DeliveryLost, WorkerCrash, WorkerAway), Why: impossible, Says: "a worker that is gone before its work and one that is gone after it leave the same message without an ack"},
+		{By: StrikesOf(AckLost, DeliveryLost, WorkerAway, NATSAway), But: []mechanism{confirmed}},
+		{By: StrikesOf(WorkerCrash), Why: impossible, Says: "a worker that is gone before its work and one that is gone after it leave the same message without an ack"},
 	}},
 	"one-effect-per-key":                  {Takes: []mechanism{having(withDeduplication, withKeptKey)}},
 	"one-undo-per-effect":                 {Takes: []mechanism{having(withDeduplication, withKeptKey)}},

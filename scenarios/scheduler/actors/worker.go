@@ -26,7 +26,7 @@ type Worker struct {
 	Work           func(jobID string) time.Duration // how long an execution takes
 	Status         func(jobID string) job.Status    // what it answers
 	Fail           func(jobID string) *Failure      // how an execution that is over has failed, or nil
-	ConfirmAcks    bool                             // repeat the ack of a dispatch until nats-server confirms it
+	ConfirmAcks    bool                             // repeat the ack of a dispatch until nats-server confirms it, and do not execute the dispatch again
 	Deduplicate    bool                             // refuse a second execution of a tenant's idempotency key that is done, or under way here; the Ledger refuses a second effect
 	Ledger         *Ledger
 	Outputs        bool          // executions put something out, which the result points to
