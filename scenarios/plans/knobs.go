@@ -109,7 +109,7 @@ var knobs = []Knob{
 	{Name: "engine.retry_delay_store", Draws: "20ms 200ms 5s", scenario: "state-write-failure"},
 	{Name: "engine.retry_delay_publish", Draws: "20ms 500ms 10s", scenario: "publish-failure"},
 	{Name: "engine.retry_delay_no_workers", Draws: "100ms 500ms 10s"},
-	{Name: "engine.store_op_timeout", Draws: "100ms 500ms 10s"}, // none is within what a slow command takes: a timeout is a fault's
+	{Name: "engine.store_op_timeout", Draws: "200ms 500ms 10s"}, // none is within what a slow command takes, or nats-server to stop: a timeout is a fault's
 	{Name: "engine.publish_timeout", Draws: "200ms 1s 20s"},
 	{Name: "engine.job_lock_ttl", Draws: "100ms 1s 4s 15s 5m"},
 	{Name: "engine.max_renewal_failures", Draws: "1 2 10"},
