@@ -127,7 +127,8 @@ var recoveryTrials = map[string]trial{
 		says: "2 handlings in which every pick met a worker past its TTL, but scheduler_retry_total counts 0 retries for the reason stale_worker",
 		holds: func(s *story) {
 			calm(s)
-			s.counted(map[string]float64{counterStalePicks: 6, `scheduler_retry_total{phase="pick",reason_code="stale_worker",topic="job.default"}`: 2})
+			s.control("crash", s1) // before it counts the last retry
+			s.counted(map[string]float64{counterStalePicks: 9, `scheduler_retry_total{phase="pick",reason_code="stale_worker",topic="job.default"}`: 2})
 		},
 	},
 	"timeout-only-when-due": {
