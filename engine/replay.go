@@ -55,7 +55,7 @@ func (e *Engine) own(err error) error {
 }
 
 // resume takes up a job that stays DISPATCHED. It takes the job's lock; a job that has moved on is
-// left alone.
+// left alone, unless it is past its deadline.
 func (e *Engine) resume(ctx context.Context, jobID string) error {
 	topic := metrics.UnknownTopic
 	err := e.withJobLock(ctx, jobID, func(ctx context.Context) error {

@@ -15,14 +15,14 @@ import (
 // offers no such wait for a nak or a term, which are taken to have arrived once they are sent.
 type Confirm struct {
 	Timeout time.Duration // of the wait for the server's word; zero confirms nothing
-	AckWait time.Duration // of the messages, from their delivery: by then a message that was not answered has come again
+	AckWait time.Duration // of the messages: by then a message that was not answered has come again
 	Stream  func(ctx context.Context) (jetstream.Stream, error)
 }
 
 // delivery is one delivery of a message, which is to be answered.
 type delivery struct {
 	jetstream.Msg
-	at time.Time
+	at time.Time // when its handling began
 }
 
 // ack acknowledges a message.

@@ -24,7 +24,7 @@ func (p *Poison) Error() string { return fmt.Sprintf("%s: %v", p.ReasonCode, p.E
 
 func (p *Poison) Unwrap() error { return p.Err }
 
-// Consumer consumes one durable pull consumer. Guard, TermFirst and GivenUp may be left out; everything else
+// Consumer consumes one durable pull consumer. Safe, Guard, TermFirst, GivenUp and Confirm may be left out; everything else
 // is required.
 type Consumer struct {
 	Name       string

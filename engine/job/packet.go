@@ -64,7 +64,7 @@ type Compensation struct {
 
 // Budget bounds what a job may take.
 type Budget struct {
-	DeadlineMS int64 `yaml:"deadline_ms,required" json:"deadline_ms"` // after its submission a job that has not ended times out, at the reconciler's next tick or when it is next handled, in milliseconds; 0 is never (Scheduler internals, section 3)
+	DeadlineMS int64 `yaml:"deadline_ms,required" json:"deadline_ms"` // after its submission a job that has not ended times out, at the reconciler's next tick or when its request comes again, in milliseconds; 0 is never (Scheduler internals, section 3)
 }
 
 // Validate says what keeps a request from being handled, or nil.

@@ -93,15 +93,15 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, msg jetstream.M
 	}
 	execution, end := context.WithCancel(ctx)
 	defer end()
-	if begins, done := w.begin(t, end); done {
-		w.ack(ctx, stop, t)
-		return
-	} else if !begins {
+	if !w.begin(t, end) {
 		return
 	}
 	defer w.finish(t)
-	o := Outcome{Ending: Dropped}
-	if execution.Err() == nil {
+	o, done := w.outcome(t) // of a done one, whose ack the server has forgotten: perhaps its result, too
+	if !done {
+		o = Outcome{Ending: Dropped}
+	}
+	if !done && execution.Err() == nil {
 		o = w.Execute(execution, t)
 	}
 	// It reports no CANCELLED: a scheduler sends the notice once the record says so, and takes no result after that. Only
@@ -112,7 +112,7 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, msg jetstream.M
 	if o.Ending == Left || o.Ending == Reported && !w.report(ctx, stop, t, o) {
 		return
 	}
-	w.remember(t)
+	w.remember(t, o)
 	w.ack(ctx, stop, t)
 }
 
@@ -149,29 +149,40 @@ func (w *Worker) ack(ctx context.Context, stop <-chan struct{}, t *Task) {
 	})
 }
 
-// begin says whether an execution may begin: not of a dispatch that is in execution already, or is done. That of a
-// cancelled job ends at once.
-func (w *Worker) begin(t *Task, end func()) (begins, done bool) {
+// begin says whether an execution may begin: not of a dispatch that is in execution already. That of a cancelled job
+// ends at once.
+func (w *Worker) begin(t *Task, end func()) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, begun := w.begun[t.at]; begun || w.done[t.at] {
-		return false, !begun
+	if _, begun := w.begun[t.at]; begun {
+		return false
 	}
 	w.begun[t.at] = underway{t.JobID, t.Epoch, end}
 	if epoch, told := w.cancelled[t.JobID]; told && t.Epoch <= epoch {
 		end()
 	}
-	return true, false
+	return true
 }
 
-// remember notes that a dispatch is done, though nats-server may not have heard of that yet, or may forget it.
-func (w *Worker) remember(t *Task) {
+// outcome is how the execution of a dispatch has ended, if it has.
+func (w *Worker) outcome(t *Task) (o Outcome, done bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	o, done = w.done[t.at]
+	return o, done
+}
+
+// remember notes how the execution of a dispatch has ended, since nats-server may forget that it was acknowledged.
+func (w *Worker) remember(t *Task, o Outcome) {
 	if !w.ConfirmAcks {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.done[t.at] = true
+	if _, again := w.done[t.at]; again {
+		return
+	}
+	w.done[t.at] = o
 	if w.doneOrder = append(w.doneOrder, t.at); len(w.doneOrder) > doneMax {
 		delete(w.done, w.doneOrder[0])
 		w.doneOrder = w.doneOrder[1:]

@@ -54,7 +54,7 @@ type Config struct {
 
 	AckWait     time.Duration // a job is delivered again after this if its worker died, or says nothing: see Task.Progress
 	FetchWait   time.Duration // of one pull
-	ConfirmAcks bool          // the ack of a dispatch is repeated until the server confirms it, and meanwhile, and after, the dispatch is not executed again. NATS must not buffer what is sent while it is disconnected: nats.ReconnectBufSize(-1)
+	ConfirmAcks bool          // the ack of a dispatch is repeated until the server confirms it; if the dispatch comes again all the same, its result is reported again, and it is not executed again. NATS must not buffer what is sent while it is disconnected: nats.ReconnectBufSize(-1)
 
 	// DispatchAge is how old a dispatch may be that a worker takes whose consumer is new, or was lost: the jobs of older ones
 	// have timed out. Make it longer than any timeout of the schedulers'. A consumer from which nobody pulls for a day
@@ -81,7 +81,7 @@ type Worker struct {
 
 	mu        sync.Mutex
 	begun     map[place]underway // dispatches in execution
-	done      map[place]bool     // with ConfirmAcks: dispatches that were executed, and may come again
+	done      map[place]Outcome  // with ConfirmAcks: dispatches that were executed, and may come again
 	doneOrder []place            // the same, the oldest first
 	cancelled map[string]int64   // jobs that are cancelled, and up to which epoch
 	told      []string           // the same jobs, in the order of the notices
@@ -108,7 +108,7 @@ func New(c Config) *Worker {
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return &Worker{
 		Config: c, slots: make(chan struct{}, c.MaxParallel), hurry: make(chan struct{}, 1),
-		begun: map[place]underway{}, done: map[place]bool{}, cancelled: map[string]int64{},
+		begun: map[place]underway{}, done: map[place]Outcome{}, cancelled: map[string]int64{},
 	}
 }
 

@@ -208,8 +208,7 @@ func TestAWorkerThatStops(t *testing.T) {
 	assert.Equal(t, 2, w.left())
 }
 
-// A dispatch that an execution leaves stays.
-// A server that was killed may have forgotten an ack, and a consumer that is made anew knows of none.
+// A server that was killed may have forgotten an ack, and a consumer that is made anew knows of none. The result may be lost, too.
 func TestADispatchThatIsDoneIsNotExecutedAgain(t *testing.T) {
 	w := newWorld(t)
 	var executed atomic.Int32
@@ -218,17 +217,19 @@ func TestADispatchThatIsDoneIsNotExecutedAgain(t *testing.T) {
 		return succeed(ctx, task)
 	}))
 	w.dispatch("job-1", 1)
-	w.result()
+	first := w.result()
 	require.Eventually(t, func() bool { return w.left() == 0 }, generous, time.Millisecond)
 	require.NoError(t, w.js.DeleteConsumer(t.Context(), bus.StreamJobs, worker.ConsumerName("worker-1")))
 	require.Eventually(t, func() bool {
 		_, err := w.js.Consumer(t.Context(), bus.StreamJobs, worker.ConsumerName("worker-1"))
 		return err == nil && w.left() == 0
 	}, generous, time.Millisecond)
+	assert.Equal(t, first, w.result())
 	stop()
 	assert.EqualValues(t, 1, executed.Load())
 }
 
+// A dispatch that an execution leaves stays.
 func TestADispatchThatIsLeft(t *testing.T) {
 	w := newWorld(t)
 	began := make(chan struct{}, 1)

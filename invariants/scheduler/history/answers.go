@@ -57,7 +57,7 @@ func Applied(e *sim.Event) bool {
 	switch faults.Effect(e.Fault) {
 	case faults.FailBefore, faults.Hang, faults.Late, faults.Lose, faults.Partition:
 		return false
-	case "": // nobody answers an ack or the like, so an error is the client's own, which has not sent it
+	case "": // nobody answers a nak or a term, and an ack that is to be confirmed is sent again: so an error is that of one that was not sent
 		return e.Kind != sim.KindAck && e.Kind != sim.KindNak && e.Kind != sim.KindTerm || !AnswerOf(e).Failed()
 	}
 	return true

@@ -247,8 +247,7 @@ var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 		if maybe > 0 && maybe == exhausted { // else some are of picks that found nobody for another reason
 			which = invariants.Say("; the first was %s, the last %s", first, last)
 		}
-		cutShort := f.Count.Crashes // between the last pick and the retry
-		if own := sum(end.Metrics, counterRetries, `reason_code="`+history.ReasonStale+`"`); own < float64(exhausted-cutShort) {
+		if own := sum(end.Metrics, counterRetries, `reason_code="`+history.ReasonStale+`"`); own < float64(exhausted-f.Count.RetriesCutShort) {
 			t.Violation(nil, "%s in which every pick met a worker past its TTL, but %s counts %g retries for the reason %s%s",
 				invariants.CountOf(exhausted, "handling", "handlings"), counterRetries, own, history.ReasonStale, which)
 		}

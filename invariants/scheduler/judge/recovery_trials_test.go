@@ -127,7 +127,7 @@ var recoveryTrials = map[string]trial{
 		says: "2 handlings in which every pick met a worker past its TTL, but scheduler_retry_total counts 0 retries for the reason stale_worker",
 		holds: func(s *story) {
 			calm(s)
-			s.control("crash", s1) // before it counts the last retry
+			s.submit("job-2").begins(s1, "job-2").control("crash", s1) // before it counts the last retry
 			s.counted(map[string]float64{counterStalePicks: 9, `scheduler_retry_total{phase="pick",reason_code="stale_worker",topic="job.default"}`: 2})
 		},
 	},

@@ -60,7 +60,7 @@ func pastDeadline(f *model.Facts, j *model.Job) bool {
 
 var timeoutOnlyWhenDue = rule.New(invariants.Invariant{
 	Name:   "timeout-only-when-due",
-	Says:   "The reconciler times out only a job that has been DISPATCHED or RUNNING for its timeout, or is past its deadline. With watch_workers it also times out a job that has been RUNNING for the dispatch timeout on a worker of which it has heard nothing for as long, while it heard of others.",
+	Says:   "A scheduler times out only a job that has been DISPATCHED or RUNNING for its timeout, or is past its deadline. With watch_workers it also times out one that has been RUNNING for the dispatch timeout on a worker of which it has heard nothing for as long, while it heard of others.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 3, timeout detection and deadline expiration",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

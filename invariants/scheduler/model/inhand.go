@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -15,9 +16,26 @@ type delivery struct {
 	seq, delivered uint64
 }
 
+func deliveryOf(e *sim.Event) delivery {
+	return delivery{invariants.Process(e.Node, e.Incarnation), e.Seq, e.Delivered}
+}
+
+// answers takes in a delivery of the message, or the answer to one. It says whether the delivery was answered before.
+func (m *Message) answers(e *sim.Event) (again bool) {
+	d := deliveryOf(e)
+	i := slices.Index(m.answered, d)
+	switch {
+	case e.Kind == sim.KindDeliver && i >= 0: // a consumer that has lost a part of its state counts from one again
+		m.answered = slices.Delete(m.answered, i, i+1)
+	case e.Kind != sim.KindDeliver && i < 0:
+		m.answered = append(m.answered, d)
+	}
+	return e.Kind != sim.KindDeliver && i >= 0
+}
+
 // follow takes in a delivery, or the answer to one. It says whether it is the first such: an answer may be sent again.
 func (h *inHand) follow(e *sim.Event) bool {
-	d := delivery{invariants.Process(e.Node, e.Incarnation), e.Seq, e.Delivered}
+	d := deliveryOf(e)
 	i := slices.Index(*h, d)
 	switch {
 	case e.Kind == sim.KindDeliver:
@@ -32,6 +50,14 @@ func (h *inHand) follow(e *sim.Event) bool {
 // By says whether the process has one.
 func (h inHand) By(process string) bool {
 	return slices.ContainsFunc(h, func(d delivery) bool { return d.process == process })
+}
+
+// on says whether a process of the node has one.
+func (h inHand) on(node string) bool {
+	return slices.ContainsFunc(h, func(d delivery) bool {
+		name, _, _ := strings.Cut(d.process, " ")
+		return name == node
+	})
 }
 
 // processes are those that have one, once for each.

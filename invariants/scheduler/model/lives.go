@@ -15,6 +15,7 @@ func (f *Facts) Control(e *sim.Event) {
 	case "crash":
 		if strings.HasPrefix(e.Target, history.SchedulerNodes) && !n.Down {
 			f.Count.Crashes++
+			f.Count.RetriesCutShort += f.retries(e.Target)
 		}
 		n.Down = true
 		f.swept = append(f.swept, swept{e.Step, n.pulls})
@@ -51,6 +52,16 @@ func (f *Facts) Control(e *sim.Event) {
 			f.failovers++
 		}
 	}
+}
+
+// retries is how many SCHEDULED jobs a scheduler has in hand: it may be about to put them off, and to count that.
+func (f *Facts) retries(node string) (n int) {
+	for _, j := range f.Order {
+		if j.State == Scheduled && (j.InHand.on(node) || slices.ContainsFunc(j.Handlings, func(h Handling) bool { return h.Node == node })) {
+			n++
+		}
+	}
+	return n
 }
 
 // Start notes that a process begins, with nothing in its memory.

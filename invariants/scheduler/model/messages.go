@@ -18,7 +18,8 @@ type Message struct {
 	Epoch    int64         // of a result
 	Answer   history.Reply // of a result
 	From     string        // the node that published it
-	InHand   inHand        // its deliveries that were not answered
+	InHand   inHand        // of a result: its deliveries that were not answered
+	answered []delivery    // those that were
 	Over     string        // the process to which it was delivered last, if its job was over by then
 	Garbled  bool          // it is a request that nobody can read, or a result without a legal status
 	Consents string        // the hash of the request that it is, if that bears an approval
@@ -118,7 +119,10 @@ func (f *Facts) Follow(j *Job, e *sim.Event) (m *Message, again bool) {
 	if m == nil {
 		return nil, false
 	}
-	again = !m.InHand.follow(e) && e.Kind != sim.KindDeliver
+	again = m.answers(e)
+	if m.Consumer == history.ConsumerResult {
+		m.InHand.follow(e)
+	}
 	if e.Kind == sim.KindDeliver && e.Delivered > m.Delivered { // it counts those before it, and was sent after its pull
 		m.Since = max(m.Since, f.Node(e.Node).pulls[m.Consumer])
 		if e.Delivered > m.Delivered+1 { // somebody has it, or had it, who was not seen to get it

@@ -225,9 +225,10 @@ func (o *Observer) message(e *sim.Event) {
 			}
 		}
 	}
-	if !again {
-		o.inHand(s, m)
+	if again {
+		return
 	}
+	o.inHand(s, m)
 	if ours && e.Kind == sim.KindAck {
 		for _, check := range o.acked {
 			check(s, m)

@@ -54,7 +54,7 @@ var (
 	patientDLQ = by("deliveries of what nobody can read outlast every outage", withBusyBackoff, withDLQPatience)
 	peeked     = by("a compensation leaves its stack once it is submitted", withPeek)
 	rolledOn   = by("a rollback that was cut short is taken up again", withPeek, withDurable, withReconciler)
-	confirmed  = by("a worker knows what it has executed, until nats-server does", withConfirm, withAddresses)
+	confirmed  = by("a worker remembers what it has executed", withConfirm, withAddresses)
 	scansKept  = by("a scan that is due is in Redis", withDurableScans)
 	synced     = by("nats-server has a message on the disk before it acknowledges it", withSync)
 	replicated = by("what is acknowledged or published is on a replica", withReplica)
