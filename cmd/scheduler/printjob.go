@@ -36,7 +36,7 @@ func printJob(p *cli.Printer, s *shown, now time.Time) {
 	deadline := ""
 	if j.DeadlineAt != nil {
 		deadline = j.DeadlineAt.Format(time.RFC3339)
-		if late := j.Since.Sub(*j.DeadlineAt); late > 0 && j.State.Terminal() && j.State != job.OutputQuarantined { // which follows upon the end
+		if late := j.Since.Sub(*j.DeadlineAt); late >= 0 && j.State.Terminal() && j.State != job.OutputQuarantined { // which follows upon the end
 			deadline += fmt.Sprintf(", ended %v past it", roughly(late))
 		}
 	}
