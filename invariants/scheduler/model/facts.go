@@ -55,7 +55,7 @@ type counts struct {
 	Refused, RefusedMaybe            int // likewise, of replays that are denied
 
 	Crashes          int // of schedulers
-	RetriesCutShort  int // SCHEDULED jobs that these had in hand
+	RetriesCutShort  int // jobs that these had in hand
 	LockLeft         int // locks taken of which their holders do not know
 	Received, Handed int // requests that were handled, and those that were, or may be yet
 	Taken            int // jobs that a replayer has read while they waited, and may have handled

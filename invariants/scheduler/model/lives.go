@@ -54,10 +54,10 @@ func (f *Facts) Control(e *sim.Event) {
 	}
 }
 
-// retries is how many SCHEDULED jobs a scheduler has in hand: it may be about to put them off, and to count that.
+// retries is how many jobs a scheduler has in hand: it may be about to put them off, and to count that.
 func (f *Facts) retries(node string) (n int) {
 	for _, j := range f.Order {
-		if j.State == Scheduled && (j.InHand.on(node) || slices.ContainsFunc(j.Handlings, func(h Handling) bool { return h.Node == node })) {
+		if j.InHand.on(node) || slices.ContainsFunc(j.Handlings, func(h Handling) bool { return h.Node == node }) {
 			n++
 		}
 	}
