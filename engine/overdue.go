@@ -9,9 +9,9 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
-// late says why a job that is being handled is to time out, or returns "" if it is not: its deadline has passed. The reconciler
+// pastDeadline says why a job that is being handled is to time out, or returns "" if it is not: its deadline has passed. The reconciler
 // would find it, but handlings that follow one another may keep the lock from every tick.
-func (e *Engine) late(rec *store.Record) string {
+func (e *Engine) pastDeadline(rec *store.Record) string {
 	if now := e.clock.Now(); e.settings.Reconciler && e.settings.RecheckTimeouts && recovery.PastDeadline(rec, now) {
 		return e.timeouts.Overdue(rec, now)
 	}

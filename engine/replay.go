@@ -67,7 +67,7 @@ func (e *Engine) resume(ctx context.Context, jobID string) error {
 			return e.failClosed(ctx, phase.StateRead, jobID, topic, err)
 		}
 		topic = rec.Topic
-		if reason := e.late(&rec); reason != "" {
+		if reason := e.pastDeadline(&rec); reason != "" {
 			return e.endOverdue(ctx, &rec, reason)
 		}
 		if !e.resumable(&rec) {

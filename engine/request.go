@@ -38,7 +38,7 @@ func (e *Engine) handleJobRequest(ctx context.Context, h *handling) error {
 	if err != nil {
 		return err
 	}
-	if reason := e.late(&rec); reason != "" && !h.guessed {
+	if reason := e.pastDeadline(&rec); reason != "" && !h.guessed {
 		return e.endOverdue(ctx, &rec, reason)
 	}
 	h.rec, h.prior = rec, rec.Attempts

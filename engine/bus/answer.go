@@ -14,9 +14,9 @@ import (
 // Confirm says how an answer to a message is seen to arrive. An ack waits for the server's word that it has it. The client library
 // offers no such wait for a nak or a term, which are taken to have arrived once they are sent.
 type Confirm struct {
-	Timeout time.Duration // of the wait for the server's word; zero confirms nothing
-	AckWait time.Duration // of the messages: by then a message that was not answered has come again
-	Stream  func(ctx context.Context) (jetstream.Stream, error)
+	Timeout time.Duration                                       // of the wait for the server's word; zero confirms nothing
+	AckWait time.Duration                                       // of the messages: by then a message that was not answered has come again
+	Stream  func(ctx context.Context) (jetstream.Stream, error) // of the messages
 }
 
 // delivery is one delivery of a message, which is to be answered.
@@ -82,7 +82,7 @@ var ErrGone = errors.New("the stream does not hold the message any more")
 // and goes by the place alone when a message is answered (2.15.2, consumer.go: processAckMsgLocked). So whoever sends an
 // answer again has a look first.
 type Place struct {
-	Open func(ctx context.Context) (jetstream.Stream, error)
+	Open func(ctx context.Context) (jetstream.Stream, error) // its stream, once
 	Msg  jetstream.Msg
 
 	stream jetstream.Stream

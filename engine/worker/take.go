@@ -97,11 +97,12 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, msg jetstream.M
 		return
 	}
 	defer w.finish(t)
-	o, done := w.outcome(t) // of a done one, whose ack the server has forgotten: perhaps its result, too
-	if !done {
+	o, done := w.outcome(t)
+	switch {
+	case done: // the server has forgotten the ack, and may have lost the result, too
+	case execution.Err() != nil:
 		o = Outcome{Ending: Dropped}
-	}
-	if !done && execution.Err() == nil {
+	default:
 		o = w.Execute(execution, t)
 	}
 	// It reports no CANCELLED: a scheduler sends the notice once the record says so, and takes no result after that. Only
