@@ -80,6 +80,9 @@ func (w *Workload) Route(r *job.Request, n int) error {
 			if _, twice := r.Labels[label]; !ok || label == "" || twice {
 				return fmt.Errorf("it has the entry %q", entry)
 			}
+			if label == job.LabelReplayOf || label == job.LabelReplayCount || strings.HasPrefix(label, "saga_") {
+				return fmt.Errorf("%s is a label that schedulers set", label)
+			}
 			r.Labels[label] = value
 		}
 	}

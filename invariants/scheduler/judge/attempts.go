@@ -32,7 +32,7 @@ var attemptsDrainByTwo = rule.New(invariants.Invariant{
 	Source: "Dispatch ordering, attempt accounting: SCHEDULED, then rollback SCHEDULED",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
-		if s.Handling == nil || s.Kind == sim.KindLate || f.Mixed || s.About.State != model.Scheduled {
+		if s.Handling == nil || s.Kind == sim.KindLate || s.About.Mixed || s.About.State != model.Scheduled {
 			return
 		}
 		cost := s.Handling.Cost

@@ -21,24 +21,26 @@ var cancellationTakesEffect = rule.New(invariants.Invariant{
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	ahead := map[*model.Job]int{} // the step at which its cancellation was seen to have come before its record
 	wait, again := cancellationWait(&f.Config), f.Config.CancelAckWait()
-	given := map[*model.Job]int{} // the step of its record, if a scheduler had its cancellation for the first time
+	// The step of its record, if a scheduler had its cancellation for the first time then. It may yet find the record that is
+	// being written; but if it still has the cancellation when the job ends, it took all that time to look.
+	given := map[*model.Job]int{}
 	return observe.Checker{
 		Read: func(s *model.Step) {
 			me := invariants.Process(s.Node, s.Incarnation)
-			if j := s.About; s.Phase == "state_read" && !s.Failed && j.State == model.Absent && ahead[j] == 0 && cancellation(j, func(m *model.Message) bool { return m.Holder == me }) {
+			if j := s.About; s.Phase == "state_read" && !s.Failed && j.State == model.Absent && ahead[j] == 0 && cancellation(j, func(m *model.Message) bool { return m.InHandOf(me) }) {
 				ahead[j] = s.Step
 			}
 		},
 		Wrote: func(s *model.Step, w *model.Write) {
 			j := s.About
 			if ahead[j] == 0 && w.From == model.Absent && s.Handling == nil {
-				if cancellation(j, givenInVain) {
+				if cancellation(j, (*model.Message).GivenInVain) {
 					ahead[j] = s.Step
-				} else if cancellation(j, givenOnce) {
+				} else if cancellation(j, (*model.Message).GivenOnce) {
 					given[j] = s.Step
 				}
 			}
-			if ahead[j] == 0 && given[j] != 0 && j.State.Terminal() && cancellation(j, givenOnce) {
+			if ahead[j] == 0 && given[j] != 0 && j.State.Terminal() && cancellation(j, (*model.Message).GivenOnce) {
 				ahead[j] = given[j]
 			}
 			if !j.State.Terminal() || w.From.Terminal() {
@@ -128,7 +130,7 @@ func unheeded(j *model.Job, then, again time.Duration) (asked, late bool) {
 	for i := range j.Messages {
 		m := &j.Messages[i]
 		there := m.Asked != 0 && !m.Lost
-		asked, late = asked || there, late || there && m.Asked+time.Duration(m.Delivered)*again < then
+		asked, late = asked || there, late || there && m.Asked+time.Duration(m.Unanswered())*again < then
 	}
 	return asked, late
 }
@@ -137,12 +139,3 @@ func unheeded(j *model.Job, then, again time.Duration) (asked, late bool) {
 func cancellation(j *model.Job, so func(*model.Message) bool) bool {
 	return slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Consumer == history.ConsumerCancel && so(&m) })
 }
-
-// givenInVain says whether a scheduler was given the message, and failed or died with it.
-func givenInVain(m *model.Message) bool {
-	return !m.Done && (m.Delivered > 1 || m.Delivered == 1 && m.Holder == "")
-}
-
-// givenOnce says whether a scheduler has the message in hand for the first time. It may yet find the record that is being
-// written; but if it still has the message when the job ends, it took all that time to look.
-func givenOnce(m *model.Message) bool { return !m.Done && m.Delivered == 1 && m.Holder != "" }

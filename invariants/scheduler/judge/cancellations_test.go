@@ -41,6 +41,22 @@ func TestWhoHasACancellationInHand(t *testing.T) {
 	}
 }
 
+// A cancellation that is sent back comes again after its delay, and one that is not answered after AckWait.
+func TestHowLongACancellationMayWait(t *testing.T) {
+	for answer, broken := range map[string]bool{"cancel_nak": true, "": false} {
+		s := newStory().submit(job1).dispatched(s1, job1, w1).cancels(job1)
+		for n := range uint64(10) {
+			s.message(s1, job1, "cancel_deliver", sim.KindDeliver, n+1)
+			if answer != "" {
+				s.message(s1, job1, answer, sim.KindNak, n+1)
+			}
+			s.wait(time.Minute)
+		}
+		s.executed(w1, job1).completed(s2, job1, "SUCCEEDED")
+		assert.Equal(t, broken, len(outcomeOf(s.judge(hardened), "cancellation-takes-effect").Violations) > 0, answer)
+	}
+}
+
 // A worker that is told has a second, and the time for which it is away itself. What befalls others is no excuse.
 func TestAWorkerStopsAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {

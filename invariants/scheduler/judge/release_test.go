@@ -26,6 +26,15 @@ func TestAReleaseEndsOneHandling(t *testing.T) {
 	assert.Len(t, outcomeOf(s.judge(config.Config{}), "counters-equal-trace").Violations, 1)
 }
 
+// Only of the job that a process had twice do events not say which handling they are of.
+func TestWhatIsMixedUpIsOfOneJob(t *testing.T) {
+	drained := func(s *story, job string) *story {
+		return s.submit(job).begins(s1, job).scheduled(s1, job, "scheduled_write").intended(s1, job, w1).publishFails(s1, job, w1).scheduled(s1, job, "rollback_write")
+	}
+	s := newStory().submit("job-9").begins(s1, "job-9").wait(2*time.Minute).begins(s1, "job-9")
+	assert.Len(t, outcomeOf(drained(s, job1).judge(config.Config{}), "attempts-drain-by-two").Violations, 1)
+}
+
 // A crash leaves open whether its scheduler has counted what it did last, and no more than that.
 func TestACrashLeavesOneCountOpen(t *testing.T) {
 	for dispatched, held := range map[float64]bool{0: false, 1: true, 2: true, 3: true, 4: false} {

@@ -67,7 +67,8 @@ func (s *story) dies(job, reason string) *story {
 // diesOf is a job that a result ends, and its dead letter with that reason code.
 func (s *story) diesOf(job, packet, reason string, more map[string]any) *story {
 	s.asksFor(job, "job.default", `,"idempotency_key":"`+job+`:key"`).dispatched(s1, job, w1).replies(w1, job, packet)
-	s.lock(s1, job).read(s1, job).write(s1, job, "result_write", "FAILED", "reason_code", reason).letter(s1, job, reason, "pending_review", more)
+	s.message(s1, job, "result_deliver", sim.KindDeliver, 1).lock(s1, job).read(s1, job)
+	s.write(s1, job, "result_write", "FAILED", "reason_code", reason).letter(s1, job, reason, "pending_review", more)
 	c := s.set(history.DlqIndex, job, "1")
 	return s.add(s1, sim.KindRedis, "zadd", history.DlqIndex, job, "dlq_write", c).unlock(s1, job).ack(s1, job, "result_ack")
 }
@@ -400,8 +401,12 @@ func TestWhoSaysThatAFailureIsFinal(t *testing.T) {
 		"by a result that came too late": {func(s *story) *story {
 			return s.dies(job1, "timeout").replies(w1, job1, fatal).letter(s1, job1, "timeout", "pending_review", said)
 		}, false},
-		"by one of two results":                 {func(s *story) *story { return s.replies(w1, job1, fatal).diesOf(job1, other, "timeout", nil) }, false},
-		"by one of two, and by its dead letter": {func(s *story) *story { return s.replies(w1, job1, fatal).diesOf(job1, other, "timeout", said) }, true},
+		"by one of two results": {func(s *story) *story {
+			return s.replies(w1, job1, fatal).message(s1, job1, "result_deliver", sim.KindDeliver, 1).diesOf(job1, other, "timeout", nil)
+		}, false},
+		"by one of two, and by its dead letter": {func(s *story) *story {
+			return s.replies(w1, job1, fatal).message(s1, job1, "result_deliver", sim.KindDeliver, 1).diesOf(job1, other, "timeout", said)
+		}, true},
 		"by its result, after its dead letter": {func(s *story) *story {
 			return s.letter(s1, job1, "timeout", "pending_review", nil).diesOf(job1, fatal, "timeout", nil)
 		}, true},

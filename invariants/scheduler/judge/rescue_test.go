@@ -24,7 +24,7 @@ func TestRescues(t *testing.T) {
 		"a job that waits":       {"replayer", func(s *story) { s.op(s1, job1, "replay_read").dispatched(s1, job1, w1) }},
 		"one that is just asked": {"", func(s *story) { s.op(s1, job1, "replay_read").lock(s1, job1).read(s1, job1).unlock(s1, job1) }},
 		"one of whom it has news": {"", func(s *story) {
-			s.op(s1, job1, "replay_read").message(s1, job1, "submit_deliver", sim.KindDeliver, 1).dispatched(s1, job1, w1)
+			s.op(s1, job1, "replay_read").message(s1, job1, "submit_deliver", sim.KindDeliver, 1).at1().dispatched(s1, job1, w1)
 		}},
 		"an intent": {"replayer", func(s *story) {
 			lost(s).op(s1, job1, "replay_read").lock(s1, job1).read(s1, job1).publish(s1, job1, w1).write(s1, job1, "running_write", "RUNNING")

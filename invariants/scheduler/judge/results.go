@@ -8,6 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 var resultOfCurrentEpoch = rule.New(invariants.Invariant{
@@ -29,19 +30,14 @@ var resultOfCurrentEpoch = rule.New(invariants.Invariant{
 	}
 	return observe.Checker{Audited: audited, Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
-		if s.Phase != "result_write" || w.Epoch == 0 {
+		if s.Phase != "result_write" || s.Kind == sim.KindLate || w.Epoch == 0 {
 			return
 		}
-		me, newest, held := invariants.Process(s.Node, s.Incarnation), int64(-1), false
-		for i := range j.Messages {
-			if m := &j.Messages[i]; m.Consumer == history.ConsumerResult && m.Holder == me {
-				held, newest = true, max(newest, m.Epoch)
-			}
-		}
-		if !held {
-			return // a write from the past: the result has gone elsewhere since
-		}
 		t.Exercise()
+		newest := int64(-1)
+		for _, m := range j.Answers(s) {
+			newest = max(newest, m.Epoch)
+		}
 		if newest < w.Epoch {
 			since := invariants.Clause{}
 			if i := slices.IndexFunc(j.Dispatches, func(d model.Dispatch) bool { return d.Epoch == w.Epoch }); i >= 0 {

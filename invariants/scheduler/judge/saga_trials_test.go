@@ -271,6 +271,17 @@ func TestACompensationIsRecorded(t *testing.T) {
 }
 
 // That a compensation was denied is the safety kernel's to say, whatever the audit trail says of that.
+// A compensation that a failover took off the stack is recorded anew: who rolled back before then did not see it.
+func TestACompensationThatAFailoverTookComesLater(t *testing.T) {
+	s := newStory().succeeds(job1).succeeds(job2)
+	delete(s.redis[wf1Stack], "1")
+	s.control("failover", sim.Redis).last().Changes = []sim.Change{{Key: wf1Stack, Field: "1", Gone: true}}
+	s.failsForGood(job3).compensates(s1, job1, "comp-1").pushes(s1, job2, entryOf(job2)).compensates(s1, job2, "comp-2")
+	o := outcomeOf(s.judge(durable), "compensations-in-lifo-order")
+	assert.Empty(t, o.Violations)
+	assert.Equal(t, 1, o.Exercised)
+}
+
 func TestACompensationIsDeniedByTheKernel(t *testing.T) {
 	popped := func() *story { return newStory().succeeds(job1).failsForGood(job2).sagaLock(s1).pops(s1) }
 	for name, s := range map[string]*story{

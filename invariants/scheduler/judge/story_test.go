@@ -118,9 +118,16 @@ func (s *story) submit(job string) *story {
 	return s.add("submitter", sim.KindPublish, "", history.SubjectSubmit, job, "submit_publish", s.store(history.StreamSys, history.SubjectSubmit, job))
 }
 
+// message is a delivery or an answer: of the job's last message to the consumer that the phase names.
 func (s *story) message(node, job, phase string, kind sim.Kind, delivered uint64) *story {
 	s.add(node, kind, "", history.SubjectSubmit, job, phase)
 	s.last().Delivered = delivered
+	what, _, _ := strings.Cut(phase, "_")
+	for _, c := range s.streams {
+		if c.Header[history.HeaderJob] == job && history.ConsumerOf(c.Subject) == history.StreamSys+"/scheduler-"+what {
+			s.last().Seq = c.Seq
+		}
+	}
 	return s
 }
 

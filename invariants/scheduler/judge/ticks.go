@@ -65,11 +65,8 @@ var snapshotStaysFresh = rule.New(invariants.Invariant{
 	bound := f.Config.SnapshotLockTTL + f.Config.SnapshotEvery + model.Doubt
 	stale := func(by string, at time.Duration) {
 		bound := bound
-		for other := range f.Ticks.Writer.Under {
-			if other != by { // it has the lock, or left it, and has not written
-				bound += f.Config.SnapshotEvery
-				break
-			}
+		if slices.ContainsFunc(f.Ticks.Writing, func(other string) bool { return other != by }) {
+			bound += f.Config.SnapshotEvery
 		}
 		l, heard := f.Listens[by]
 		since := l.Since + f.Config.SnapshotReadTimeout // for so long a start may wait for the snapshot

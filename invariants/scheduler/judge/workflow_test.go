@@ -255,6 +255,8 @@ func TestWhatEndsAStepForGood(t *testing.T) {
 		o := outcomeOf(newStory().retried(state).advances(s1, failedRun(4)).judge(config.Config{}), "retries-are-used-up")
 		assert.Equal(t, ends, len(o.Violations) == 0, state)
 	}
+	refused := newStory().retried("FAILED").op(s1, "run-1-a-2", "submit_write").fails().injected().advances(s1, failedRun(4))
+	assert.Len(t, outcomeOf(refused.judge(config.Config{}), "retries-are-used-up").Violations, 1, "a job that was never written has ended nothing")
 }
 
 // A delay counts from when a job has ended, whatever its writer's clock says.
@@ -320,8 +322,26 @@ func TestWhatADelayMayBeLateFor(t *testing.T) {
 // A poll that failed leaves the delay to the next ones.
 func TestADelayWaitsForPollsThatFail(t *testing.T) {
 	for after, late := range map[time.Duration]bool{15 * time.Second: false, 17 * time.Second: true} {
-		s := newStory().aDone(31*time.Second).wait(42*time.Second).popsDelays(s2).fails().wait(after).stepJob(s1, "run-1-b-1")
+		s := newStory().aDone(31*time.Second).wait(42*time.Second).popsDelays(s2).fails().injected().wait(after).stepJob(s1, "run-1-b-1")
 		assert.Equal(t, late, len(outcomeOf(s.judge(hardenedRuns), "delay-fires-on-time").Violations) > 0, after)
+	}
+}
+
+// What a strike does to one run holds up no other, and an error without a strike excuses nothing.
+func TestADelayWaitsForItsOwnRun(t *testing.T) {
+	fails := map[string]func(*story) *story{
+		"a write of its run is struck": func(s *story) *story {
+			return s.add(s2, sim.KindRedis, "", history.RunPrefix+"run-1", "", "run_write").fails().injected()
+		},
+		"a write of another's is": func(s *story) *story {
+			return s.add(s2, sim.KindRedis, "", history.RunPrefix+"run-2", "", "run_write").fails().injected()
+		},
+		"a poll ends with its process": func(s *story) *story { return s.popsDelays(s2).fails() },
+	}
+	for name, f := range fails {
+		s := f(newStory().aDone(31*time.Second).wait(42*time.Second)).wait(15*time.Second).stepJob(s1, "run-1-b-1")
+		late := len(outcomeOf(s.judge(hardenedRuns), "delay-fires-on-time").Violations) > 0
+		assert.Equal(t, name != "a write of its run is struck", late, name)
 	}
 }
 

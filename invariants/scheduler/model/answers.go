@@ -14,19 +14,14 @@ import (
 // past, all that the stream was seen to store. One without a legal status ends nothing.
 func (j *Job) Answers(s *Step) (list []*Message) {
 	me := invariants.Process(s.Node, s.Incarnation)
-	var all []*Message
 	for i := range j.Messages {
 		m := &j.Messages[i]
 		if m.Consumer != history.ConsumerResult || m.Garbled {
 			continue
 		}
-		all = append(all, m)
-		if m.InHand.By(me) {
+		if s.Kind == sim.KindLate || m.InHandOf(me) {
 			list = append(list, m)
 		}
-	}
-	if list == nil || s.Kind == sim.KindLate {
-		return all
 	}
 	return list
 }

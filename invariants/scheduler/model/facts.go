@@ -36,7 +36,7 @@ type Facts struct {
 	Strikes Strikes
 	Reached [moments]int      // how often each moment came
 	Broken  invariants.Places // invariants violated for the run as a whole, by their place in All
-	Mixed   bool              // a process had a job twice at once, having outlived its lock: events do not say which handling they are of
+	Mixed   bool              // so is one of the jobs
 	Count   counts
 	Fenced  Fenced // the last one
 	Rescued Rescue // likewise

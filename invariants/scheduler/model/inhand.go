@@ -5,65 +5,95 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// inHand are deliveries that were not answered: a process that is slow has one still when another is given the message.
-type inHand []delivery
-
+// delivery is one of a message that has reached a process.
 type delivery struct {
-	process        string
-	seq, delivered uint64
+	process string
+	number  uint64   // as JetStream counts them, from 1
+	end     sim.Kind // the kind of its answer, or died; "" while the process has the message in hand
 }
 
-func deliveryOf(e *sim.Event) delivery {
-	return delivery{invariants.Process(e.Node, e.Incarnation), e.Seq, e.Delivered}
-}
+// died ends a delivery whose process has crashed.
+const died sim.Kind = "died"
 
-// answers takes in a delivery of the message, or the answer to one. It says whether the delivery was answered before.
-func (m *Message) answers(e *sim.Event) (again bool) {
-	d := deliveryOf(e)
-	i := slices.Index(m.answered, d)
+// deliveries are a message's: a process that is slow has it in hand still when another is given it.
+type deliveries []delivery
+
+// follow takes in a delivery, or the answer to one. The answer is the first if the message was in hand until then, and it is
+// sent again if the delivery had that answer before.
+func (d *deliveries) follow(e *sim.Event) (first, again bool) {
+	me := invariants.Process(e.Node, e.Incarnation)
+	i := slices.IndexFunc(*d, func(d delivery) bool { return d.process == me && d.number == e.Delivered })
 	switch {
-	case e.Kind == sim.KindDeliver && i >= 0: // a consumer that has lost a part of its state counts from one again
-		m.answered = slices.Delete(m.answered, i, i+1)
-	case e.Kind != sim.KindDeliver && i < 0:
-		m.answered = append(m.answered, d)
+	case i < 0:
+		*d, i = append(*d, delivery{process: me, number: e.Delivered, end: e.Kind}), len(*d)
+	default:
+		first, again = (*d)[i].end == "", (*d)[i].end == e.Kind
+		(*d)[i].end = e.Kind
 	}
-	return e.Kind != sim.KindDeliver && i >= 0
-}
-
-// follow takes in a delivery, or the answer to one. It says whether it is the first such: an answer may be sent again.
-func (h *inHand) follow(e *sim.Event) bool {
-	d := deliveryOf(e)
-	i := slices.Index(*h, d)
-	switch {
-	case e.Kind == sim.KindDeliver:
-		*h = append(*h, d)
-		return i < 0
-	case i >= 0:
-		*h = slices.Delete(*h, i, i+1)
+	if e.Kind == sim.KindDeliver { // once more if a consumer has lost a part of its state, and counts from one again
+		(*d)[i].end = ""
 	}
-	return i >= 0
+	return first, again
 }
 
-// By says whether the process has one.
-func (h inHand) By(process string) bool {
-	return slices.ContainsFunc(h, func(d delivery) bool { return d.process == process })
+// died notes that the processes of a node have crashed.
+func (d deliveries) died(node string) {
+	for i := range d {
+		if d[i].end == "" && d[i].on(node) {
+			d[i].end = died
+		}
+	}
 }
 
-// on says whether a process of the node has one.
-func (h inHand) on(node string) bool {
-	return slices.ContainsFunc(h, func(d delivery) bool {
-		name, _, _ := strings.Cut(d.process, " ")
-		return name == node
-	})
+func (d *delivery) on(node string) bool {
+	name, _, _ := strings.Cut(d.process, " ")
+	return name == node
 }
 
-// processes are those that have one, once for each.
-func (h inHand) processes() (list []string) {
-	for _, d := range h {
-		list = append(list, d.process)
+// inHand says whether a process has the message in hand, of a delivery of which that is so.
+func (m *Message) inHand(so func(*delivery) bool) bool {
+	return slices.ContainsFunc(m.deliveries, func(d delivery) bool { return d.end == "" && so(&d) })
+}
+
+// InHand says whether any process has it.
+func (m *Message) InHand() bool { return m.inHand(func(*delivery) bool { return true }) }
+
+// InHandOf says whether that process has it.
+func (m *Message) InHandOf(process string) bool {
+	return m.inHand(func(d *delivery) bool { return d.process == process })
+}
+
+// inHandOn says whether a process of the node has it.
+func (m *Message) inHandOn(node string) bool {
+	return m.inHand(func(d *delivery) bool { return d.on(node) })
+}
+
+// GivenOnce says whether it has reached a process once, which has it in hand.
+func (m *Message) GivenOnce() bool { return !m.Done && len(m.deliveries) == 1 && m.InHand() }
+
+// GivenInVain says whether it has reached a process that was done with it, or died, before it was acknowledged.
+func (m *Message) GivenInVain() bool {
+	return !m.Done && (len(m.deliveries) > 1 || len(m.deliveries) == 1 && !m.InHand())
+}
+
+// holders are the processes that have it in hand.
+func (m *Message) holders() (list []string) {
+	for _, d := range m.deliveries {
+		if d.end == "" {
+			list = append(list, d.process)
+		}
 	}
 	return list
+}
+
+// asks says whether the message is a request of its job.
+func (m *Message) asks() bool { return m.Consumer == history.ConsumerSubmit }
+
+// InHandOf says whether the process has a request of the job in hand.
+func (j *Job) InHandOf(process string) bool {
+	return slices.ContainsFunc(j.Messages, func(m Message) bool { return m.asks() && m.InHandOf(process) })
 }

@@ -68,10 +68,10 @@ type Job struct {
 	Out       outputJob
 	Lock      Lock
 	Handlings []Handling // under way; more than one only if one outlived its lock
+	Mixed     bool       // two were one process's at once: events do not say which of them they are of
 	Releases  []Release  // under way, or the last of a process
 	late      []lateIntent
 	Replayer  string // the process whose replayer has read it, and that has not scheduled it since
-	InHand    inHand // deliveries of its requests that were not answered
 }
 
 // Notice is one word to a worker that a job of its is cancelled.

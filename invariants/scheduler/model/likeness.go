@@ -39,7 +39,7 @@ func (f *Facts) likenessOfNone(h hash.Hash) {
 		}
 	}
 	for _, t := range []*Tick{&f.Ticks.Reconciler, &f.Ticks.Replayer, &f.Ticks.Writer} {
-		fmt.Fprintln(h, t.Live(f.At), len(t.Under))
+		fmt.Fprintln(h, t.Live(f.At), t == &f.Ticks.Writer && len(f.Ticks.Writing) > 0)
 	}
 	for c := range f.Policy.All {
 		fmt.Fprintln(h, f.Policy.All[c].Failures)
@@ -54,7 +54,7 @@ func (f *Facts) likenessOfNone(h hash.Hash) {
 
 func (f *Facts) likenessOf(h hash.Hash, j *Job) {
 	fmt.Fprintln(h, j.ID, j.State, j.Attempts, j.Worker, j.Decision, j.Approved, j.Scheduled, j.Requests, j.Cancelled.Worker)
-	fmt.Fprintln(h, j.Begun, j.Finished, j.Executing, j.Entered, len(j.Voids), len(j.Told), len(j.Heard), len(j.Terminated), j.InHand.processes())
+	fmt.Fprintln(h, j.Begun, j.Finished, j.Executing, j.Entered, len(j.Voids), len(j.Told), len(j.Heard), len(j.Terminated))
 	fmt.Fprintln(h, j.Intent.Step != 0, j.Intent.Worker, j.Intent.Stored, j.Intent.Lost, j.Queued.Step != 0, j.Queued.Stored, j.Broken)
 	for i := range j.Dispatches {
 		d := &j.Dispatches[i]
@@ -62,7 +62,7 @@ func (f *Facts) likenessOf(h hash.Hash, j *Job) {
 	}
 	for i := range j.Messages {
 		m := &j.Messages[i]
-		fmt.Fprintln(h, m.Consumer, m.Succeeded(), m.Garbled, m.Holder, m.Done, m.Lost, m.Abandoned, m.Guard.Until > f.At)
+		fmt.Fprintln(h, m.Consumer, m.Succeeded(), m.Garbled, m.holders(), m.Done, m.Lost, m.Abandoned, m.Guard.Until > f.At)
 	}
 	for i := range j.Handlings {
 		g := &j.Handlings[i]

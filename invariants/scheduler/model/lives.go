@@ -57,7 +57,7 @@ func (f *Facts) Control(e *sim.Event) {
 // retries is how many jobs a scheduler has in hand: it may be about to put them off, and to count that.
 func (f *Facts) retries(node string) (n int) {
 	for _, j := range f.Order {
-		if j.InHand.on(node) || slices.ContainsFunc(j.Handlings, func(h Handling) bool { return h.Node == node }) {
+		if slices.ContainsFunc(j.Messages, func(m Message) bool { return m.asks() && m.inHandOn(node) }) || slices.ContainsFunc(j.Handlings, func(h Handling) bool { return h.Node == node }) {
 			n++
 		}
 	}
@@ -77,9 +77,7 @@ func (f *Facts) crash(e *sim.Event) {
 	f.Workflow.crashed(f, e.Target)
 	for _, j := range f.Order {
 		for i := range j.Messages {
-			if m := &j.Messages[i]; m.Holder == e.Target || strings.HasPrefix(m.Holder, e.Target+" ") {
-				m.Holder = ""
-			}
+			j.Messages[i].died(e.Target)
 		}
 		for i := len(j.Handlings) - 1; i >= 0; i-- {
 			h := &j.Handlings[i]

@@ -18,16 +18,14 @@ type Message struct {
 	Epoch    int64         // of a result
 	Answer   history.Reply // of a result
 	From     string        // the node that published it
-	InHand   inHand        // of a result: its deliveries that were not answered
-	answered []delivery    // those that were
 	Over     string        // the process to which it was delivered last, if its job was over by then
 	Garbled  bool          // it is a request that nobody can read, or a result without a legal status
 	Consents string        // the hash of the request that it is, if that bears an approval
-	Holder   string        // the process to which it was delivered last, and that has not answered it
 	Asked    time.Duration // when it was stored, if it is a cancellation of a job that was not over then; 0 if not
 	Guard    guard
 	Refusal  *refusal // of one that is garbled, once it was delivered
 
+	deliveries
 	PutOff    time.Duration // when it was last sent back, to come again after a delay
 	sentBack  uint64        // how often it was
 	Delivered uint64        // how often somebody saw it delivered
@@ -112,57 +110,53 @@ func (j *Job) Unreadable(seq uint64) bool {
 }
 
 // Follow notes what a delivery or an acknowledgement says of one of the job's messages, and returns
-// the message; nil if the stream was not seen to store it. Again is whether the delivery was answered before: then the answer is
-// sent again, and nobody handles the message.
-func (f *Facts) Follow(j *Job, e *sim.Event) (m *Message, again bool) {
+// the message; nil if the stream was not seen to store it. First is whether it is the first answer to a delivery. Again is
+// whether the delivery had that answer before: then it is sent again, and nobody handles the message.
+func (f *Facts) Follow(j *Job, e *sim.Event) (m *Message, first, again bool) {
 	m = j.message(e.Seq)
 	if m == nil {
-		return nil, false
+		return nil, false, false
 	}
-	again = m.answers(e)
-	if m.Consumer == history.ConsumerResult {
-		m.InHand.follow(e)
-	}
-	if e.Kind == sim.KindDeliver && e.Delivered > m.Delivered { // it counts those before it, and was sent after its pull
-		m.Since = max(m.Since, f.Node(e.Node).pulls[m.Consumer])
-		if e.Delivered > m.Delivered+1 { // somebody has it, or had it, who was not seen to get it
+	reached, late := history.Applied(e), e.Delivered > m.Delivered
+	if e.Kind == sim.KindDeliver && late {
+		m.Since = max(m.Since, f.Node(e.Node).pulls[m.Consumer]) // it counts those before it, and was sent after its pull
+		if e.Delivered > m.Delivered+1 {                         // somebody has it, or had it, who was not seen to get it
 			j.Struck |= f.StruckNow() & ofReplicas
 		}
+		if m.Done && f.Strikes.forgot != 0 {
+			m.Done = false // nobody but a server that forgot it delivers it again
+			j.Struck |= f.Strikes.forgot
+		}
 	}
-	if e.Kind == sim.KindDeliver && m.Done && e.Delivered > m.Delivered && f.Strikes.forgot != 0 {
-		m.Done = false // nobody but a server that forgot it delivers it again
-		j.Struck |= f.Strikes.forgot
+	m.Delivered = max(m.Delivered, e.Delivered)
+	m.astray = m.astray || !reached
+	if e.Kind == sim.KindDeliver && !reached {
+		m.found = false
+		return m, false, false
 	}
+	m.twice = m.twice || e.Kind == sim.KindDeliver && (m.InHand() || m.PutOff != 0 && e.At-m.PutOff < f.Config.ShortestDelay())
+	first, again = m.follow(e)
 	if m.Garbled && m.Refusal == nil {
 		m.Refusal = &refusal{}
 	}
 	if m.Garbled && !again {
-		m.Refusal.follow(e, m.Done && e.Delivered > m.Delivered)
-	}
-	m.Delivered = max(m.Delivered, e.Delivered)
-	if e.Kind == sim.KindDeliver && (m.Holder != "" || m.PutOff != 0 && e.At-m.PutOff < f.Config.ShortestDelay()) {
-		m.twice = true
-	}
-	if !again {
-		m.Holder = ""
+		m.Refusal.follow(e, m.Done && late)
 	}
 	switch e.Kind {
 	case sim.KindDeliver:
-		m.Holder, m.Over = invariants.Process(e.Node, e.Incarnation), ""
+		m.found, m.Over = m.astray, ""
 		if j.State.Terminal() {
-			m.Over = m.Holder
+			m.Over = invariants.Process(e.Node, e.Incarnation)
 		}
-		m.found = m.astray && history.Applied(e)
 	case sim.KindNak:
 		m.PutOff = e.At
-		if history.Applied(e) {
+		if reached {
 			m.sentBack++
 		}
 	case sim.KindAck, sim.KindTerm:
-		m.Done = m.Done || history.Applied(e)
+		m.Done = m.Done || reached
 	}
-	m.astray = m.astray || !history.Applied(e)
-	return m, again
+	return m, first, again
 }
 
 // HeardNotice notes the delivery of a notice to the worker that it is for.
@@ -217,31 +211,20 @@ func (f *Facts) ReplicaAsked(s *Step) {
 		return
 	}
 	for i := range s.About.Messages {
-		if m := &s.About.Messages[i]; m.Holder == me && m.Refusal != nil {
+		if m := &s.About.Messages[i]; m.InHandOf(me) && m.Refusal != nil {
 			m.Refusal.Unfiled = append(m.Refusal.Unfiled, me)
 		}
 	}
 }
 
-// Handed follows who has a request in hand, and what of that is handled.
-func (f *Facts) Handed(s *Step, m *Message, skipped bool) {
-	readable := m == nil || !m.Garbled
-	switch s.Phase {
-	case "submit_deliver":
-		s.About.InHand.follow(s.Event)
-		if readable {
-			f.Count.Handed++
-		}
-		return
-	case "submit_ack", "submit_nak", "submit_term":
-	default:
-		return
-	}
-	if !s.About.InHand.follow(s.Event) {
-		return // it was not seen delivered, or answers the delivery again
-	}
+// Handed counts the requests that a process was given, and what of that is handled. First is whether the step is the first
+// answer to a delivery.
+func (f *Facts) Handed(s *Step, m *Message, first, skipped bool) {
 	switch {
-	case !readable:
+	case m.Garbled || !m.asks():
+	case s.Kind == sim.KindDeliver && history.Applied(s.Event):
+		f.Count.Handed++
+	case !first:
 	case skipped, s.Kind == sim.KindTerm:
 		f.Count.Handed--
 	default:
@@ -249,18 +232,21 @@ func (f *Facts) Handed(s *Step, m *Message, skipped bool) {
 	}
 }
 
+// Unanswered is how many of its deliveries were not sent back: each comes again after AckWait.
+func (m *Message) Unanswered() uint64 { return m.Delivered - min(m.sentBack, m.Delivered) }
+
 // SentBack says whether the process has the job's request in hand, and every delivery before that was sent back, to come again
 // after a delay. Otherwise the job waits for AckWait, or for the replayer.
 func (j *Job) SentBack(process string) bool {
 	return slices.ContainsFunc(j.Messages, func(m Message) bool {
-		return m.Consumer == history.ConsumerSubmit && m.Holder == process && !m.astray && !m.Lost && !m.Abandoned && m.sentBack+1 == m.Delivered
+		return m.asks() && m.InHandOf(process) && !m.Lost && !m.Abandoned && m.sentBack+1 == m.Delivered
 	})
 }
 
 // AskedTwice says whether several requests of the job have been under way, or one that was delivered twice at once: each
 // has a back-off of its own.
 func (j *Job) AskedTwice() bool {
-	return j.Requests > 1 || slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consumer == history.ConsumerSubmit && m.twice })
+	return j.Requests > 1 || slices.ContainsFunc(j.Messages, func(m Message) bool { return m.asks() && m.twice })
 }
 
 // Unseen is how many deliveries of m crashes may have swallowed: one each.

@@ -26,7 +26,7 @@ func (f *Facts) OrphanReplayed(s *Step) {
 	switch {
 	case s.Handling == nil || !s.Handling.orphan:
 		return
-	case s.About.InHand.By(invariants.Process(s.Node, s.Incarnation)):
+	case s.About.InHandOf(invariants.Process(s.Node, s.Incarnation)):
 		f.Count.OrphansMaybe++
 	default:
 		f.Count.Orphans++

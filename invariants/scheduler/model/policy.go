@@ -387,19 +387,19 @@ func (f *Facts) PutOff(j *Job, at time.Duration) bool {
 func (f *Facts) ComesAgain(j *Job, at time.Duration) bool {
 	longest := f.Config.BackoffMax + f.Config.JobLockTTL
 	return min(f.Config.PendingAge, f.Config.ScheduledAge) < longest && slices.ContainsFunc(j.Messages, func(m Message) bool {
-		return m.Consumer == history.ConsumerSubmit && m.PutOff != 0 && !m.Done && !m.Lost && !m.Abandoned && at-m.PutOff <= longest
+		return m.asks() && m.PutOff != 0 && !m.Done && !m.Lost && !m.Abandoned && at-m.PutOff <= longest
 	})
 }
 
 // LeftToReplayer says whether nobody but the replayer can ask about a job in time: the delivery of its request was lost, or
 // the answer to that, and JetStream waits for it.
 func (f *Facts) LeftToReplayer(j *Job) bool {
-	return f.Config.PendingReplayer && slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consumer == history.ConsumerSubmit && m.astray })
+	return f.Config.PendingReplayer && slices.ContainsFunc(j.Messages, func(m Message) bool { return m.asks() && m.astray })
 }
 
 // RequestLeft says whether a request of the job is left to be delivered.
 func RequestLeft(j *Job) bool {
 	return slices.ContainsFunc(j.Messages, func(m Message) bool {
-		return m.Consumer == history.ConsumerSubmit && !m.Done && !m.Lost && !m.Abandoned
+		return m.asks() && !m.Done && !m.Lost && !m.Abandoned
 	})
 }

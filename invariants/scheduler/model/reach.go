@@ -310,10 +310,7 @@ func (f *Facts) reachJob(j *Job, kind invariants.Kinds) {
 func (f *Facts) inHandOf(node string, j *Job) bool {
 	return j.Lock.Node == node && j.Lock.Live(f.At) || f.awaits(j, node, false) || (history.IsClient(node) || j.MadeBy == node) && (len(j.Messages) == 0 || j.approvedUnsent()) && !j.State.Terminal() ||
 		slices.ContainsFunc(j.Handlings, func(h Handling) bool { return h.Node == node }) ||
-		slices.ContainsFunc(j.Messages, func(m Message) bool {
-			name, _, _ := strings.Cut(m.Holder, " ")
-			return m.Holder != "" && name == node
-		})
+		slices.ContainsFunc(j.Messages, func(m Message) bool { return m.inHandOn(node) })
 }
 
 // awaits says whether a message of the job that nobody was seen to get may be on its way to a node, which has asked for
@@ -321,7 +318,7 @@ func (f *Facts) inHandOf(node string, j *Job) bool {
 func (f *Facts) awaits(j *Job, node string, again bool) bool {
 	n := f.Nodes[node]
 	return n != nil && len(n.pulls) > 0 && slices.ContainsFunc(j.Messages, func(m Message) bool {
-		return m.Holder == "" && !m.Done && !m.Lost && !m.Abandoned && (again || m.Delivered == 0) && n.pulls[m.Consumer] != 0
+		return !m.InHand() && !m.Done && !m.Lost && !m.Abandoned && (again || m.Delivered == 0) && n.pulls[m.Consumer] != 0
 	})
 }
 

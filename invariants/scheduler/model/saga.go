@@ -213,16 +213,20 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 		j.Saga.Recorded = true
 	}
 	c := k.byKey[key]
-	again := c != nil
-	if !again {
-		c = &Compensation{Saga: g, entry: entry, Step: s.Step, Late: g.Due != 0}
+	again := c != nil && !c.lost
+	switch {
+	case c == nil:
+		c = &Compensation{Saga: g, entry: entry}
 		if readable {
 			c.Job, c.key = p.Labels["saga_job_id"], p.IdempotencyKey
 		}
 		k.byKey[key] = c
 		g.Recorded = append(g.Recorded, c)
-	} else if len(c.Jobs) == 0 { // it is on top now
+	case len(c.Jobs) == 0: // it is on top now
 		g.Recorded = append(slices.DeleteFunc(g.Recorded, func(other *Compensation) bool { return other == c }), c)
+	}
+	if !again { // what a failover took off the stack, nobody who rolls back has seen there
+		c.Step, c.Late, c.lost = s.Step, g.Due != 0, false
 	}
 	if c.Job == "" {
 		return
@@ -230,7 +234,6 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 	if !again && c.Late {
 		k.late++
 	}
-	again, c.lost = again && !c.lost, false
 	if s.Rewinds() {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 type ticks struct {
 	Reconciler, Replayer, Writer Tick
 	Poller, Runs, Letters        Tick               // of delays, of the runs' reconciler, and of dead letters
+	Writing                      []string           // the processes that have had the Writer's lock since the last write, and have not written
 	Snapshot                     []known            // what sys:workers:snapshot holds; never changed in place
 	Offered                      map[string][]known // what it held when the process began, by its name
 	recovered                    map[string]bool    // the processes that have looked for delays at their start
@@ -27,7 +28,6 @@ type Tick struct {
 	Expires time.Duration
 
 	Has    map[string]bool // the processes that were told that they have the lock, and nothing else since
-	Under  map[string]bool // the processes that have begun a tick and not done what it is for
 	Last   string          // the process that began the last tick
 	LastAt time.Duration
 	lastBy int              // the step

@@ -19,7 +19,7 @@ type Workflows struct {
 	Order []*WorkflowRun
 	Jobs  map[string]*StepJob
 
-	PollFailed time.Duration // when an operation last failed of a poller of delays, or of advancing the runs that it found
+	PollFailed time.Duration // when a strike last kept a poller of delays from all of them
 }
 
 // WorkflowRun is one run: its record, and who has to do with it.
@@ -33,6 +33,7 @@ type WorkflowRun struct {
 	Lock    Lock
 	Setting string          // the process that keeps a delay of it in Redis; "" for none
 	Hands   map[string]bool // the processes that have it in hand
+	Failed  time.Duration   // when a strike last kept one from advancing it
 }
 
 // StepJob is the job of one attempt of a step.
@@ -114,16 +115,20 @@ type StepAgain struct {
 	Told bool
 }
 
-// polls has the phases of a poll for delays, and of advancing the runs that it found.
-var polls = map[string]bool{
-	"poll_lock": true, "timer_pop": true, "run_lock": true, "run_read": true, "step_read": true, "run_write": true,
-	"submit_write": true, "submit_publish": true,
+// advances has the phases of advancing a run.
+var advances = map[string]bool{
+	"run_lock": true, "run_read": true, "step_read": true, "run_write": true, "submit_write": true, "submit_publish": true,
 }
 
 // Answered takes in what came of a poll, or of asking for a run's lock.
 func (k *Workflows) Answered(f *Facts, s *Step) {
-	if s.Failed && polls[s.Phase] && strings.HasPrefix(s.Node, history.SchedulerNodes) {
-		k.PollFailed = s.At
+	if struck := s.Fault != "" || f.StruckNow() != 0; s.Failed && struck && strings.HasPrefix(s.Node, history.SchedulerNodes) {
+		switch r := k.advancedBy(s); {
+		case s.Phase == "poll_lock", s.Phase == "timer_pop", advances[s.Phase] && s.Kind == sim.KindReturn: // the runs behind it have waited
+			k.PollFailed = s.At
+		case advances[s.Phase] && r != nil:
+			r.Failed = s.At
+		}
 	}
 	if s.Failed && s.Phase == "timer_write" { // without Redis the timer in memory is left (Scheduler internals, section 8)
 		for _, r := range k.Order {
@@ -140,6 +145,15 @@ func (k *Workflows) Answered(f *Facts, s *Step) {
 		f.Reach(RunContended)
 		r.Hands[invariants.Who(s.Event)] = true // it asks again
 	}
+}
+
+// advancedBy is the run that an operation is about, by its key or by its job; nil for none.
+func (k *Workflows) advancedBy(s *Step) *WorkflowRun {
+	if job := k.StepJob(s.Job); job != nil {
+		return job.Run
+	}
+	_, run := history.KeyOf(s.Target)
+	return k.Runs[run]
 }
 
 // inMemory marks the hand of a scheduler that could not keep a delay of the run in Redis.
@@ -226,7 +240,7 @@ func (f *Facts) UsedUp(r *WorkflowRun, s *history.RunStep) bool {
 		id := history.StepJobID(r.RunID, s.ID, n)
 		k, j := f.Workflow.Jobs[id], f.Jobs[id]
 		switch {
-		case j == nil:
+		case j == nil || !j.Accepted:
 			return failed > s.Retry.Max
 		case k != nil && k.Failed != (When{}):
 			failed++

@@ -40,7 +40,9 @@ func (o *Observer) lockChanged(s *model.Step, c *sim.Change, of *model.Job) bool
 			f.Count.LockLeft++
 			l.Abandoned = s.At
 		} else if s.Phase == "lock_acquire" {
-			f.Mixed = f.Mixed || own.About.Handling(s.Event) != nil
+			if own.About.Handling(s.Event) != nil {
+				own.About.Mixed, f.Mixed = true, true
+			}
 			own.About.Handlings = append(own.About.Handlings, model.Handling{
 				Node: s.Node, Incarnation: s.Incarnation, Lock: s.Step, Expires: c.Expires,
 			})

@@ -26,7 +26,7 @@ func (o *Observer) rescue(s *model.Step, of *model.Job, by string) {
 func (o *Observer) brought(s *model.Step, w *model.Write) {
 	me := invariants.Process(s.Node, s.Incarnation)
 	switch {
-	case s.About.InHand.By(me) || s.Handling.Scheduled || s.Handling.Intended:
+	case s.About.InHandOf(me) || s.Handling.Scheduled || s.Handling.Intended:
 	case s.Phase == "timeout_write":
 		unpublished := w.Intent.Step != 0 && !w.Intent.Stored && o.Facts.Config.DispatchOrder != "publish-first" && s.At-w.Since > o.Facts.Config.PublishTimeout
 		if unpublished || s.About.Finished > 0 && !s.About.AnsweredIllegally() && !s.About.ResultDue() {

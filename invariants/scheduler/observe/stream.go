@@ -173,9 +173,9 @@ func (o *Observer) message(e *sim.Event) {
 	what, _, _ := strings.Cut(e.Phase, "_")
 	ours := what != "job" && what != "notice" && what != "void" // those are the other stream's
 	var m *model.Message
-	var again bool
+	var first, again bool
 	if ours {
-		m, again = f.Follow(about, e)
+		m, first, again = f.Follow(about, e)
 	}
 	s := &o.step
 	*s = model.Step{Event: e, About: about, Failed: history.AnswerOf(e).Failed()}
@@ -228,7 +228,7 @@ func (o *Observer) message(e *sim.Event) {
 	if again {
 		return
 	}
-	o.inHand(s, m)
+	o.inHand(s, m, first)
 	if ours && e.Kind == sim.KindAck {
 		for _, check := range o.acked {
 			check(s, m)
@@ -236,13 +236,14 @@ func (o *Observer) message(e *sim.Event) {
 	}
 }
 
-// inHand takes in that a process is given a message, or is done with it; m is nil if the stream was not seen to store it.
-func (o *Observer) inHand(s *model.Step, m *model.Message) {
-	skipped := m != nil && s.Kind == sim.KindAck && m.Guard.Skips(invariants.Process(s.Node, s.Incarnation))
-	o.Facts.Handed(s, m, skipped)
+// inHand takes in that a process is given a message, or is done with it, for the first time if first; m is nil if the
+// stream was not seen to store it.
+func (o *Observer) inHand(s *model.Step, m *model.Message, first bool) {
 	if m == nil {
 		return
 	}
+	skipped := s.Kind == sim.KindAck && m.Guard.Skips(invariants.Process(s.Node, s.Incarnation))
+	o.Facts.Handed(s, m, first, skipped)
 	o.guarded(s, m, skipped)
 	if s.Kind == sim.KindAck && !skipped {
 		o.Facts.SagaAnswered(s, m)

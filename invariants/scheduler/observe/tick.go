@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"slices"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
@@ -20,10 +22,9 @@ func (o *Observer) tickLockChanged(s *model.Step, c *sim.Change) {
 	if s.Failed {
 		return
 	}
-	if t.Under == nil {
-		t.Under = map[string]bool{}
+	if k := &o.Facts.Ticks; t == &k.Writer && !slices.Contains(k.Writing, t.By) {
+		k.Writing = append(k.Writing, t.By)
 	}
-	t.Under[t.By] = t == &o.Facts.Ticks.Writer
 	if t.By != t.Last || s.At-t.Began > o.Facts.Poll(t)*5/6 { // a tick that goes on renews it after two thirds of a poll
 		o.Facts.Begin(t)
 	}
@@ -41,8 +42,8 @@ func (o *Observer) snapshotChanged(s *model.Step, c *sim.Change) {
 		return
 	}
 	f.Ticks.Snapshot = f.ReadSnapshot(s.Event, c.Value)
-	t, me := f.Ticks.ByLock(history.WriterKey), invariants.Process(s.Node, s.Incarnation)
-	delete(t.Under, me)
+	f.Ticks.Writing = f.Ticks.Writing[:0]
+	t := f.Ticks.ByLock(history.WriterKey)
 	t.Begins = false
 	for _, check := range o.ticked {
 		check(s, t)

@@ -29,7 +29,7 @@ var resultGoesAsThePolicySays = rule.New(invariants.Invariant{
 	}
 	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		j := s.About
-		if s.Phase != "result_write" || s.Kind == sim.KindLate || f.Mixed || j.State != model.Succeeded && j.State != model.Quarantined {
+		if s.Phase != "result_write" || s.Kind == sim.KindLate || j.Mixed || j.State != model.Succeeded && j.State != model.Quarantined {
 			return
 		}
 		t.Exercise()

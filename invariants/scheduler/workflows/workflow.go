@@ -82,13 +82,15 @@ const rounding = time.Second
 
 var delayFiresOnTime = rule.New(invariants.Invariant{
 	Name:   "delay-fires-on-time",
-	Says:   "A delay that is long enough to be kept in Redis is over by the next poll, whoever has died meanwhile: the poller's lock lasts for two polls, and another comes within one more. A run that was stored starts as soon. A poll that fails, or that waits over another run, leaves it to those after it.",
+	Says:   "A delay that is long enough to be kept in Redis is over by the next poll, whoever has died meanwhile: the poller's lock lasts for two polls, and another comes within one more. A run that was stored starts as soon. A poll that a strike makes fail, keeps from the run, or holds up over another, leaves it to those after it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: durable workflow delay timers, and their background poller",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	bound := func() time.Duration { return rounding + 3*f.Config.Workflow.DelayPoll }
 	// late is how long after its time something is done.
-	late := func(at, due time.Duration) time.Duration { return at - max(due, f.Workflow.PollFailed) }
+	late := func(r *model.WorkflowRun, at, due time.Duration) time.Duration {
+		return at - max(due, f.Workflow.PollFailed, r.Failed)
+	}
 	// kept says by when the job of a delay is to be submitted, if the step's own delay is long enough and the run's record tells
 	// of it: by what the step asks for, and by the world's time, but for the time that the end of a job is under way under its lock.
 	kept := func(k *model.StepJob) (due time.Duration, ok bool) {
@@ -102,7 +104,7 @@ var delayFiresOnTime = rule.New(invariants.Invariant{
 				return
 			}
 			t.Exercise()
-			if late(s.At, r.Made) > bound() {
+			if late(r, s.At, r.Made) > bound() {
 				t.Violation(&r.As, "%s started it at step %d, %s after it was stored", invariants.Who(s.Event), invariants.StepNo(s.Step), (s.At - r.Made).Truncate(time.Millisecond))
 			}
 		},
@@ -112,13 +114,13 @@ var delayFiresOnTime = rule.New(invariants.Invariant{
 				return
 			}
 			t.Exercise()
-			if late(s.At, due) > bound() {
+			if late(k.Run, s.At, due) > bound() {
 				t.Violation(&k.Run.As, "%s submitted %s at step %d, %s after its time", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), (s.At - due).Truncate(time.Millisecond))
 			}
 		},
 		Ended: func(end *invariants.End) {
 			for _, r := range f.Workflow.Order {
-				if r.Version == 1 && late(end.At, r.Made) > bound() {
+				if r.Version == 1 && late(r, end.At, r.Made) > bound() {
 					t.Violation(&r.As, "was never started, %s after it was stored", (end.At - r.Made).Truncate(time.Millisecond))
 				}
 				for i := range r.Steps {
@@ -131,7 +133,7 @@ var delayFiresOnTime = rule.New(invariants.Invariant{
 					if k.Made != 0 || r.Over() || s.State != "WAITING" || !ok {
 						continue
 					}
-					if late(end.At, due) > bound() {
+					if late(r, end.At, due) > bound() {
 						t.Violation(&r.As, "%s was never submitted, %s after its time", k.ID, (end.At - due).Truncate(time.Millisecond))
 					}
 				}
