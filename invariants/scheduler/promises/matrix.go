@@ -97,7 +97,6 @@ var Matrix = withDeaths(map[string]row{
 		{By: StrikesOf(ClockWrong), Why: open, Says: "the scheduler's clock tells how old an approval is; a script that goes by the clock of Redis would close it"},
 	}},
 	"approved-job-goes-on":        {Except: []exception{lost}},
-	"attempts-drain-by-two":       {},
 	"attempts-never-past-ceiling": {Except: []exception{{By: StrikesOf(SchedulerAway, WriteLate), But: []mechanism{fenced}}}},
 	"last-cause-is-true":          {Except: []exception{{By: StrikesOf(SchedulerAway), But: []mechanism{fenced}}}},
 	"counters-equal-trace":        {Except: []exception{torn}},
@@ -213,8 +212,6 @@ var Matrix = withDeaths(map[string]row{
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{synced}},
 		lost,
 	}},
-	"told-worker-stops":                  {},
-	"derived-request-matches-its-source": {},
 	"illegal-result-is-refused": {Except: []exception{
 		{By: StrikesOf(DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{patientDLQ}},
 		usedUp,
