@@ -327,6 +327,21 @@ func TestADelayWaitsForPollsThatFail(t *testing.T) {
 	}
 }
 
+// A poll that goes by a wrong clock finds no run, and nobody else polls. To jobs that is nothing.
+func TestAPollByAWrongClockReachesRuns(t *testing.T) {
+	s := newStory().pull(s1).pull(s2).control("skew", s2).ticks(s2, history.PollerKey, "poll_lock", 10*time.Second).pull(s2).submit(job1)
+	s.run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).wait(20*time.Second).advances(s1, twoSteps(2, submittedStep, pendingStep))
+	j := NewJudge(hardenedRuns)
+	for i := range s.events {
+		j.Observe(&s.events[i])
+	}
+	o := outcomeOf(j.Finish(s.end()), "delay-fires-on-time")
+	if assert.Len(t, o.Violations, 1) {
+		assert.False(t, o.Violations[0].Promised)
+	}
+	assert.Zero(t, j.Facts.Jobs[job1].Struck)
+}
+
 // What a strike does to one run holds up no other, and an error without a strike excuses nothing.
 func TestADelayWaitsForItsOwnRun(t *testing.T) {
 	fails := map[string]func(*story) *story{

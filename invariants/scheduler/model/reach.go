@@ -18,7 +18,7 @@ var (
 func (f *Facts) StruckBy(j *Job, saga bool) invariants.Kinds {
 	struck := j.Struck
 	for i := range f.Strikes.windows {
-		if w := &f.Strikes.windows[i]; w.reach == dealt && w.until == 0 && f.awaits(j, w.node, true) {
+		if w := &f.Strikes.windows[i]; (w.reach == dealt || w.reach == ofRuns) && w.until == 0 && f.awaits(j, w.node, true) {
 			struck |= history.StrikesOf(w.kind)
 		}
 	}
@@ -132,29 +132,44 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 	f.reachHands(node, kind)
 }
 
-// tickFails lets a strike reach everything, if the scheduler that it is on holds the lock of a tick meanwhile. The tick
-// goes by a clock that is wrong; under any other strike it fails. That the snapshot is not written reaches no job.
+// tickFails lets a strike reach whatever a tick is for, if the scheduler that it is on holds the tick's lock meanwhile. The
+// tick goes by a clock that is wrong; under any other strike it fails. That the snapshot is not written reaches nobody.
 func (f *Facts) tickFails(w window) {
-	if w.until != 0 || !f.Ticks.heldBy(w.node, f.At) {
+	k := &f.Ticks
+	holds := func(t *Tick) bool { return t.Node == w.node && t.Live(f.At) }
+	wrong := w.kind == history.ClockWrong
+	switch {
+	case w.until != 0:
+		return
+	case holds(&k.Reconciler), holds(&k.Replayer), wrong && holds(&k.Writer):
+		w.reach = everything
+	case holds(&k.Poller), holds(&k.Runs):
+		w.reach = ofRuns
+	case holds(&k.Writer):
+		w.reach = nothing
+	default:
 		return
 	}
 	w.strikes = 0 // the tick fails until the last strike on its holder ends
-	if w.reach = everything; w.kind != history.ClockWrong {
+	if !wrong {
 		w.kind = history.TickFails
-		if !f.Ticks.loopHeldBy(w.node, f.At) {
-			w.reach = nothing
-		}
 	}
-	if kind := history.StrikesOf(w.kind); f.opens(w) && w.reach == everything {
-		f.Strikes.ever |= kind
+	if !f.opens(w) || w.reach == nothing {
+		return
+	}
+	kind := history.StrikesOf(w.kind)
+	f.Strikes.ever |= kind
+	if w.reach == everything {
 		f.reachAll(kind)
+	} else {
+		f.reachRuns(kind)
 	}
 }
 
 // nobodyIsUp lets the strikes on schedulers that go on reach everything, now that there is no other one.
 func (f *Facts) nobodyIsUp() {
 	for i := range f.Strikes.windows {
-		if w := &f.Strikes.windows[i]; w.until == 0 && w.reach == dealt {
+		if w := &f.Strikes.windows[i]; w.until == 0 && (w.reach == dealt || w.reach == ofRuns) {
 			w.reach = everything
 			f.reachAll(history.StrikesOf(w.kind))
 		}
@@ -242,6 +257,11 @@ func (f *Facts) reachAll(kind invariants.Kinds) {
 			j.Struck |= kind
 		}
 	}
+	f.reachRuns(kind)
+}
+
+// reachRuns marks the runs that are unfinished.
+func (f *Facts) reachRuns(kind invariants.Kinds) {
 	for _, r := range f.Workflow.Order {
 		if r.unfinished() {
 			r.As.Struck |= kind

@@ -133,16 +133,6 @@ func (f *Facts) Lists(s *Step) *Tick {
 	return f.Ticks.ByLock(key)
 }
 
-// heldBy says whether a node holds the lock of a tick.
-func (k *ticks) heldBy(node string, at time.Duration) bool {
-	return k.loopHeldBy(node, at) || k.Writer.Node == node && k.Writer.Live(at)
-}
-
-// loopHeldBy says whether a node holds the lock of a loop's tick; the snapshot's writer is no loop.
-func (k *ticks) loopHeldBy(node string, at time.Duration) bool {
-	return k.Reconciler.Node == node && k.Reconciler.Live(at) || k.Replayer.Node == node && k.Replayer.Live(at)
-}
-
 // offer notes what a process could learn from the snapshot at its start.
 func (k *ticks) offer(e *sim.Event) {
 	if k.Offered == nil {

@@ -14,7 +14,7 @@ import (
 // are unfinished when it comes, and those that appear until its window closes. So does one on the last scheduler that is
 // up. A strike on another scheduler reaches what that has in hand, what may be on its way there while the strike lasts,
 // and what the scheduler deals with until the window closes; if the scheduler holds the lock of a tick, the tick fails
-// for all, or goes by the wrong clock for all. A strike on an operation reaches what the operation is about.
+// for all that it is for, or goes by the wrong clock for them. A strike on an operation reaches what the operation is about.
 type Strikes struct {
 	ever    invariants.Kinds
 	forgot  invariants.Kinds // by which nats-server may have forgotten what it was told of a message
@@ -61,6 +61,7 @@ type reach int
 const (
 	nothing    reach = iota // the snapshot is not written, say
 	dealt                   // what its node deals with
+	ofRuns                  // and the runs that are unfinished, or appear
 	everything              // that is unfinished, or appears
 )
 
@@ -144,12 +145,17 @@ func (f *Facts) aftermath(w *window) time.Duration {
 // outlastsRuns is how long dead letters are kept, and longer than any run.
 const outlastsRuns = 30 * 24 * time.Hour
 
-// Appears marks a job or a run that is new with the strikes whose windows are open, if they reach everything or are on
-// the scheduler that makes it.
-func (f *Facts) Appears(j *Job) {
+// Appears marks a job that is new with the strikes whose windows are open, if they reach everything or are on the
+// scheduler that makes it.
+func (f *Facts) Appears(j *Job) { f.appears(j, everything) }
+
+// RunAppears does so with a run.
+func (f *Facts) RunAppears(r *WorkflowRun) { f.appears(&r.As, ofRuns) }
+
+func (f *Facts) appears(j *Job, within reach) {
 	j.Struck |= f.Strikes.dealing
 	for i := range f.Strikes.windows {
-		if w := &f.Strikes.windows[i]; w.reach == everything && w.open(f.At) {
+		if w := &f.Strikes.windows[i]; w.reach >= within && w.open(f.At) {
 			j.Struck |= history.StrikesOf(w.kind) &^ ofWorkers
 		}
 	}

@@ -42,10 +42,10 @@ func (o *Observer) snapshotChanged(s *model.Step, c *sim.Change) {
 		return
 	}
 	f.Ticks.Snapshot = f.ReadSnapshot(s.Event, c.Value)
-	f.Ticks.Writing = f.Ticks.Writing[:0]
 	t := f.Ticks.ByLock(history.WriterKey)
 	t.Begins = false
 	for _, check := range o.ticked {
 		check(s, t)
 	}
+	f.Ticks.Writing = f.Ticks.Writing[:0]
 }

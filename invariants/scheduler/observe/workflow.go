@@ -26,7 +26,7 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 		}
 		r = &model.WorkflowRun{As: model.Job{ID: id}, Made: s.At, Hands: map[string]bool{}}
 		k.Runs[id] = r
-		o.Facts.Appears(&r.As)
+		o.Facts.RunAppears(r)
 		k.Order = append(k.Order, r)
 	}
 	before := r.RunRecord
