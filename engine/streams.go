@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/wavetank-sim/wavetank/engine/bus"
+	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
@@ -59,9 +60,20 @@ func (e *Engine) consumer(ctx context.Context, name, subject string, handle func
 		Unrecorded: func(ctx context.Context) time.Duration { return e.infrastructureDelay(ctx, retryDelayTerminate) },
 		Guard:      e.guard,
 		GivenUp:    e.metrics.MessagesGivenUp.WithLabelValues(name).Inc,
-		Safe:       e.replica.Since,
+		Safe:       e.safe,
 		Confirm:    confirm,
 	}, nil
+}
+
+// safe puts off, like any failure of the store, a message whose writes the replicas have not confirmed.
+func (e *Engine) safe(ctx context.Context, jobID string) (confirm func(context.Context) error) {
+	confirmed := e.replica.Since(ctx, jobID)
+	return func(ctx context.Context) error {
+		if err := confirmed(ctx); err != nil {
+			return e.storeRetry(ctx, err, phase.ReplicaWait, "")
+		}
+		return nil
+	}
 }
 
 // ackWait is for how long the server waits for the answer to a message before it delivers the message again. A cancellation
