@@ -105,6 +105,9 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, msg jetstream.M
 	default:
 		o = w.Execute(execution, t)
 	}
+	if ctx.Err() != nil {
+		return // the worker is to end, which says nothing of the job: the dispatch comes again
+	}
 	// It reports no CANCELLED: a scheduler sends the notice once the record says so, and takes no result after that. Only
 	// where Redis has failed over and forgotten it would such a result tell; that job ends TIMEOUT, by the reconciler.
 	if o.Ending == Dropped && execution.Err() != nil {
