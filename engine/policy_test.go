@@ -208,6 +208,7 @@ func TestFailClosedWaitsForADecision(t *testing.T) {
 	r := h.retry(h.handle(req))
 	assert.Equal(t, 5*time.Second, r.Delay, "the circuit is open")
 	require.ErrorIs(t, r, safety.ErrOpen)
+	require.ErrorIs(t, r, safety.ErrUnavailable)
 	assert.ErrorContains(t, r, "safety kernel circuit open")
 	assert.Len(t, k.asked, 3)
 	assert.Equal(t, job.Pending, h.record().State)
