@@ -159,12 +159,12 @@ func (e *Engine) Run(ctx context.Context) error {
 func (e *Engine) run(ctx context.Context) error {
 	defer e.behind.Wait()
 	ctx = context.WithValue(ctx, lifeKey{}, ctx)
-	jobs, err := bus.EnsureStreams(ctx, e.js, e.streams)
+	sys, jobs, err := bus.EnsureStreams(ctx, e.js, e.streams)
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
 	e.jobs.Store(&jobs)
-	e.warnOfAge(ctx, jobs)
+	e.warnOfAge(ctx, sys, jobs)
 	beats, err := e.nats.Subscribe(bus.SubjectHeartbeat, e.onHeartbeat)
 	if err != nil {
 		return fmt.Errorf("engine: subscribe to %s: %w", bus.SubjectHeartbeat, err)

@@ -13,11 +13,14 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
-// warnOfAge says that a stream of dispatches which its operator has made keeps less than [MaxAgeMin].
-func (e *Engine) warnOfAge(ctx context.Context, jobs jetstream.Stream) {
-	if age, least := jobs.CachedInfo().Config.MaxAge, MaxAgeMin(&e.settings); age > 0 && age < least {
-		e.log.LogAttrs(ctx, slog.LevelWarn, "the stream forgets what may come again; raise its max_age, or set it to 0",
-			slog.String("stream", bus.StreamJobs), slog.Duration("max_age", age), slog.Duration("at_least", least))
+// warnOfAge says which of the streams, which their operator has made, keep less than [MaxAgeMin].
+func (e *Engine) warnOfAge(ctx context.Context, streams ...jetstream.Stream) {
+	for _, s := range streams {
+		cfg := s.CachedInfo().Config
+		if least := MaxAgeMin(&e.settings); cfg.MaxAge > 0 && cfg.MaxAge < least {
+			e.log.LogAttrs(ctx, slog.LevelWarn, "the stream forgets what may come again; raise its max_age, or set it to 0",
+				slog.String("stream", cfg.Name), slog.Duration("max_age", cfg.MaxAge), slog.Duration("at_least", least))
+		}
 	}
 }
 
@@ -39,7 +42,7 @@ func (e *Engine) consumer(ctx context.Context, name, subject string, handle func
 		Subject: subject,
 		Pull:    pull,
 		Reopen: func(ctx context.Context) (jetstream.Consumer, error) {
-			if _, err := bus.EnsureStreams(ctx, e.js, e.streams); err != nil {
+			if _, _, err := bus.EnsureStreams(ctx, e.js, e.streams); err != nil {
 				return nil, err
 			}
 			return open(ctx)
