@@ -21,7 +21,7 @@ func BenchmarkHandleJobRequest(b *testing.B) {
 	nc := startNATS(b)
 	js, err := jetstream.New(nc)
 	require.NoError(b, err)
-	_, err = bus.EnsureStreams(b.Context(), js, bus.StreamOptions{Storage: jetstream.MemoryStorage})
+	_, _, err = bus.EnsureStreams(b.Context(), js, bus.StreamOptions{Storage: jetstream.MemoryStorage})
 	require.NoError(b, err)
 	e, err := New(Config{ID: "scheduler-1", Redis: client, JetStream: js, NATS: nc})
 	require.NoError(b, err)

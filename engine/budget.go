@@ -17,6 +17,10 @@ type Budget struct {
 
 // Budgets says for how long a job outlasts each cause of retries, jitter aside, if nothing else goes wrong and the
 // dispatch order is state-first. It goes by the same delays as the engine.
+//
+// It leaves out a replica of Redis that is away, with wait_replica. A message that waits for one lasts like one that meets a
+// store that cannot be read. A dispatch to a worker, which waits likewise, counts no attempt before its dispatch timeout. With
+// retry_unpublished the job goes on from there, and lasts for hours; else it ends TIMEOUT.
 func Budgets(s *settings.Settings) []Budget {
 	given := "FAILED, with a dead letter"
 	return []Budget{

@@ -110,9 +110,7 @@ func (c *Client) fits(packet []byte) error {
 
 // pack is a submitted request as it is published and stored.
 func pack(req *job.Request) ([]byte, error) {
-	if req.IdempotencyKey == "" {
-		req.IdempotencyKey = req.JobID
-	}
+	req.DefaultKey()
 	err := req.Validate()
 	if err != nil {
 		return nil, fmt.Errorf("submit: %w", err)

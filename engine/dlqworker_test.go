@@ -436,6 +436,23 @@ func TestAnEntryThatComesAgainKeepsItsDecision(t *testing.T) {
 	assert.Equal(t, "tool_error", l.entry("job-1").ReasonCode, "another failure is another entry")
 }
 
+// A request of a publisher of its own may come without a key. It is known by its job's id, as one of a client is.
+func TestARequestWithoutAKeyIsKnownByItsJob(t *testing.T) {
+	l := newLetters(t, "")
+	req := request("job-1")
+	req.IdempotencyKey = ""
+	l.harness.worker("worker-1")
+	require.NoError(t, l.handle(req))
+	require.Len(t, l.dispatches(), 1)
+	assert.Equal(t, "job-1", l.dispatches()[0].IdempotencyKey)
+	ends := job.Result{JobID: "job-1", WorkerID: "worker-1", Epoch: 1, Status: job.StatusFailed, ReasonCode: "timeout"}
+	require.NoError(t, l.HandleJobResult(t.Context(), ends))
+	assert.Equal(t, dlq.Scheduled, l.visited("job-1", 1).ReplayStatus)
+	ends.Status = job.StatusSucceeded // it comes late
+	require.NoError(t, l.HandleJobResult(t.Context(), ends))
+	assert.Equal(t, dlq.AlreadyCommitted, l.visited("job-1", 1).ReplayStatus)
+}
+
 func TestWhatIsCommittedIsATenantsOwn(t *testing.T) {
 	l := newLetters(t, "")
 	for _, tenant := range []string{"a", "b"} {

@@ -146,8 +146,8 @@ func (e *Engine) collectors() []prometheus.Collector {
 
 // Run makes the streams and consumers, listens for heartbeats and handles messages until ctx ends;
 // then it waits for the handlers in flight. It fails only while it starts; a graceful stop is nil.
-// Close the connection afterwards: until then the last pulls stay open at the server, and a message
-// that they are given is lost to the other replicas for Settings.AckWait.
+// Close the connection afterwards: until then the last pulls stay open at the server, for Settings.FetchWait
+// at most, and messages that they are given are handed back in the background.
 func (e *Engine) Run(ctx context.Context) error {
 	err := e.run(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -159,12 +159,12 @@ func (e *Engine) Run(ctx context.Context) error {
 func (e *Engine) run(ctx context.Context) error {
 	defer e.behind.Wait()
 	ctx = context.WithValue(ctx, lifeKey{}, ctx)
-	jobs, err := bus.EnsureStreams(ctx, e.js, e.streams)
+	sys, jobs, err := bus.EnsureStreams(ctx, e.js, e.streams)
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
 	e.jobs.Store(&jobs)
-	e.warnOfAge(ctx, jobs)
+	e.warnOfAge(ctx, sys, jobs)
 	beats, err := e.nats.Subscribe(bus.SubjectHeartbeat, e.onHeartbeat)
 	if err != nil {
 		return fmt.Errorf("engine: subscribe to %s: %w", bus.SubjectHeartbeat, err)

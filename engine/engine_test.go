@@ -354,16 +354,19 @@ func TestStreamsThatForget(t *testing.T) {
 	_, err = New(h.config)
 	require.NoError(t, err)
 
-	h = newHardened(t)
-	s, err := h.js.Stream(t.Context(), bus.StreamJobs)
-	require.NoError(t, err)
-	cfg := s.CachedInfo().Config
-	cfg.MaxAge, cfg.Duplicates = time.Minute, time.Minute
-	_, err = h.js.UpdateStream(t.Context(), cfg)
-	require.NoError(t, err)
-	stop := h.run()
-	h.logs.await("the stream forgets what may come again")
-	require.NoError(t, stop())
+	for _, name := range []string{bus.StreamSys, bus.StreamJobs} {
+		h = newHardened(t)
+		s, err := h.js.Stream(t.Context(), name)
+		require.NoError(t, err)
+		cfg := s.CachedInfo().Config
+		cfg.MaxAge, cfg.Duplicates = time.Minute, time.Minute
+		_, err = h.js.UpdateStream(t.Context(), cfg)
+		require.NoError(t, err)
+		stop := h.run()
+		h.logs.await("the stream forgets what may come again")
+		require.NoError(t, stop())
+		assert.True(t, h.logged("the stream forgets what may come again", name))
+	}
 }
 
 func TestNewSaysEverythingThatIsWrong(t *testing.T) {

@@ -35,7 +35,7 @@ func Example() {
 		Streams: bus.StreamOptions{Storage: jetstream.MemoryStorage},
 	})
 	check(err)
-	_, err = bus.EnsureStreams(context.Background(), js, bus.StreamOptions{Storage: jetstream.MemoryStorage})
+	_, _, err = bus.EnsureStreams(context.Background(), js, bus.StreamOptions{Storage: jetstream.MemoryStorage})
 	check(err)
 	// Workers publish this to sys.heartbeat every few seconds.
 	check(scheduler.HandleHeartbeat(job.Heartbeat{WorkerID: "worker-1", Pool: "default", MaxParallelJobs: 4}))

@@ -98,7 +98,7 @@ func (e *Engine) failed(ctx context.Context, f failure, entry func(ctx context.C
 	w.Also = together(entry, f.also)
 	w.Decided, w.Fatal = f.decided, f.fatal
 	if err := e.move(ctx, f.phase, f.rec, w); err != nil {
-		return e.writeRetry(ctx, err, f.phase, f.code)
+		return e.writeRetry(ctx, err, f.phase, dlq.CodeLabel(f.code))
 	}
 	e.metrics.JobsCompleted.WithLabelValues(f.topic, string(w.To)).Inc()
 	if w.To == job.Denied {
@@ -135,7 +135,7 @@ func (e *Engine) deadLetter(ctx context.Context, entry dlq.Entry, add func(ctx c
 	if err != nil {
 		e.metrics.DLQWritesFailed.WithLabelValues(entry.Topic).Inc()
 		e.logJob(ctx, slog.LevelError, "dlq write failed", entry.JobID, entry.Topic, slog.Any("error", err))
-		return e.storeRetry(ctx, err, phase.DLQWrite, entry.ReasonCode)
+		return e.storeRetry(ctx, err, phase.DLQWrite, dlq.CodeLabel(entry.ReasonCode))
 	}
 	return nil
 }

@@ -96,6 +96,21 @@ func TestAFailedWriteThatFailsIsRetried(t *testing.T) {
 	assert.Equal(t, 50, h.dlqEntry().Attempts)
 }
 
+// A worker may give any reason code, and each would be a series of its own for ever.
+func TestAWorkersOwnWordIsNoLabel(t *testing.T) {
+	for code, want := range map[string]string{"it broke at 12:00:01": "other", "timeout": "timeout"} {
+		for _, p := range []phase.Phase{phase.ResultWrite, phase.DLQWrite} {
+			h := newHarness(t)
+			h.submit()
+			h.force(job.Running, 1)
+			h.faults.on(p, "before")
+			err := h.HandleJobResult(t.Context(), job.Result{JobID: "job-1", WorkerID: "worker-1", Status: job.StatusFailed, ReasonCode: code})
+			assert.Equal(t, p, h.retry(err).Phase)
+			assert.EqualValues(t, 1, h.metric(`scheduler_retry_total{phase="`+string(p)+`",reason_code="`+want+`",topic="job.default"}`), code)
+		}
+	}
+}
+
 // Dead letters, known caveat: the terminal state stands, the redelivery sees it, the entry is lost.
 func TestDLQEmitFailureDoesNotBlockStateTransition(t *testing.T) {
 	h := newHarness(t)

@@ -296,7 +296,7 @@ func newHarnessOn(t *testing.T, configure func(*harness), change ...func(*settin
 	configure(h)
 	h.Engine, err = New(h.config)
 	require.NoError(t, err)
-	_, err = bus.EnsureStreams(t.Context(), js, h.config.Streams)
+	_, _, err = bus.EnsureStreams(t.Context(), js, h.config.Streams)
 	require.NoError(t, err)
 	return h
 }

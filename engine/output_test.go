@@ -348,24 +348,37 @@ func TestARedactionThatCannotBeLookedFor(t *testing.T) {
 	assert.Equal(t, "res:job-1:redacted", h.record().ResultPtr)
 }
 
-// A scan that is kept and finds no slot is left to the others when the engine stops; a tick takes up no more than it has slots for.
+// A scan that is kept and finds no slot is left to a tick, and nothing waits for one; a tick takes up no more than it has slots for.
 func TestScansAreBounded(t *testing.T) {
 	h, p := newChecked(t, func(s *settings.Settings) { s.Output.DurableScans = true })
 	for range scansMax {
 		h.output.slots <- struct{}{}
 	}
-	run, stop := context.WithCancel(t.Context())
-	run = context.WithValue(run, lifeKey{}, run)
-	require.NoError(t, h.HandleJobResult(run, job.Result{JobID: "job-1", WorkerID: "worker-1", Status: job.StatusSucceeded, ResultPtr: "res:job-1"}))
+	require.NoError(t, h.succeeds())
+	idle := make(chan struct{})
+	go func() { h.scanned(); close(idle) }()
+	soon(t, idle, "a moment in which nothing waits")
 	h.clock.Advance(time.Hour)
-	require.NoError(t, h.resumeScans(run))
-	stop()
+	require.NoError(t, h.resumeScans(t.Context()))
 	h.scanned()
 	require.Len(t, p.asked, 1, "of the metadata")
 	<-h.output.slots
 	require.NoError(t, h.resumeScans(t.Context()))
 	h.scanned()
 	assert.True(t, p.asked[1].GetWithContent())
+}
+
+// A scan that is kept is left to the others when the engine stops.
+func TestAStopOvertakesAScan(t *testing.T) {
+	h, p := newChecked(t, func(s *settings.Settings) { s.Output.DurableScans = true })
+	run, stop := context.WithCancel(t.Context())
+	run = context.WithValue(run, lifeKey{}, run)
+	stop()
+	require.NoError(t, h.HandleJobResult(context.WithoutCancel(run), job.Result{JobID: "job-1", WorkerID: "worker-1", Status: job.StatusSucceeded, ResultPtr: "res:job-1"}))
+	h.scanned()
+	assert.Len(t, p.asked, 1, "of the metadata")
+	assert.Zero(t, h.metric(`output_policy_skipped{topic="job.default"}`))
+	assert.True(t, h.redis.Exists("cordum:output:scans"))
 }
 
 // A scan that fails for what the output is comes to its end, with a word in the audit trail, and says nothing
@@ -532,4 +545,5 @@ func TestAnOpenCircuitToTheOutputPolicyFailsOpen(t *testing.T) {
 	assert.Empty(t, p.asked)
 	h.kept("sync", "SKIPPED")
 	assert.EqualValues(t, 2, h.metric(`output_policy_skipped{topic="job.default"}`))
+	assert.Equal(t, "output policy: output policy circuit open", h.found("async").Reason)
 }

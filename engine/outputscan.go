@@ -26,16 +26,25 @@ func (e *Engine) scanLater(ctx context.Context, rec *store.Record) {
 // scansMax bounds the scans that a replica does at once. Their outputs are 256 MiB at most.
 const scansMax = 64
 
-// inBackground does what belongs to a scan in the background, once one of scansMax slots is
-// free: each scan holds an output in memory. When the engine stops it is finished, unless it is kept: then it is left to the
-// other replicas.
+// inBackground does what belongs to a scan in the background, in one of scansMax slots: each scan holds an output in
+// memory. A scan that is kept and finds no slot, or that the engine's stop overtakes, is left to a later tick, of this replica or
+// another; one that is not kept waits, and is finished.
 func (e *Engine) inBackground(ctx context.Context, fn func(ctx context.Context)) {
-	e.background(ctx, e.output.keeps(), func(ctx context.Context) {
+	kept, slots := e.output.keeps(), e.output.slots
+	if kept {
 		select {
-		case e.output.slots <- struct{}{}:
-			defer func() { <-e.output.slots }()
+		case slots <- struct{}{}:
+		default:
+			return
+		}
+	}
+	e.background(ctx, kept, func(ctx context.Context) {
+		if !kept {
+			slots <- struct{}{}
+		}
+		defer func() { <-slots }()
+		if ctx.Err() == nil {
 			fn(ctx)
-		case <-ctx.Done():
 		}
 	})
 }

@@ -102,11 +102,12 @@ func (e *Engine) admit(ctx context.Context, h *handling) (goes bool, err error) 
 }
 
 // undecided puts off a job of which the kernel says nothing, or lets it go on if the fail mode is open
-// (Scheduler internals, section 6). While the circuit is open nobody has been asked, and the delay is that of the
+// (Scheduler internals, section 6), which is for a kernel that cannot be reached: one that refuses the question itself has been,
+// and the circuit takes it for well. While the circuit is open nobody has been asked, and the delay is that of the
 // infrastructure; else it grows with the message's deliveries in any case.
 func (e *Engine) undecided(ctx context.Context, h *handling, cause error) (goes bool, err error) {
 	s := &e.settings
-	if s.Policy.FailMode == settings.FailModeOpen {
+	if s.Policy.FailMode == settings.FailModeOpen && !safety.AboutRequest(cause) {
 		e.metrics.InputFailOpen.WithLabelValues(h.req.Topic).Inc()
 		e.logJob(ctx, slog.LevelWarn, "input policy fail-open: safety kernel unreachable", h.req.JobID, h.req.Topic, slog.Any("error", cause))
 		h.decided = &store.Decided{Decision: store.FailOpen}

@@ -208,6 +208,7 @@ func TestFailClosedWaitsForADecision(t *testing.T) {
 	r := h.retry(h.handle(req))
 	assert.Equal(t, 5*time.Second, r.Delay, "the circuit is open")
 	require.ErrorIs(t, r, safety.ErrOpen)
+	require.ErrorIs(t, r, safety.ErrUnavailable)
 	assert.ErrorContains(t, r, "safety kernel circuit open")
 	assert.Len(t, k.asked, 3)
 	assert.Equal(t, job.Pending, h.record().State)
@@ -240,6 +241,22 @@ func TestFailOpenGoesOnWithoutADecision(t *testing.T) {
 	rec, err := h.store.Read(t.Context(), "job-2")
 	require.NoError(t, err)
 	assert.Equal(t, job.Denied, rec.State, "what the kernel does say counts")
+}
+
+// A kernel that refuses the question can be reached, and is not to be passed by with a request that it cannot take.
+func TestFailOpenIsNotForWhatTheKernelRefuses(t *testing.T) {
+	for code, want := range map[codes.Code]job.State{
+		codes.Unavailable: job.Running, codes.DeadlineExceeded: job.Running, codes.InvalidArgument: job.Pending, codes.OutOfRange: job.Pending,
+	} {
+		h, k := withKernel(t, func(s *settings.Settings) { s.Policy.FailMode = settings.FailModeOpen })
+		k.err = status.Error(code, "no")
+		err := h.handle(h.submit())
+		assert.Equal(t, want, h.record().State, code)
+		if want == job.Pending {
+			assert.Equal(t, phase.SafetyCheck, h.retry(err).Phase, code)
+			assert.Zero(t, h.metric(`cordum_scheduler_input_fail_open_total{topic="job.default"}`))
+		}
+	}
 }
 
 // While the circuit is open nobody asks the kernel, and what goes through is counted all the same.

@@ -9,6 +9,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
+	"github.com/wavetank-sim/wavetank/engine/safety"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -36,8 +37,8 @@ func (e *Engine) replay(ctx context.Context, listed *store.Record) error {
 	return e.own(e.handleRequest(ctx, &handling{req: &req, started: e.clock.Now(), orphan: listed.State}))
 }
 
-// own marks what puts a job off although nothing has failed: its topic has no worker to take it, its tenant
-// no slot, the kernel throttles it, or it is on its way from a dead worker to another. A replica that
+// own marks what puts a job off although nothing has failed that other jobs need: its topic has no worker to take it, its
+// tenant no slot, the kernel throttles it or is away, or it is on its way from a dead worker to another. A replica that
 // knows of no worker at all may be the only one: it hears no heartbeats.
 func (e *Engine) own(err error) error {
 	retry, ok := errors.AsType[*RetryableError](err)
@@ -47,7 +48,8 @@ func (e *Engine) own(err error) error {
 	_, void := errors.AsType[*voidError](err)
 	switch {
 	case retry.Phase == phase.Pick && len(e.registry.Alive().Workers) > 0:
-	case retry.ReasonCode == job.ReasonTenantLimit, errors.Is(err, errThrottled), void && retry.Phase == phase.Publish:
+	case retry.ReasonCode == job.ReasonTenantLimit, void && retry.Phase == phase.Publish:
+	case errors.Is(err, errThrottled), errors.Is(err, safety.ErrUnavailable):
 	default:
 		return err
 	}

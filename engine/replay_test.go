@@ -6,11 +6,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/lock"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
+	"github.com/wavetank-sim/wavetank/engine/safety"
 	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 )
@@ -121,6 +124,18 @@ func TestWhatAnOrphanIsPutOffForByItself(t *testing.T) {
 		err := h.replayed()
 		require.Error(t, err, name)
 		assert.Equal(t, c.own, errors.Is(err, recovery.ErrOwn), "%s: %v", name, err)
+	}
+}
+
+// Other jobs need no kernel, and while the circuit is open, which the replicas share, none of them gets further.
+func TestAnAbsentKernelIsNoFaultOfTheReplayersReplica(t *testing.T) {
+	h, k := withKernel(t)
+	k.err = status.Error(codes.Unavailable, "down")
+	h.submit()
+	for range h.settings.Policy.CircuitFailBudget + 1 {
+		err := h.replayed()
+		require.ErrorIs(t, err, safety.ErrUnavailable)
+		require.ErrorIs(t, err, recovery.ErrOwn)
 	}
 }
 

@@ -21,6 +21,7 @@ func (e *Engine) HandleJobRequest(ctx context.Context, req job.Request) error {
 
 func (e *Engine) handleRequest(ctx context.Context, h *handling) error {
 	req := h.req
+	req.DefaultKey()
 	if err := req.Validate(); err != nil {
 		return &bus.Poison{ReasonCode: job.ReasonSchemaInvalid, Err: err}
 	}

@@ -9,14 +9,18 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/wavetank-sim/wavetank/engine/bus"
+	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
-// warnOfAge says that a stream of dispatches which its operator has made keeps less than [MaxAgeMin].
-func (e *Engine) warnOfAge(ctx context.Context, jobs jetstream.Stream) {
-	if age, least := jobs.CachedInfo().Config.MaxAge, MaxAgeMin(&e.settings); age > 0 && age < least {
-		e.log.LogAttrs(ctx, slog.LevelWarn, "the stream forgets what may come again; raise its max_age, or set it to 0",
-			slog.String("stream", bus.StreamJobs), slog.Duration("max_age", age), slog.Duration("at_least", least))
+// warnOfAge says which of the streams, which their operator has made, keep less than [MaxAgeMin].
+func (e *Engine) warnOfAge(ctx context.Context, streams ...jetstream.Stream) {
+	for _, s := range streams {
+		cfg := s.CachedInfo().Config
+		if least := MaxAgeMin(&e.settings); cfg.MaxAge > 0 && cfg.MaxAge < least {
+			e.log.LogAttrs(ctx, slog.LevelWarn, "the stream forgets what may come again; raise its max_age, or set it to 0",
+				slog.String("stream", cfg.Name), slog.Duration("max_age", cfg.MaxAge), slog.Duration("at_least", least))
+		}
 	}
 }
 
@@ -38,7 +42,7 @@ func (e *Engine) consumer(ctx context.Context, name, subject string, handle func
 		Subject: subject,
 		Pull:    pull,
 		Reopen: func(ctx context.Context) (jetstream.Consumer, error) {
-			if _, err := bus.EnsureStreams(ctx, e.js, e.streams); err != nil {
+			if _, _, err := bus.EnsureStreams(ctx, e.js, e.streams); err != nil {
 				return nil, err
 			}
 			return open(ctx)
@@ -59,9 +63,20 @@ func (e *Engine) consumer(ctx context.Context, name, subject string, handle func
 		Unrecorded: func(ctx context.Context) time.Duration { return e.infrastructureDelay(ctx, retryDelayTerminate) },
 		Guard:      e.guard,
 		GivenUp:    e.metrics.MessagesGivenUp.WithLabelValues(name).Inc,
-		Safe:       e.replica.Since,
+		Safe:       e.safe,
 		Confirm:    confirm,
 	}, nil
+}
+
+// safe puts off, like any failure of the store, a message whose writes the replicas have not confirmed.
+func (e *Engine) safe(ctx context.Context, jobID string) (confirm func(context.Context) error) {
+	confirmed := e.replica.Since(ctx, jobID)
+	return func(ctx context.Context) error {
+		if err := confirmed(ctx); err != nil {
+			return e.storeRetry(ctx, err, phase.ReplicaWait, "")
+		}
+		return nil
+	}
 }
 
 // ackWait is for how long the server waits for the answer to a message before it delivers the message again. A cancellation

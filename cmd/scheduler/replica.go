@@ -16,7 +16,7 @@ const waitReplica = enginePrefix + "wait_replica"
 
 // replicated turns engine.wait_replica off where Redis has no replica, as nothing would be done for ever, and returns what
 // there is to say of it in greeting. It is an error if the setting was asked for. A replica that goes away later holds
-// everything up until one is back.
+// everything up until one is back, but no longer than engine.Budgets says.
 func (f *schedulerFlags) replicated(ctx context.Context, client redis.UniversalClient, s *settings.Settings, own bool) (says []string, err error) {
 	if !s.WaitReplica {
 		return nil, nil

@@ -334,7 +334,7 @@ func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, 
 	started := outage.Log{Logger: log, Clock: clockwork.NewRealClock(), Fails: "the engine cannot start; trying again", Over: "the engine starts"}
 	for ctx.Err() == nil {
 		// Run does this, too; but only what comes after it counts as running.
-		_, err := bus.EnsureStreams(ctx, js, streams)
+		_, _, err := bus.EnsureStreams(ctx, js, streams)
 		if err == nil {
 			started.Says(nil)
 			h.says(well)

@@ -113,12 +113,12 @@ func (c *Consumer) pull(ctx context.Context, slots chan struct{}) error {
 	}
 }
 
-// quiet is for how long nothing must have come of a pull that is being given up. The server has it
-// open until the connection closes, and fills it meanwhile.
+// quiet is for how long nothing must have come of a pull that is being given up before Run may end.
 const quiet = 250 * time.Millisecond
 
 // handBack returns messages that were pulled and not begun, so that another replica gets them soon and
-// not after AckWait: once nobody here can be given them again.
+// not after AckWait. The server has the pull open until it expires or the connection closes, and fills it meanwhile: what
+// comes late is handed back in the background.
 func (c *Consumer) handBack(batch jetstream.MessageBatch) {
 	for {
 		wait, cancel := context.WithTimeout(context.Background(), quiet)
@@ -128,13 +128,21 @@ func (c *Consumer) handBack(batch jetstream.MessageBatch) {
 			if !ok {
 				return
 			}
-			_ = msg.NakWithDelay(2 * quiet) // else AckWait brings it back
+			giveBack(msg)
 		case <-wait.Done():
 			cancel()
+			go func() {
+				for msg := range batch.Messages() {
+					giveBack(msg)
+				}
+			}()
 			return
 		}
 	}
 }
+
+// giveBack waits a little, since the same pull might be given the message again. If it fails, AckWait brings it back.
+func giveBack(msg jetstream.Msg) { _ = msg.NakWithDelay(2 * quiet) }
 
 func (c *Consumer) recover(ctx context.Context) {
 	if !c.wait(ctx) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -299,6 +300,35 @@ func TestStopWaitsForHandlersAndHandsBackTheRest(t *testing.T) {
 	close(release)
 	assert.Equal(t, "job-1 ack", <-h.said)
 	h.stop()
+}
+
+// A consumer that stops may wait for its handlers for long, and the server gives messages to its open pull all the while.
+func TestWhatComesLateToAStoppedConsumerIsHandedBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, 1)
+		begun, release := make(chan struct{}), make(chan struct{})
+		h.Handle = func(context.Context, jetstream.Msg) error {
+			close(begun)
+			<-release
+			return nil
+		}
+		open := h.serve("job-1")
+		h.run(t)
+		<-begun
+		h.cancel()
+		time.Sleep(10 * time.Second)
+		open.messages <- &message{id: "job-2", said: h.said}
+		time.Sleep(10 * time.Second)
+		open.messages <- &message{id: "job-3", said: h.said}
+		synctest.Wait()
+		require.Len(t, h.said, 2)
+		assert.Equal(t, "job-2 nak 500ms", <-h.said)
+		assert.Equal(t, "job-3 nak 500ms", <-h.said)
+		close(release)
+		assert.Equal(t, "job-1 ack", <-h.said)
+		h.stop()
+		close(open.messages) // the pull has expired
+	})
 }
 
 func TestAnEndedBatchIsFollowedByAnother(t *testing.T) {

@@ -18,14 +18,15 @@ type StreamOptions struct {
 	MaxAge   time.Duration         // messages older than this go; 0 keeps them
 }
 
-// EnsureStreams creates CORDUM_SYS and CORDUM_JOBS with the given options, and returns the latter. Of a stream that
+// EnsureStreams creates CORDUM_SYS and CORDUM_JOBS with the given options, and returns them. Of a stream that
 // exists everything stays as its operator has it; what it lacks are its subjects, if anything.
-func EnsureStreams(ctx context.Context, js jetstream.JetStream, opt StreamOptions) (jobs jetstream.Stream, err error) {
+func EnsureStreams(ctx context.Context, js jetstream.JetStream, opt StreamOptions) (sys, jobs jetstream.Stream, err error) {
 	for _, s := range []struct {
+		is       *jetstream.Stream
 		name     string
 		subjects []string
-	}{{StreamSys, SysSubjects}, {StreamJobs, JobsSubjects}} {
-		jobs, err = ensureStream(ctx, js, jetstream.StreamConfig{
+	}{{&sys, StreamSys, SysSubjects}, {&jobs, StreamJobs, JobsSubjects}} {
+		*s.is, err = ensureStream(ctx, js, jetstream.StreamConfig{
 			Name:      s.name,
 			Subjects:  s.subjects,
 			Retention: jetstream.LimitsPolicy,
@@ -34,10 +35,10 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream, opt StreamOption
 			MaxAge:    opt.MaxAge,
 		})
 		if err != nil {
-			return nil, fmt.Errorf("stream %s: %w", s.name, err)
+			return nil, nil, fmt.Errorf("stream %s: %w", s.name, err)
 		}
 	}
-	return jobs, nil
+	return sys, jobs, nil
 }
 
 // ensureStream is one call if the stream is to be created, or is just as cfg says.

@@ -15,7 +15,7 @@ func TestEnsureStreams(t *testing.T) {
 	js, err := jetstream.New(connect(t))
 	require.NoError(t, err)
 	for range 2 { // idempotent
-		_, err = bus.EnsureStreams(t.Context(), js, bus.StreamOptions{Storage: jetstream.MemoryStorage})
+		_, _, err = bus.EnsureStreams(t.Context(), js, bus.StreamOptions{Storage: jetstream.MemoryStorage})
 		require.NoError(t, err)
 	}
 	for name, subjects := range map[string][]string{
@@ -50,7 +50,7 @@ func TestEnsureStreamsOfAnOperators(t *testing.T) {
 	jobs.Subjects = []string{"mine", "worker.*.jobs", "job.>", "worker.*.jobs.>", "worker.*.cancel"}
 	want[bus.StreamJobs] = jobs
 	for range 2 {
-		_, err = bus.EnsureStreams(t.Context(), js, bus.StreamOptions{MaxAge: time.Minute})
+		_, _, err = bus.EnsureStreams(t.Context(), js, bus.StreamOptions{MaxAge: time.Minute})
 		require.NoError(t, err)
 		for name := range want {
 			s, err := js.Stream(t.Context(), name)
@@ -63,7 +63,7 @@ func TestEnsureStreamsOfAnOperators(t *testing.T) {
 func TestEnsureStreamsThatAreToBeCreated(t *testing.T) {
 	js, err := jetstream.New(connect(t))
 	require.NoError(t, err)
-	_, err = bus.EnsureStreams(t.Context(), js, bus.StreamOptions{MaxAge: time.Hour})
+	_, _, err = bus.EnsureStreams(t.Context(), js, bus.StreamOptions{MaxAge: time.Hour})
 	require.NoError(t, err)
 	s, err := js.Stream(t.Context(), bus.StreamJobs)
 	require.NoError(t, err)

@@ -104,9 +104,6 @@ func (r *Replayer) request(ctx context.Context, orig job.Request, e *Entry) job.
 	}
 	req.Labels = job.WithoutOwnLabels(orig.Labels)
 	req.Labels[job.LabelReplayOf], req.Labels[job.LabelReplayCount] = root, strconv.Itoa(n)
-	if req.IdempotencyKey == "" {
-		req.IdempotencyKey = orig.JobID // as when it was submitted
-	}
 	if !r.KeepKey {
 		req.IdempotencyKey = req.JobID
 	}

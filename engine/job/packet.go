@@ -39,7 +39,7 @@ type Request struct {
 	Priority       string            `json:"priority,omitempty"`        //
 	Labels         map[string]string `json:"labels,omitempty"`          // see LabelPreferredPool
 	Requires       []string          `json:"requires,omitempty"`        // capabilities that the pool must offer (Scheduler internals, section 5)
-	IdempotencyKey string            `json:"idempotency_key,omitempty"` // by which workers and sinks know a repetition (Dead letters)
+	IdempotencyKey string            `json:"idempotency_key,omitempty"` // by which workers and sinks know a repetition (Dead letters); see DefaultKey
 	Payload        json.RawMessage   `json:"payload,omitempty"`         // for the worker; the scheduler does not look at it
 	TraceID        string            `json:"trace_id,omitempty"`        //
 	Budget         *Budget           `json:"budget,omitempty"`          //
@@ -65,6 +65,13 @@ type Compensation struct {
 // Budget bounds what a job may take.
 type Budget struct {
 	DeadlineMS int64 `yaml:"deadline_ms,required" json:"deadline_ms"` // after its submission a job that has not ended times out, at the reconciler's next tick or when its request comes again, in milliseconds; 0 is never (Scheduler internals, section 3)
+}
+
+// DefaultKey gives a request without an idempotency key its job id for one.
+func (r *Request) DefaultKey() {
+	if r.IdempotencyKey == "" {
+		r.IdempotencyKey = r.JobID
+	}
 }
 
 // Validate says what keeps a request from being handled, or nil.

@@ -17,7 +17,7 @@ func (l *Locker) WithLock(ctx context.Context, key string, ttl time.Duration, fn
 		return err
 	}
 	defer func() {
-		if err := k.Release(ctx); err != nil {
+		if err := k.Release(context.WithoutCancel(ctx)); err != nil {
 			l.Logger.LogAttrs(ctx, slog.LevelWarn, "lock release failed", slog.String("key", key), slog.Any("error", err))
 		}
 	}()

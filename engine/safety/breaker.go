@@ -2,7 +2,7 @@ package safety
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -12,7 +12,7 @@ import (
 )
 
 // ErrOpen says that a call was not made, since the circuit is open, or half-open with its probes used up.
-var ErrOpen = fmt.Errorf("circuit open: %w", ErrUnavailable)
+var ErrOpen = errors.New("circuit open")
 
 // The prefixes of the keys of Scheduler internals, section 6.
 const (

@@ -31,13 +31,10 @@ func (c *Client) Check(ctx context.Context, req *job.Request) (Verdict, error) {
 		ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 		defer cancel()
 		answer, err = safetypb.NewSafetyKernelClient(c.Conn).Check(ctx, question(req))
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrUnavailable, err)
-		}
-		return nil
+		return err
 	})
 	if err != nil {
-		return Verdict{}, err
+		return Verdict{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return verdict(answer), nil
 }

@@ -108,12 +108,13 @@ func (d *Decided) fields() ([]any, error) {
 	return fields, nil
 }
 
-// Request decodes the request that the record keeps.
+// Request decodes the request that the record keeps, with the key that it has been handled by.
 func (r *Record) Request() (job.Request, error) {
 	var req job.Request
 	if err := json.Unmarshal(r.Packet, &req); err != nil {
 		return req, fmt.Errorf("request of %s: %w", r.JobID, err)
 	}
+	req.DefaultKey()
 	return req, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -28,9 +29,10 @@ type Task struct {
 	Seq       uint64 // of the dispatch in its stream
 	Delivered uint64 // how often it was delivered
 
-	w   *Worker
-	msg jetstream.Msg
-	at  place
+	w    *Worker
+	msg  jetstream.Msg
+	at   place
+	kept atomic.Int64 // since when, in unix ns, it is not delivered again for AckWait
 }
 
 // Ending says what is to become of a dispatch whose execution is over.
@@ -74,12 +76,16 @@ func (t *Task) Spend(ctx context.Context, left time.Duration) bool {
 
 // Progress keeps the dispatch from being delivered again for another AckWait. An Execute that works for longer than that calls
 // it meanwhile, or a second worker begins with the job.
-func (t *Task) Progress() { t.w.tell("in progress", t.msg.InProgress()) }
+func (t *Task) Progress() {
+	t.kept.Store(t.w.Clock.Now().UnixNano())
+	t.w.tell("in progress", t.msg.InProgress())
+}
 
 // take does what a dispatch asks for: it executes the job, reports its result and acknowledges the dispatch, in this
 // order, so that a worker that dies in between does it again.
 func (w *Worker) take(ctx context.Context, stop <-chan struct{}, msg jetstream.Msg) {
 	t := &Task{w: w, msg: msg}
+	t.kept.Store(w.Clock.Now().UnixNano())
 	md, err := msg.Metadata()
 	if err == nil {
 		t.Seq, t.Delivered = md.Sequence.Stream, md.NumDelivered
@@ -104,6 +110,9 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, msg jetstream.M
 		o = Outcome{Ending: Dropped}
 	default:
 		o = w.Execute(execution, t)
+	}
+	if ctx.Err() != nil {
+		return // the worker is to end, which says nothing of the job: the dispatch comes again
 	}
 	// It reports no CANCELLED: a scheduler sends the notice once the record says so, and takes no result after that. Only
 	// where Redis has failed over and forgotten it would such a result tell; that job ends TIMEOUT, by the reconciler.
@@ -233,8 +242,8 @@ func (w *Worker) report(ctx context.Context, stop <-chan struct{}, t *Task, o Ou
 	return true
 }
 
-// insist makes a call again and again until it succeeds. From stop on it goes on for lastWords. It says whether the call
-// has succeeded.
+// insist makes a call again and again until it succeeds, and keeps the dispatch from being delivered again meanwhile. From stop
+// on it goes on for lastWords. It says whether the call has succeeded.
 func (w *Worker) insist(ctx context.Context, stop <-chan struct{}, what string, t *Task, call func(context.Context) error) bool {
 	taken := w.outage(what+" not taken; trying again", what+" taken")
 	about := slog.String("job_id", t.JobID)
@@ -248,6 +257,9 @@ func (w *Worker) insist(ctx context.Context, stop <-chan struct{}, what string, 
 		}
 		if stopped(stop) && giveUp.IsZero() {
 			giveUp = w.Clock.Now().Add(lastWords)
+		}
+		if w.Clock.Since(time.Unix(0, t.kept.Load())) >= w.AckWait/(2*progressPerAck) { // half of it may have passed before
+			t.Progress()
 		}
 		w.Clock.Sleep(retryAfter)
 		if ctx.Err() != nil || !giveUp.IsZero() && w.Clock.Now().After(giveUp) {

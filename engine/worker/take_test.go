@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +15,8 @@ import (
 // unconfirmed is a message of which nobody confirms the ack.
 type unconfirmed struct {
 	jetstream.Msg
-	err error
+	err      error
+	progress int
 }
 
 func (m *unconfirmed) Metadata() (*jetstream.MsgMetadata, error) {
@@ -22,6 +24,11 @@ func (m *unconfirmed) Metadata() (*jetstream.MsgMetadata, error) {
 }
 
 func (m *unconfirmed) DoubleAck(context.Context) error { return m.err }
+
+func (m *unconfirmed) InProgress() error {
+	m.progress++
+	return nil
+}
 
 // streams are one, which holds the message, unless that is lost.
 type streams struct {
@@ -65,4 +72,17 @@ func TestAnAckThatNobodyAnswersIsGivenUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A worker of a pool shares its consumer: a dispatch that it does not keep goes to another, which executes the job again.
+func TestADispatchIsKeptWhileItsOutputCannotBeStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		w := New(Config{AckWait: time.Minute})
+		msg := &unconfirmed{}
+		stored := w.insist(ctx, nil, "output", &Task{w: w, msg: msg}, func(context.Context) error { return errors.New("Redis is away") })
+		assert.False(t, stored)
+		assert.InDelta(t, 40, msg.progress, 3, "four times in an AckWait")
+	})
 }

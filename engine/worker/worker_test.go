@@ -180,6 +180,36 @@ func TestAnotherWorkersMessagesArePassedOver(t *testing.T) {
 	assert.Zero(t, w.left())
 }
 
+// A worker that is cut short acknowledges neither what it has not finished nor what it has not begun.
+func TestTheEndOfAWorkersContextLeavesItsJobs(t *testing.T) {
+	for _, confirm := range []bool{true, false} {
+		w := newWorld(t)
+		began := make(chan struct{}, 1)
+		c := w.config(func(ctx context.Context, _ *worker.Task) worker.Outcome {
+			began <- struct{}{}
+			<-ctx.Done()
+			return worker.Outcome{Ending: worker.Dropped}
+		})
+		c.ConfirmAcks = confirm
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		acks, err := w.nc.SubscribeSync("$JS.ACK." + bus.StreamJobs + ".>")
+		require.NoError(t, err)
+		go func() {
+			worker.New(c).Run(ctx, nil)
+			close(ended)
+		}()
+		w.dispatch("job-1", 1)
+		<-began
+		w.dispatch("job-2", 1)
+		cancel()
+		<-ended
+		none, err := acks.NextMsg(100 * time.Millisecond)
+		require.ErrorIs(t, err, nats.ErrTimeout, none)
+		assert.Equal(t, 2, w.left())
+	}
+}
+
 // A worker that stops finishes what it has begun, says that it stops and is full, and leaves the rest.
 func TestAWorkerThatStops(t *testing.T) {
 	w := newWorld(t)

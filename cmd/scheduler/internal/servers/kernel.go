@@ -15,6 +15,7 @@ import (
 	grpctls "google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
@@ -43,7 +44,11 @@ func DialKernel(addr string) (conn *grpc.ClientConn, how string, err error) {
 	}
 	again := backoff.DefaultConfig
 	again.MaxDelay = 5 * time.Second // it is asked again at least as often
-	conn, err = grpc.NewClient(addr, grpc.WithTransportCredentials(creds), grpc.WithConnectParams(grpc.ConnectParams{Backoff: again, MinConnectTimeout: AnswerWithin}))
+	// What is sent to a host that vanished without a word ends the connection after the timeout (TCP_USER_TIMEOUT), and not
+	// after TCP's quarter of an hour. Servers take it amiss if they are pinged more often than every 5 minutes.
+	alive := keepalive.ClientParameters{Time: 5 * time.Minute, Timeout: 2 * AnswerWithin}
+	conn, err = grpc.NewClient(addr, grpc.WithTransportCredentials(creds), grpc.WithKeepaliveParams(alive),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: again, MinConnectTimeout: AnswerWithin}))
 	if err != nil {
 		return nil, "", cli.Fail(cli.ExitUsage, "--safety-kernel is %q: %v", addr, err)
 	}

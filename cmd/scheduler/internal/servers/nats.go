@@ -87,6 +87,10 @@ func (f *Flags) natsTrouble(err error) (why, remedy string) {
 	return NetReason(err).Error(), startOrElse(err, f.NATSURL, EmbeddedNATSAddr, "nats-server -js", "--nats")
 }
 
+// pingEvery is how often NATS is asked whether it is there still. A server that vanished without a word is noticed by the third
+// time, well within the dispatch timeout; the client's own two minutes would take longer than that.
+const pingEvery = 20 * time.Second
+
 func (f *Flags) dialNATS(name string, log *slog.Logger, more ...nats.Option) (*nats.Conn, jetstream.JetStream, error) {
 	if err := checkNATS(f.NATSURL); err != nil {
 		return nil, nil, err
@@ -106,6 +110,7 @@ func (f *Flags) dialNATS(name string, log *slog.Logger, more ...nats.Option) (*n
 	}
 	nc, err := nats.Connect(f.NATSURL, append(more,
 		nats.Name(name), nats.MaxReconnects(-1),
+		nats.PingInterval(pingEvery),
 		nats.ReconnectBufSize(-1), // a publish while the connection is lost fails, and is not sent after its caller has given up
 		nats.ConnectHandler(func(nc *nats.Conn) {
 			connectedAgain(log)
