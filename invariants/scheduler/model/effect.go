@@ -54,7 +54,7 @@ func (f *Facts) Repeated(s *Step) (key string, first Effect, again bool) {
 
 // undoes is the key whose effect the job undoes, by its labels; "" is none.
 func (f *Facts) undoes(j *Job) string {
-	if j = f.Jobs[j.Wish.Labels["saga_job_id"]]; j == nil || f.Root(j).Replay.Key == "" {
+	if j = f.Jobs[j.compensates()]; j == nil || f.Root(j).Replay.Key == "" {
 		return ""
 	}
 	return f.Root(j).Commitment()

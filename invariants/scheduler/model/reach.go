@@ -219,9 +219,9 @@ func (f *Facts) struckOperation(s invariants.Strike) {
 	}
 	if j := f.Job(s.Job); j != nil && !opens {
 		f.reachJob(j, kind)
-		for _, replay := range f.Order {
-			if replay.Replay.Of == j.ID && f.unfinished(replay) { // who replays a job works on both under its name
-				replay.Struck |= kind
+		for _, of := range f.Order {
+			if (of.Replay.Of == j.ID || of.compensates() == j.ID) && f.unfinished(of) { // who replays or undoes a job works on both under its name
+				of.Struck |= kind
 			}
 		}
 		return

@@ -157,7 +157,7 @@ var closedCircuitLetsCallsThrough = rule.New(invariants.Invariant{
 	Source: "Scheduler internals, section 6: the circuit's states",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Policy.Looking = append(f.Policy.Looking, func(s *model.Step, c history.Circuit, was, _ *model.Leave) {
-		if was.State != history.Closed || !was.Clearly || s.At-was.At <= model.Doubt {
+		if was.State != history.Closed || !was.Clearly || s.At-was.At <= model.Doubt || s.About != nil && s.About.Mixed {
 			return
 		}
 		t.Exercise()
