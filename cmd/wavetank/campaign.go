@@ -19,6 +19,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/shell"
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
@@ -128,7 +129,7 @@ func goOn(dir string, stderr io.Writer) {
 // resumeCommand is how the campaign in dir is gone on with.
 func resumeCommand(dir string, spec campaign.Spec) string {
 	if spec.Drawn != nil {
-		return cli.Pasteable("wavetank fuzz --resume " + dir)
+		return cli.Pasteable("wavetank fuzz --resume " + shell.Word(dir))
 	}
 	return "the same command again"
 }

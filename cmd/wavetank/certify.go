@@ -17,6 +17,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/shell"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -61,7 +62,7 @@ func onlyHoldsCertificate(dir string) error {
 }
 
 // goOnIn is the command that goes on with what dir holds.
-func goOnIn(dir string) string { return cli.Pasteable("wavetank exhaust --resume " + dir) }
+func goOnIn(dir string) string { return cli.Pasteable("wavetank exhaust --resume " + shell.Word(dir)) }
 
 // asked is what is asked for: the content of options.json.
 type asked struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/shell"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
@@ -148,7 +149,7 @@ func (f *fuzzFlags) tell(ctx context.Context, dir string, spec campaign.Spec, re
 func (f *fuzzFlags) resumeCommand(dir string, spec campaign.Spec) string {
 	command := resumeCommand(dir, spec)
 	if f.elsewhere != nil {
-		command += " --queue " + f.queue.server.Public()
+		command += " --queue " + shell.Word(f.queue.server.Public())
 	}
 	return command
 }
@@ -348,7 +349,7 @@ func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
 		return cli.ErrInterrupted
 	}
 	if err := reports.WriteCampaign(dir, res); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; the result is kept: make room for the page, and make it with `wavetank report %s`", in(dir, reports.PageFile), strictyaml.FileReason(err), dir)
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; the result is kept: make room for the page, and make it with `wavetank report %s`", in(dir, reports.PageFile), strictyaml.FileReason(err), shell.Word(dir))
 	}
 	if interrupted {
 		return cli.ErrInterrupted

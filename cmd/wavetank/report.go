@@ -12,6 +12,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/shell"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -174,7 +175,7 @@ func unfinished(dir, index string) reports.Entry {
 		e.Href = reports.LinkTo(index, dir)
 	}
 	if spec, err := campaign.Load(dir); err == nil && spec.Drawn != nil {
-		e.Reason, e.Replay = "It was cut short, and can be gone on with.", "wavetank fuzz --resume "+dir
+		e.Reason, e.Replay = "It was cut short, and can be gone on with.", "wavetank fuzz --resume "+shell.Word(dir)
 	}
 	return e
 }
