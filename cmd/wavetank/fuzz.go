@@ -348,7 +348,7 @@ func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
 	if interrupted && res.Complete {
 		return cli.ErrInterrupted
 	}
-	if err := reports.WriteCampaign(dir, res); err != nil {
+	if err := reports.WriteCampaign(dir, cli.ProgramName(), res); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; the result is kept: make room for the page, and make it with `wavetank report %s`", in(dir, reports.PageFile), strictyaml.FileReason(err), shell.Word(dir))
 	}
 	if interrupted {

@@ -38,7 +38,7 @@ func (f *sweepFlags) part(ctx context.Context, dir string, spec campaign.Spec, s
 	if err != nil {
 		return err
 	}
-	if err := reports.WriteCampaign(dir, res); err != nil {
+	if err := reports.WriteCampaign(dir, cli.ProgramName(), res); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
 	if f.json {
