@@ -59,7 +59,7 @@ is killed, this command or a machine, loses nothing: --resume DIR --queue URL go
   wavetank fuzz publish-failure stale-worker --budget 10000runs --seed 7
   wavetank fuzz --set engine.dispatch_order=publish-first
   wavetank fuzz --preset documented --judge one-dispatch-per-job
-  wavetank fuzz --budget 100000runs --seed 7 --shard 3/16 --out shard-3
+  wavetank fuzz --budget 100000runs --seed 7 --shard 3/16 --out runs/shard-3
   wavetank fuzz --budget 100000runs --seed 7 --queue nats://nats:4222`,
 		ValidArgsFunction: func(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return plans.Names(), cobra.ShellCompDirectiveDefault
