@@ -146,6 +146,14 @@ type Comparison struct {
 	Notes     []string          `json:"notes"`
 }
 
+// TooFew says that the seeds are too few to tell any two rows apart, or is "".
+func (c *Comparison) TooFew() string {
+	if of := pairs(len(c.Rows)); of > 0 && c.Seeds < SeedsLeast(of) {
+		return tooFew(c.Seeds, of)
+	}
+	return ""
+}
+
 // Example is one run of an alternative.
 type Example struct {
 	Plan  string  `json:"plan"` // a name of Comparison.Plans
