@@ -42,7 +42,7 @@ func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, stderr io.Writer
 	if f.part != nil {
 		page = in(at, reports.PageFile)
 	}
-	if err := prepare(at, page, f.spec(d), stderr); err != nil {
+	if err := f.prepare(at, page, f.spec(d), stderr); err != nil {
 		return err
 	}
 	gone := []string{page} // it is made once this is over
@@ -80,6 +80,9 @@ func askedIn(dir string) (*asked, error) {
 	}
 	if err == nil && a.Plan == "" {
 		err = errors.New("it names no plan")
+	}
+	if spec, none := campaign.Load(dir); err != nil && none == nil {
+		return nil, cli.Fail(cli.ExitUsage, "%s holds a campaign, and no certificate; go on with: %s", dir, resumeCommand(dir, spec))
 	}
 	if err != nil {
 		return nil, cli.Fail(cli.ExitUsage, "%s cannot be read: %v; give the folder of a certificate that this build has begun", file, strictyaml.FileReason(err))

@@ -191,6 +191,9 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 		if err == nil && spec.Drawn == nil {
 			err = fmt.Errorf("%s holds a sweep or a comparison; the command that began it goes on with it", f.resume)
 		}
+		if _, none := askedIn(f.resume); none == nil {
+			err = fmt.Errorf("%s holds what exhaust has begun; go on with: %s", f.resume, goOnIn(f.resume))
+		}
 		if err != nil {
 			return "", campaign.Spec{}, cli.Fail(cli.ExitUsage, "%v", err)
 		}
@@ -200,7 +203,9 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 		if err := f.queue.inRuns(spec.Budget, spec.Budget.String(), spec.Shard); err != nil {
 			return "", campaign.Spec{}, err
 		}
-		goOn(f.resume, stderr)
+		if err := f.goOn(f.resume, stderr); err != nil {
+			return "", campaign.Spec{}, err
+		}
 		return f.resume, spec, fitJUnit(f.junit, campaignFiles, f.resume)
 	}
 	spec, err := f.spec(args)
@@ -224,7 +229,7 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 	if err := fitJUnit(f.junit, campaignFiles, dir); err != nil {
 		return "", campaign.Spec{}, err
 	}
-	return dir, spec, prepare(dir, in(dir, reports.PageFile), spec, stderr)
+	return dir, spec, f.prepare(dir, in(dir, reports.PageFile), spec, stderr)
 }
 
 // part makes spec that of a shard, if one is asked for.

@@ -349,6 +349,18 @@ func TestTraceThatCannotBeWritten(t *testing.T) {
 	assert.ErrorIs(t, w.close(), syscall.ENOSPC)
 }
 
+// Who cannot go on is not told that he does.
+func TestACampaignThatAnotherProcessRuns(t *testing.T) {
+	dir := t.TempDir()
+	lock := flock.New(filepath.Join(dir, campaign.LockFile))
+	_, err := lock.TryLock()
+	require.NoError(t, err)
+	defer lock.Close()
+	var said strings.Builder
+	assert.EqualError(t, new(campaignFlags).goOn(dir, &said), campaign.Busy(dir).Error())
+	assert.Empty(t, said.String())
+}
+
 // A campaign whose page cannot be written has its result, and says how its page is made.
 func TestAPageThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()

@@ -115,6 +115,11 @@ func Running(dir string) bool {
 	return err == nil && !free
 }
 
+// Busy is the error of a campaign that another process has.
+func Busy(dir string) error {
+	return fmt.Errorf("another process runs the campaign in %s; wait for it, or end it", dir)
+}
+
 // lockJournal takes the journal of dir for this process.
 func lockJournal(dir string) (*journal, error) {
 	j := &journal{path: filepath.Join(dir, JournalFile), lock: flock.New(filepath.Join(dir, LockFile))}
@@ -123,7 +128,7 @@ func lockJournal(dir string) (*journal, error) {
 	case err != nil:
 		return nil, unwritable(j.path, err)
 	case !mine:
-		return nil, fmt.Errorf("another process runs the campaign in %s; wait for it, or end it", dir)
+		return nil, Busy(dir)
 	}
 	if j.f, err = os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
 		_ = j.lock.Close()
