@@ -304,6 +304,11 @@ func TestFolder(t *testing.T) {
 	latest, err := newFolder("runs/latest", "")
 	require.NoError(t, err)
 	assert.Equal(t, "runs/calm-1", latest.path, "a link is followed, not replaced")
+	_, err = newFolder("runs/calm-1", "")
+	assert.EqualError(t, err, "another process runs into runs/calm-1; wait for it, or choose another folder with --out")
+	other, err := newFolder("runs/calm", "")
+	require.NoError(t, err, "the folder of another name")
+	other.discard()
 	latest.discard()
 
 	require.NoError(t, os.WriteFile("runs/calm-1/notes.txt", nil, 0o600))
