@@ -191,9 +191,6 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 		if err == nil && spec.Drawn == nil {
 			err = fmt.Errorf("%s holds a sweep or a comparison; the command that began it goes on with it", f.resume)
 		}
-		if _, none := askedIn(f.resume); none == nil {
-			err = fmt.Errorf("%s holds what exhaust has begun; go on with: %s", f.resume, goOnIn(f.resume))
-		}
 		if err != nil {
 			return "", campaign.Spec{}, cli.Fail(cli.ExitUsage, "%v", err)
 		}
