@@ -10,12 +10,12 @@ SWEEP         ?= stale-worker-retries
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-# Make knows SET and set apart, and would run without a word as if nothing had been set.
-GIVEN      := $(foreach v,$(.VARIABLES),$(if $(findstring command line,$(origin $(v))),$(v)))
-CAPITALS    = $(shell echo '$(1)' | tr a-z A-Z)
-DOCUMENTED  = $(shell sed -n 's/^[a-z]*:.*\#\# //p' $(firstword $(MAKEFILE_LIST)) | grep -o '[A-Z]*=' | tr -d =)
-$(foreach v,$(GIVEN),$(if $(filter $(call CAPITALS,$(v)),$(v)),,$(if $(filter $(call CAPITALS,$(v)),$(DOCUMENTED)),\
-  $(error $(v)= is written in capitals here; give $(call CAPITALS,$(v))='$($(v))'))))
+# Make takes a variable that is misspelt, or of another target, without a word, and would run as if nothing had been set.
+GIVEN = $(foreach v,$(.VARIABLES),$(if $(findstring command line,$(origin $(v))),$(v)))
+GOALS = $(or $(MAKECMDGOALS),$(.DEFAULT_GOAL))
+TAKEN = $(shell sed -n $(foreach g,$(GOALS),-e 's,^$(g):.*\#\# ,,p') $(firstword $(MAKEFILE_LIST)) | grep -o '[A-Z][A-Z]*=' | tr -d = | sort -u)
+$(foreach v,$(filter-out GO% CGO_% CC CXX COLUMNS NO_COLOR TERM TMPDIR WAVETANK_%,$(GIVEN)),$(if $(filter $(v),$(TAKEN)),,\
+  $(error make $(GOALS) takes no variable $(v)=; it takes $(or $(TAKEN),none))))
 
 # GNU make ends with status 2 whenever a recipe fails. In question mode it hands a recipe's 1
 # through, so that `make sim`, `make fuzz`, `make exhaust` and `make orders` end as wavetank does: 0 held, 1 violated. For any
@@ -60,7 +60,7 @@ compare: bin/wavetank ## put numbers into the tables of alternatives: [SEEDS=20]
 	@./bin/wavetank compare $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: alerts
-alerts: bin/wavetank bin/wavetank-alerts ## say which alerts fire in the last run, or in that of OUT=folder, or in a new one: [SCENARIO=rollback-failure, and what make sim takes]
+alerts: bin/wavetank bin/wavetank-alerts ## say which alerts fire in the last run, or in that of OUT=folder, or in a new one: [SCENARIO=rollback-failure] [SEED=7] [SET="key=value ..."] [PRESET=hardened] [JUDGE=invariant]
 	@$(if $(SCENARIO),$(RUN) --quiet || { s=$$?; test $$s = 1 || test $$s = 3; })
 	@./bin/wavetank-alerts $(if $(OUT),'$(OUT)')
 

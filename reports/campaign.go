@@ -16,6 +16,7 @@ import (
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/shell"
 )
 
 // Caps of a campaign's page. Its result.json has all.
@@ -74,8 +75,8 @@ type reasonRow struct {
 // WriteCampaign writes report.html into the folder dir of a campaign, beside the result.json and the
 // findings that the campaign itself wrote: what was found, or the bound if nothing was, and what the campaign met and
 // did not meet. Findings are linked to their plans, and to the pages of their runs that are there; see [FindingPage].
-// Their commands to replay name the plans from where the caller is, as dir does.
-func WriteCampaign(dir string, res *campaign.Result) error {
+// Their commands to replay call program, and name the plans from where the caller is, as dir does.
+func WriteCampaign(dir, program string, res *campaign.Result) error {
 	there := func(page string) bool {
 		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(page)))
 		return err == nil && info.Mode().IsRegular()
@@ -83,7 +84,7 @@ func WriteCampaign(dir string, res *campaign.Result) error {
 	placed := *res
 	placed.Findings = slices.Clone(res.Findings)
 	for i := range placed.Findings {
-		placed.Findings[i].Replay = FindingReplay(dir, &res.Findings[i])
+		placed.Findings[i].Replay = FindingReplay(dir, program, &res.Findings[i])
 	}
 	return writeAll(dir, []file{{PageFile, func(w io.Writer) error { return campaignPage(w, &placed, there) }}})
 }
@@ -93,9 +94,9 @@ func FindingPage(f *campaign.Finding) string {
 	return strings.TrimSuffix(f.File, path.Ext(f.File)) + ".html"
 }
 
-// FindingReplay is the command that replays f, which the campaign in dir has found.
-func FindingReplay(dir string, f *campaign.Finding) string {
-	return scenarios.RunCommand(path.Join(filepath.ToSlash(dir), f.File))
+// FindingReplay is the command that has program replay f, which the campaign in dir has found.
+func FindingReplay(dir, program string, f *campaign.Finding) string {
+	return program + " run " + shell.Word(path.Join(filepath.ToSlash(dir), f.File))
 }
 
 func campaignPage(w io.Writer, res *campaign.Result, there func(page string) bool) error {

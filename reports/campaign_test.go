@@ -87,7 +87,7 @@ func TestFindingsOfOneCauseAreOneCard(t *testing.T) {
 	assert.Equal(t, 18, strings.Count(folded, "<h4>fail-after publish and crash of a worker</h4>"))
 
 	stored := &Stored{Dir: "runs/fuzz-1", Campaign: res}
-	assert.Contains(t, stored.Entry("runs").Reason, "publish-first (18 more findings of this cause); no-panic: crash of a worker; ")
+	assert.Contains(t, stored.Entry("runs", "./bin/wavetank").Reason, "publish-first (18 more findings of this cause); no-panic: crash of a worker; ")
 	var b strings.Builder
 	require.NoError(t, JUnit(&b, res))
 	assert.Equal(t, 19, strings.Count(b.String(), "&#xA;Why: The violation needs fail-after on publish of job 1.")+strings.Count(b.String(), "\nWhy: The violation needs fail-after on publish of job 1."), "a testcase for each")
@@ -149,13 +149,14 @@ func TestWriteCampaignLinksThePagesThatAreThere(t *testing.T) {
 	assert.Equal(t, "findings/one-dispatch-per-job-8c1f03d2.html", page)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "findings"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, page), nil, 0o600))
-	require.NoError(t, WriteCampaign(dir, res))
+	require.NoError(t, WriteCampaign(dir, "./bin/wavetank", res))
 	assert.Equal(t, []string{"findings", PageFile}, names(t, dir))
 	html, err := os.ReadFile(filepath.Join(dir, PageFile))
 	require.NoError(t, err)
 	assert.Contains(t, string(html), `href="`+page+`"`)
+	assert.Contains(t, string(html), "./bin/wavetank run "+dir+"/"+res.Findings[0].File)
 	assert.NotContains(t, string(html), `href="`+FindingPage(&res.Findings[2])+`"`)
-	require.ErrorContains(t, WriteCampaign(filepath.Join(dir, "absent"), res), PageFile)
+	require.ErrorContains(t, WriteCampaign(filepath.Join(dir, "absent"), "./bin/wavetank", res), PageFile)
 }
 
 func TestBeginningKeepsWholeLines(t *testing.T) {

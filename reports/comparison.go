@@ -98,7 +98,15 @@ func comparisonText(v comparisonView, mark string) ComparisonText {
 	if v.Broke {
 		row("promises broken", brokeWhat)
 	}
-	t.About = "Plans: " + v.Under + ". Mean ± half of the 95 % interval, or with both its ends where the mean is not in the middle. Less is better; " + mark + " are the least of a row and those that cannot be told from it."
+	t.About = "Plans: " + v.Under + ". "
+	if v.Seeds > 1 {
+		t.About += "Mean ± half of the 95 % interval, or with both its ends where the mean is not in the middle. "
+	}
+	t.About += "Less is better"
+	if v.TooFew() == "" {
+		t.About += "; " + mark + " are the least of a row and those that cannot be told from it"
+	}
+	t.About += "."
 	if v.Source != "" {
 		t.About += " The words are from " + v.Source + "."
 	}

@@ -38,6 +38,21 @@ func TestComparisonPutsNumbersBesideTheWords(t *testing.T) {
 	assert.Contains(t, text(comparisonHTML(t, nil)), "There is none.")
 }
 
+// What is not there is not explained.
+func TestAComparisonUnderTooFewSeedsSaysSo(t *testing.T) {
+	for seeds, says := range map[int]string{1: "1 seed is too few to tell; it takes at least 6 (--seeds 6).", 5: "5 seeds are too few to tell; it takes at least 6 (--seeds 6).", 6: ""} {
+		c := threeTables()[2]
+		c.Seeds = seeds
+		assert.Equal(t, says, comparisonViewOf(c).Warning)
+		about := ComparisonTexts([]*sweep.Comparison{c}, "bold")[0].About
+		page := text(comparisonHTML(t, []*sweep.Comparison{c}))
+		for _, said := range []string{about, page} {
+			assert.Equal(t, seeds > 1, strings.Contains(said, "interval"), said)
+			assert.Equal(t, says == "", strings.Contains(strings.ToLower(said), "bold"), said)
+		}
+	}
+}
+
 func TestBestIsWhatNoOtherHasLessThan(t *testing.T) {
 	row := func(name string, beaten ...string) sweep.Row {
 		return sweep.Row{Name: name, Estimates: map[string]sweep.Estimate{"m": {N: 9}}, Beaten: map[string][]string{"m": beaten}}

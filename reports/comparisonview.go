@@ -64,6 +64,8 @@ func comparisonViewOf(c *sweep.Comparison) comparisonView {
 	v := comparisonView{Comparison: c, Under: underWhich(c)}
 	if !c.Complete {
 		v.Warning = "The comparison was stopped before every alternative was run under every plan and seed."
+	} else if few := c.TooFew(); few != "" {
+		v.Warning = few + "."
 	}
 	for _, m := range c.Metrics {
 		most, reach := 0.0, 0.0

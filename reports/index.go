@@ -63,8 +63,8 @@ func folderOf(link string) string {
 	return visible.Text(dir)
 }
 
-// Entry is the folder's row in the index of the folder index.
-func (s *Stored) Entry(index string) Entry {
+// Entry is the folder's row in the index of the folder index. Its command calls program, if it is not stored.
+func (s *Stored) Entry(index, program string) Entry {
 	e := Entry{Href: LinkTo(index, s.Dir), When: s.When}
 	switch {
 	case s.Run != nil:
@@ -93,7 +93,7 @@ func (s *Stored) Entry(index string) Entry {
 		if len(c.Findings) > 0 {
 			groups := c.Groups()
 			e.Reason = found(groups)
-			e.Replay = FindingReplay(s.Dir, groups[0][0])
+			e.Replay = FindingReplay(s.Dir, program, groups[0][0])
 		}
 	case s.Certificate != nil:
 		c := s.Certificate

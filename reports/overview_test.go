@@ -217,7 +217,7 @@ func shelf() (entries []Entry) {
 		{Dir: "runs/fuzz-20261121", Campaign: badNight()}, {Dir: "runs/fuzz-7", Campaign: quietNight()},
 		{Dir: "runs/sweep-stale", Sweep: staleSweep()}, {Dir: "runs/compare", Comparisons: threeTables()},
 	} {
-		entries = append(entries, s.Entry("runs"))
+		entries = append(entries, s.Entry("runs", "./bin/wavetank"))
 	}
 	return append(entries, Entry{Href: "./old/report.html", Problem: "runs/old/result.json: it is of version 0"})
 }
@@ -229,7 +229,7 @@ func TestAnIndexTellsWhatIsExpected(t *testing.T) {
 	expected.Cause = &why.Cause{Invariant: "one-dispatch-per-job", Tried: []why.Tried{{What: why.Strike, Says: "fail-after on publish of job 3", Needed: true}}}
 	of := func(res *scenarios.Result) Entry {
 		s := &Stored{Dir: "runs/a", Run: res, When: time.Date(2026, 11, 26, 12, 0, 0, 0, time.Local)}
-		return s.Entry("runs")
+		return s.Entry("runs", "./bin/wavetank")
 	}
 	page := indexHTML(t, []Entry{of(publishFailure().res), of(expected)})
 	said := text(page)
@@ -247,7 +247,7 @@ func TestAnIndexTellsWhatIsExpected(t *testing.T) {
 func TestAnIndexSaysWhatAnswersAre(t *testing.T) {
 	entry := func(res *sweep.Result) Entry {
 		s := &Stored{Dir: "runs/sweep", Sweep: res}
-		return s.Entry("runs")
+		return s.Entry("runs", "./bin/wavetank")
 	}
 	answered, none, cutShort := staleSweep(), flatSweep(2), staleSweep()
 	cutShort.Complete = false
@@ -262,14 +262,14 @@ func TestAnIndexSaysWhatAnswersAre(t *testing.T) {
 	assert.Contains(t, said, "1 report 1 that is not conclusive")
 
 	tables := &Stored{Dir: "runs/compare", Comparisons: threeTables()[1:]}
-	e := tables.Entry("runs")
+	e := tables.Entry("runs", "./bin/wavetank")
 	assert.Equal(t, badge{"compared", "good"}, badge{e.Outcome, e.Tone})
 	assert.Equal(t, "State-read policy: Fail open breaks a promise: one-dispatch-per-job. "+
 		"Fail closed (current) alone keeps its promises. Others have less of retries per job and p99 time to dispatch. "+
 		"Stale worker: Every alternative keeps its promises here. Of those that keep their promises, Fixed 3 immediate retries (current) is the best, or as good as the best, in stale picks per job.", e.Reason)
 	assert.Equal(t, 160, e.Runs)
 	tables.Comparisons[0].Complete = false
-	e = tables.Entry("runs")
+	e = tables.Entry("runs", "./bin/wavetank")
 	assert.Equal(t, badge{"cut short", "warn"}, badge{e.Outcome, e.Tone})
 }
 

@@ -159,12 +159,12 @@ func (s *Stored) WriteAlerts(alerts []samples.Alert, rules, promtool []byte) err
 	}))
 }
 
-// Rewrite makes the folder's report.html again, from its other files.
-func (s *Stored) Rewrite() error {
+// Rewrite makes the folder's report.html again, from its other files. Commands on it that are not stored call program.
+func (s *Stored) Rewrite(program string) error {
 	page := func(w io.Writer) error { return SweepPage(w, s.Sweep) }
 	switch {
 	case s.Campaign != nil:
-		return s.unwritten(WriteCampaign(s.Dir, s.Campaign))
+		return s.unwritten(WriteCampaign(s.Dir, program, s.Campaign))
 	case s.Certificate != nil:
 		page = func(w io.Writer) error { return FaultMap(w, s.Certificate) }
 	case s.Comparisons != nil:

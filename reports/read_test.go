@@ -43,7 +43,7 @@ func aCampaign(t *testing.T, res *campaign.Result) string {
 		{campaign.SpecFile, func(w io.Writer) error { return encode(w, res.Spec) }},
 		{ResultFile, func(w io.Writer) error { return encode(w, res) }},
 	}))
-	require.NoError(t, WriteCampaign(dir, res))
+	require.NoError(t, WriteCampaign(dir, scenarios.ProgramName, res))
 	return dir
 }
 
@@ -218,5 +218,5 @@ func rewrite(dir string) error {
 	if err != nil {
 		return err
 	}
-	return s.Rewrite()
+	return s.Rewrite(scenarios.ProgramName)
 }

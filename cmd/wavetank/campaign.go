@@ -19,6 +19,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/shell"
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
@@ -78,7 +79,7 @@ func folderOf(name string, plain bool, spec campaign.Spec, more ...any) string {
 // prepare makes dir the folder of a campaign of spec, or goes on with the one that is there if it is
 // the same and was cut short. So it does with one that is over if page is missing, which the command
 // makes last. Another that is over gives way to the same one alone.
-func prepare(dir, page string, spec campaign.Spec, stderr io.Writer) error {
+func (f *campaignFlags) prepare(dir, page string, spec campaign.Spec, stderr io.Writer) error {
 	if spec.RedisServer() {
 		if err := hasRedis(); err != nil {
 			return err
@@ -97,15 +98,13 @@ func prepare(dir, page string, spec campaign.Spec, stderr io.Writer) error {
 		if !there.Equal(spec) {
 			return cli.Fail(cli.ExitUsage, "%s holds another campaign that was cut short; go on with it (%s), remove it, or choose another folder with --out", dir, resumeCommand(dir, there))
 		}
-		goOn(dir, stderr)
-		return nil
+		return f.goOn(dir, stderr)
 	case campaign.Finished:
 		if there, err := campaign.Load(dir); err != nil || !there.Equal(spec) {
 			return cli.Fail(cli.ExitUsage, "%s holds another campaign, which is over; remove it, or choose another folder with --out", dir)
 		}
 		if _, err := os.Stat(page); errors.Is(err, fs.ErrNotExist) {
-			goOn(dir, stderr)
-			return nil
+			return f.goOn(dir, stderr)
 		}
 	case campaign.Foreign:
 		return cli.Fail(cli.ExitUsage, "%s holds something that is not part of a campaign; choose another folder with --out", dir)
@@ -116,19 +115,26 @@ func prepare(dir, page string, spec campaign.Spec, stderr io.Writer) error {
 	return nil
 }
 
-// goOn says with what the campaign in dir goes on.
-func goOn(dir string, stderr io.Writer) {
+// goOn says with what the campaign in dir goes on, unless another process has it.
+func (f *campaignFlags) goOn(dir string, stderr io.Writer) error {
+	if campaign.Running(dir) {
+		return cli.Fail(cli.ExitUsage, "%v", campaign.Busy(dir))
+	}
+	if f.quiet {
+		return nil
+	}
 	if done, err := campaign.Done(dir); err == nil && done == 0 {
 		fmt.Fprintf(stderr, "%s holds no run that is finished; the campaign begins with its first\n", dir)
-		return
+		return nil
 	}
 	fmt.Fprintf(stderr, "going on with what %s holds\n", dir)
+	return nil
 }
 
 // resumeCommand is how the campaign in dir is gone on with.
 func resumeCommand(dir string, spec campaign.Spec) string {
 	if spec.Drawn != nil {
-		return cli.Pasteable("wavetank fuzz --resume " + dir)
+		return cli.Pasteable("wavetank fuzz --resume " + shell.Word(dir))
 	}
 	return "the same command again"
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/shell"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -41,7 +42,7 @@ func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, stderr io.Writer
 	if f.part != nil {
 		page = in(at, reports.PageFile)
 	}
-	if err := prepare(at, page, f.spec(d), stderr); err != nil {
+	if err := f.prepare(at, page, f.spec(d), stderr); err != nil {
 		return err
 	}
 	gone := []string{page} // it is made once this is over
@@ -61,7 +62,7 @@ func onlyHoldsCertificate(dir string) error {
 }
 
 // goOnIn is the command that goes on with what dir holds.
-func goOnIn(dir string) string { return cli.Pasteable("wavetank exhaust --resume " + dir) }
+func goOnIn(dir string) string { return cli.Pasteable("wavetank exhaust --resume " + shell.Word(dir)) }
 
 // asked is what is asked for: the content of options.json.
 type asked struct {
@@ -79,6 +80,9 @@ func askedIn(dir string) (*asked, error) {
 	}
 	if err == nil && a.Plan == "" {
 		err = errors.New("it names no plan")
+	}
+	if spec, none := campaign.Load(dir); err != nil && none == nil {
+		return nil, cli.Fail(cli.ExitUsage, "%s holds a campaign, and no certificate; go on with: %s", dir, resumeCommand(dir, spec))
 	}
 	if err != nil {
 		return nil, cli.Fail(cli.ExitUsage, "%s cannot be read: %v; give the folder of a certificate that this build has begun", file, strictyaml.FileReason(err))

@@ -34,7 +34,7 @@ not made again.
 
 Exit codes: 0 they agree, 2 usage or input, 4 one differs, 130 interrupted.`,
 		Example: "  wavetank check-certificate runs/exhaust-calm\n  wavetank check-certificate runs/exhaust-calm/certificate.json --all",
-		Args:    cobra.ExactArgs(1),
+		Args:    cli.OneArg("the folder or certificate.json"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.sample < 1:

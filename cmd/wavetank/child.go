@@ -29,6 +29,7 @@ func startChild(ctx context.Context, procs int, args []string, env ...string) (*
 		return nil, err
 	}
 	c := &child{cmd: exec.CommandContext(ctx, self, args...)}
+	c.cmd.Args[0] = os.Args[0] // what it writes names the command as the user called it
 	c.cmd.Env = append(append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", procs)), env...)
 	c.cmd.Stderr = &c.errors
 	if c.in, err = c.cmd.StdinPipe(); err != nil {

@@ -199,7 +199,7 @@ func (f *compareFlags) one(ctx context.Context, name, dir string, stderr io.Writ
 		return nil, err
 	}
 	folder := filepath.Join(dir, name)
-	if err := prepare(folder, in(dir, reports.PageFile), a.Spec(), stderr); err != nil {
+	if err := f.prepare(folder, in(dir, reports.PageFile), a.Spec(), stderr); err != nil {
 		return nil, err
 	}
 	var records []*campaign.Record

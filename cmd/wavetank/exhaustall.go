@@ -261,12 +261,12 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 		}
 		stored, err := reports.Read(tasks[i].dir)
 		if _, missing := os.Stat(in(tasks[i].dir, reports.PageFile)); err == nil && missing != nil {
-			err = stored.Rewrite()
+			err = stored.Rewrite(cli.ProgramName())
 		}
 		if err != nil {
 			return cli.Fail(cli.ExitUsage, "%v", err)
 		}
-		entries = append(entries, stored.Entry(dir))
+		entries = append(entries, stored.Entry(dir, cli.ProgramName()))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil { // nothing was made where every plan was left out
 		return cli.Fail(cli.ExitUsage, "%s cannot be made: %v", dir, strictyaml.FileReason(err))

@@ -53,7 +53,9 @@ func newFolder(out, name string) (*folder, error) {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return nil, f.unwritable(err)
 	}
-	removeLeftovers(parent, filepath.Base(f.path))
+	if busy := removeLeftovers(parent, filepath.Base(f.path)); busy && !f.latest { // a name that is made up is of the same run
+		return nil, cli.Fail(cli.ExitUsage, "another process runs into %s; wait for it, or choose another folder with --out", f.path)
+	}
 	var err error
 	if f.temp, err = os.MkdirTemp(parent, "."+filepath.Base(f.path)+"-*.partial"); err != nil {
 		return nil, f.unwritable(err)
@@ -69,19 +71,23 @@ func newFolder(out, name string) (*folder, error) {
 
 func folderLock(dir string) *flock.Flock { return flock.New(dir, flock.SetFlag(os.O_RDONLY)) }
 
-// removeLeftovers removes what runs into the folder name have left beside it that were killed.
-func removeLeftovers(parent, name string) {
+// removeLeftovers removes what runs into the folder name have left beside it that were killed. It says whether one goes on.
+func removeLeftovers(parent, name string) (busy bool) {
 	left, _ := filepath.Glob(filepath.Join(parent, ".*.partial"))
 	for _, dir := range left {
-		if !strings.HasPrefix(filepath.Base(dir), "."+name+"-") {
+		number, ours := strings.CutPrefix(filepath.Base(dir), "."+name+"-")
+		if !ours || strings.Contains(number, "-") {
 			continue
 		}
 		lock := folderLock(dir)
-		if free, err := lock.TryLock(); free && err == nil {
+		free, err := lock.TryLock()
+		if free && err == nil {
 			_ = os.RemoveAll(dir)
 		}
+		busy = busy || !free && err == nil
 		_ = lock.Close()
 	}
+	return busy
 }
 
 // onlyHolds refuses a folder that holds anything but those names. One that there is not yet is as good as an empty one.

@@ -15,6 +15,7 @@ import (
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/shell"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
@@ -58,7 +59,7 @@ is killed, this command or a machine, loses nothing: --resume DIR --queue URL go
   wavetank fuzz publish-failure stale-worker --budget 10000runs --seed 7
   wavetank fuzz --set engine.dispatch_order=publish-first
   wavetank fuzz --preset documented --judge one-dispatch-per-job
-  wavetank fuzz --budget 100000runs --seed 7 --shard 3/16 --out shard-3
+  wavetank fuzz --budget 100000runs --seed 7 --shard 3/16 --out runs/shard-3
   wavetank fuzz --budget 100000runs --seed 7 --queue nats://nats:4222`,
 		ValidArgsFunction: func(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return plans.Names(), cobra.ShellCompDirectiveDefault
@@ -148,7 +149,7 @@ func (f *fuzzFlags) tell(ctx context.Context, dir string, spec campaign.Spec, re
 func (f *fuzzFlags) resumeCommand(dir string, spec campaign.Spec) string {
 	command := resumeCommand(dir, spec)
 	if f.elsewhere != nil {
-		command += " --queue " + f.queue.server.Public()
+		command += " --queue " + shell.Word(f.queue.server.Public())
 	}
 	return command
 }
@@ -199,7 +200,9 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 		if err := f.queue.inRuns(spec.Budget, spec.Budget.String(), spec.Shard); err != nil {
 			return "", campaign.Spec{}, err
 		}
-		goOn(f.resume, stderr)
+		if err := f.goOn(f.resume, stderr); err != nil {
+			return "", campaign.Spec{}, err
+		}
 		return f.resume, spec, fitJUnit(f.junit, campaignFiles, f.resume)
 	}
 	spec, err := f.spec(args)
@@ -223,7 +226,7 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 	if err := fitJUnit(f.junit, campaignFiles, dir); err != nil {
 		return "", campaign.Spec{}, err
 	}
-	return dir, spec, prepare(dir, in(dir, reports.PageFile), spec, stderr)
+	return dir, spec, f.prepare(dir, in(dir, reports.PageFile), spec, stderr)
 }
 
 // part makes spec that of a shard, if one is asked for.
@@ -347,8 +350,8 @@ func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
 	if interrupted && res.Complete {
 		return cli.ErrInterrupted
 	}
-	if err := reports.WriteCampaign(dir, res); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; the result is kept: make room for the page, and make it with `wavetank report %s`", in(dir, reports.PageFile), strictyaml.FileReason(err), dir)
+	if err := reports.WriteCampaign(dir, cli.ProgramName(), res); err != nil {
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; the result is kept: make room for the page, and make it with `wavetank report %s`", in(dir, reports.PageFile), strictyaml.FileReason(err), shell.Word(dir))
 	}
 	if interrupted {
 		return cli.ErrInterrupted

@@ -54,7 +54,7 @@ func newList() *cobra.Command {
 		Use:       "list " + strings.Join(names, "|"),
 		Short:     "List scenarios, faults, invariants, promises, settings or toggles",
 		Long:      "List what there is:\n\n" + strings.Join(about, "\n") + "\n\n`wavetank explain NAME` says more of any of them.",
-		Example:   "  wavetank list scenarios\n  wavetank list settings --json | jq -r '.settings[].name'\n  wavetank list promises --html > promises.html",
+		Example:   "  wavetank list scenarios\n  wavetank list settings --json | jq -r '.settings[].name'\n  wavetank list promises --html > /tmp/promises.html",
 		Args:      cli.OneArg("the kind of thing to list (" + strings.Join(names, ", ") + ")"),
 		ValidArgs: names,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -211,27 +211,30 @@ func TestSuggestionsWork(t *testing.T) {
 }
 
 // Make would run as if nothing had been set.
-func TestMakeRefusesVariablesInLowerCase(t *testing.T) {
+func TestMakeRefusesVariablesThatATargetDoesNotTake(t *testing.T) {
 	program, err := exec.LookPath("make")
 	if err != nil {
 		t.Skip("there is no make")
 	}
 	ask := func(args ...string) (string, error) {
-		out, err := exec.CommandContext(t.Context(), program, append([]string{"--no-print-directory", "-C", "../.."}, args...)...).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), program, append([]string{"--no-print-directory", "--dry-run", "-C", "../..", "GO=true"}, args...)...).CombinedOutput()
 		return string(out), err
 	}
-	for given, remedy := range map[string]string{
-		"set=engine.fence=false": "set= is written in capitals here; give SET='engine.fence=false'",
-		"Scenario=calm":          "Scenario= is written in capitals here; give SCENARIO='calm'",
-		"preemptions=2":          "preemptions= is written in capitals here; give PREEMPTIONS='2'",
+	for _, given := range []struct{ args, says string }{
+		{"sim SCENARIO=calm PRESTE=hardened", "make sim takes no variable PRESTE=; it takes JUDGE OUT PRESET SCENARIO SEED SET."},
+		{"sim SCENARIO=calm BUDGET=5s", "make sim takes no variable BUDGET=; it takes "},
+		{"sim scenario=calm", "make sim takes no variable scenario=; it takes "},
+		{"clean SCENARIO=calm", "make clean takes no variable SCENARIO=; it takes none."},
+		{"SCENARIO=calm", "make help takes no variable SCENARIO=; it takes none."},
 	} {
-		out, err := ask("help", given)
-		assert.Error(t, err, given)
-		assert.Contains(t, out, remedy)
+		out, err := ask(strings.Fields(given.args)...)
+		assert.Error(t, err, given.args)
+		assert.Contains(t, out, given.says)
 	}
-	out, err := ask("help", "SET=engine.fence=false", "GOFLAGS=-mod=mod", "cc=gcc")
-	assert.NoError(t, err, out)
-	assert.Contains(t, out, "make sim")
+	for _, given := range []string{"help GOFLAGS=-mod=mod CC=gcc", "build sweep LAG=0s NO_COLOR=1", "alerts SCENARIO=calm SEED=2"} {
+		out, err := ask(strings.Fields(given)...)
+		assert.NoError(t, err, out)
+	}
 }
 
 func TestParseSeeds(t *testing.T) {
@@ -301,6 +304,11 @@ func TestFolder(t *testing.T) {
 	latest, err := newFolder("runs/latest", "")
 	require.NoError(t, err)
 	assert.Equal(t, "runs/calm-1", latest.path, "a link is followed, not replaced")
+	_, err = newFolder("runs/calm-1", "")
+	assert.EqualError(t, err, "another process runs into runs/calm-1; wait for it, or choose another folder with --out")
+	other, err := newFolder("runs/calm", "")
+	require.NoError(t, err, "the folder of another name")
+	other.discard()
 	latest.discard()
 
 	require.NoError(t, os.WriteFile("runs/calm-1/notes.txt", nil, 0o600))
@@ -344,6 +352,18 @@ func TestTraceThatCannotBeWritten(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.ErrorIs(t, w.close(), syscall.ENOSPC)
+}
+
+// Who cannot go on is not told that he does.
+func TestACampaignThatAnotherProcessRuns(t *testing.T) {
+	dir := t.TempDir()
+	lock := flock.New(filepath.Join(dir, campaign.LockFile))
+	_, err := lock.TryLock()
+	require.NoError(t, err)
+	defer lock.Close()
+	var said strings.Builder
+	assert.EqualError(t, new(campaignFlags).goOn(dir, &said), campaign.Busy(dir).Error())
+	assert.Empty(t, said.String())
 }
 
 // A campaign whose page cannot be written has its result, and says how its page is made.

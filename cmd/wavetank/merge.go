@@ -40,8 +40,8 @@ missing. A merge that was cut short goes on with the same command.
 Exit codes: 0 no promise was broken, 1 one was, 2 usage or input, another
 campaign or another build, 3 runs are missing, 4 not deterministic,
 130 interrupted.`,
-		Example: `  wavetank merge shard-* --out night
-  wavetank merge shard-1 shard-2 --out night --junit night.xml`,
+		Example: `  wavetank merge runs/shard-* --out runs/night
+  wavetank merge runs/shard-1 runs/shard-2 --out runs/night --junit runs/night.xml`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},

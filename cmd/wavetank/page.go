@@ -56,7 +56,7 @@ func planPage(ctx context.Context, dir, file, text, page string, known *why.Caus
 	if err != nil {
 		return err
 	}
-	res.RepeatedBy(scenarios.Command{Program: scenarios.ProgramName, Source: filepath.ToSlash(in(dir, file))})
+	res.RepeatedBy(scenarios.Command{Program: cli.ProgramName(), Source: filepath.ToSlash(in(dir, file))})
 	if err := w.Flush(); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -60,9 +59,7 @@ func printResult(p *cli.Printer, res *scenarios.Result, page string) {
 	}
 	cli.Section(p, "Violated", judged, violation)
 	cli.Section(p, "Broken outside its promise", beyond, violation)
-	cli.Section(p, "Not settled", res.Unsettled, func(u scenarios.Unsettled) string {
-		return fmt.Sprintf("%s is %s since %s: %s", u.Job, cmp.Or(u.State, "without a record"), words.Instant(u.Since), u.Reason)
-	})
+	cli.Section(p, "Not settled", unsettled(res.Unsettled), func(s string) string { return s })
 	cli.Section(p, "Still to come", res.Open, func(s string) string { return s })
 	p.Line("\n%d steps, %s of virtual time, digest %s", res.Steps, words.Duration(res.Virtual), res.Digest)
 	if s := res.PCT; s != nil {
@@ -84,3 +81,24 @@ func printVerdict(p *cli.Printer, res *scenarios.Result) {
 }
 
 // instant is a virtual time since the start, to the millisecond.
+
+// unsettled says why jobs did not settle. Those without a record have one line for each reason.
+func unsettled(list []scenarios.Unsettled) (says []string) {
+	line, more := map[string]int{}, map[string]int{}
+	for _, u := range list {
+		_, said := line[u.Reason]
+		switch {
+		case u.State != "":
+			says = append(says, fmt.Sprintf("%s is %s since %s: %s", u.Job, u.State, words.Instant(u.Since), u.Reason))
+		case said:
+			more[u.Reason]++
+		default:
+			line[u.Reason] = len(says)
+			says = append(says, fmt.Sprintf("%s has no record: %s", u.Job, u.Reason))
+		}
+	}
+	for reason, n := range more {
+		says[line[reason]] += "; the same of " + cli.Plural(n, "more job")
+	}
+	return says
+}

@@ -115,12 +115,7 @@ func printFinding(p *cli.Printer, dir string, f *campaign.Finding) {
 		cli.Plural(f.Jobs, "job"), cli.Plural(f.Faults, "fault"), cli.Plural(f.Schedulers, "scheduler"), cli.Plural(f.Workers, "worker"),
 		cli.Plural(f.Tries, "run"), f.First, cli.Plural(f.Runs, "run"))
 	p.Line("  Plan:   %s", in(dir, f.File))
-	p.Line("  Replay: %s", replayOf(dir, f))
-}
-
-// replayOf is the command that runs a finding's plan from here.
-func replayOf(dir string, f *campaign.Finding) string {
-	return cli.Pasteable(reports.FindingReplay(dir, f))
+	p.Line("  Replay: %s", reports.FindingReplay(dir, cli.ProgramName(), f))
 }
 
 // printMissing names what a campaign did not meet.

@@ -141,18 +141,15 @@ func again(dir, index string) (reports.Entry, error) {
 	}
 	stored, err := reports.Read(dir)
 	if err == nil {
-		err = stored.Rewrite()
+		err = stored.Rewrite(cli.ProgramName())
 	}
 	if err != nil {
 		return reports.Entry{Name: filepath.Base(dir), Href: dir, Tone: "bad", Problem: err.Error()}, err
 	}
-	return stored.Entry(index), nil
+	return stored.Entry(index, cli.ProgramName()), nil
 }
 
 func writeIndex(dir string, entries []reports.Entry) error {
-	for i := range entries {
-		entries[i].Replay = cli.Pasteable(entries[i].Replay)
-	}
 	if err := reports.WriteIndex(dir, entries); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", filepath.Join(dir, reports.IndexFile), strictyaml.FileReason(err))
 	}
@@ -174,7 +171,7 @@ func unfinished(dir, index string) reports.Entry {
 		e.Href = reports.LinkTo(index, dir)
 	}
 	if spec, err := campaign.Load(dir); err == nil && spec.Drawn != nil {
-		e.Reason, e.Replay = "It was cut short, and can be gone on with.", "wavetank fuzz --resume "+dir
+		e.Reason, e.Replay = "It was cut short, and can be gone on with.", resumeCommand(dir, spec)
 	}
 	return e
 }

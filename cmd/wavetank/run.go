@@ -132,6 +132,9 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	if res == nil {
 		return err
 	}
+	if f.debugAt > res.Steps {
+		return cli.Fail(cli.ExitUsage, "--debug-at is %d, and the run has %s; give one of them", f.debugAt, cli.Plural(res.Steps, "step"))
+	}
 	debug := ""
 	if err == nil {
 		debug, err = writeDebug(dir, res, f.debugAt, f.out)

@@ -268,7 +268,7 @@ func printSweep(p *cli.Printer, d *sweep.Definition, dir string) {
 		p.Line("  %s", d.Question)
 	}
 	if d.Precision > 0 && d.Budget > 0 && grid(spec) > d.Budget {
-		p.Line("  These are more than the budget of %s, which bounds the seeds that are added; give fewer seeds, or fewer values.", cli.Plural(d.Budget, "run"))
+		p.Line("  The budget of %s is less than these. They are all made, and no seeds are added. For fewer runs give fewer seeds, or fewer values.", cli.Plural(d.Budget, "run"))
 	}
 	for _, a := range d.Axes {
 		var values []string

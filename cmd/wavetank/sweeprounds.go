@@ -41,7 +41,7 @@ func (f *sweepFlags) measure(ctx context.Context, dir string, d *sweep.Definitio
 	started, before := time.Now(), 0 // runs that an earlier process has made
 	campaignOf := func(dir string, spec campaign.Spec, place func(*campaign.Record)) error {
 		if there, err := campaign.Load(dir); err != nil || begin || !there.Equal(spec) || !over(dir) {
-			if err := prepare(dir, in(dir, reports.PageFile), spec, stderr); err != nil {
+			if err := f.prepare(dir, in(dir, reports.PageFile), spec, stderr); err != nil {
 				return err
 			}
 		}

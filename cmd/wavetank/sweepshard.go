@@ -24,7 +24,7 @@ type sweepShard struct {
 
 // part makes the runs of a sweep's shard. There is no answer of it alone.
 func (f *sweepFlags) part(ctx context.Context, dir string, spec campaign.Spec, s sweepShard, stdout, stderr io.Writer) error {
-	if err := prepare(dir, in(dir, reports.PageFile), spec, stderr); err != nil {
+	if err := f.prepare(dir, in(dir, reports.PageFile), spec, stderr); err != nil {
 		return err
 	}
 	if err := cli.WriteFile(in(dir, sweepShardFile), func(w io.Writer) error { return cli.PrintJSON(w, s) }); err != nil {
@@ -38,7 +38,7 @@ func (f *sweepFlags) part(ctx context.Context, dir string, spec campaign.Spec, s
 	if err != nil {
 		return err
 	}
-	if err := reports.WriteCampaign(dir, res); err != nil {
+	if err := reports.WriteCampaign(dir, cli.ProgramName(), res); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
 	if f.json {

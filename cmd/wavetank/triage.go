@@ -213,7 +213,7 @@ func (f *triageFlags) print(p *cli.Printer, l *ledger.Ledger, r *ledger.Report) 
 		}
 		p.Line("  %s", reports.Standing(o))
 		if o.Seen != nil {
-			p.Line("  Replay: %s", replayOf(o.Seen.Dir, o.Seen.Finding))
+			p.Line("  Replay: %s", reports.FindingReplay(o.Seen.Dir, cli.ProgramName(), o.Seen.Finding))
 		}
 		p.Line("")
 	}

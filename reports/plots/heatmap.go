@@ -71,7 +71,7 @@ func (p *SweepPlots) Map(m words.Measure) Map {
 		if lo < 0 { // nothing that is measured is negative
 			lo, hi = 0, 2*half
 		}
-		out.Notes = append(out.Notes, "The means differ by less than the width of an interval, which the colours therefore span.")
+		out.Notes = append(out.Notes, "All means are closer together than an interval is wide. The colours span that width, so that noise does not look like a difference.")
 	}
 	powers := m.ByPowers(lo, hi)
 	if !powers && lo > 0 && lo < hi/2 {

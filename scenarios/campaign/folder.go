@@ -153,7 +153,7 @@ func readJSON(dir, name string, version int, into any) error {
 		if state, lookErr := Look(dir); lookErr == nil && state == Unfinished {
 			return fmt.Errorf("the campaign in %s was cut short and has no %s yet; go on with it first", dir, name)
 		}
-		return fmt.Errorf("%s holds no campaign: there is no %s", dir, name)
+		return fmt.Errorf("%s holds no campaign: there is no %s; give the folder of one", dir, name)
 	} else if err != nil {
 		return fmt.Errorf("%s cannot be read: %w", path, strictyaml.FileReason(err))
 	}

@@ -102,7 +102,7 @@ func TestAPageIsOfWhatIsThere(t *testing.T) {
 func TestLoadSaysWhatIsWrong(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "x")
 	_, err := Load(dir)
-	assert.EqualError(t, err, dir+" holds no campaign: there is no spec.json")
+	assert.EqualError(t, err, dir+" holds no campaign: there is no spec.json; give the folder of one")
 	require.NoError(t, Create(dir, small(1)))
 	_, err = LoadResult(dir)
 	assert.EqualError(t, err, "the campaign in "+dir+" was cut short and has no result.json yet; go on with it first")

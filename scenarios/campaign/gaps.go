@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/wavetank-sim/wavetank/scenarios/shell"
 )
 
 // GapsError says which runs of a campaign no folder has.
@@ -97,5 +99,5 @@ func (s *source) goOn() string {
 	if s.spec.Drawn == nil {
 		return "the command that began it"
 	}
-	return "wavetank fuzz --resume " + s.dir
+	return "wavetank fuzz --resume " + shell.Word(s.dir)
 }

@@ -10,10 +10,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
 
+	"github.com/wavetank-sim/wavetank/scenarios/buildname"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -113,6 +115,11 @@ func Running(dir string) bool {
 	return err == nil && !free
 }
 
+// Busy is the error of a campaign that another process has.
+func Busy(dir string) error {
+	return fmt.Errorf("another process runs the campaign in %s; wait for it, or end it", dir)
+}
+
 // lockJournal takes the journal of dir for this process.
 func lockJournal(dir string) (*journal, error) {
 	j := &journal{path: filepath.Join(dir, JournalFile), lock: flock.New(filepath.Join(dir, LockFile))}
@@ -121,7 +128,7 @@ func lockJournal(dir string) (*journal, error) {
 	case err != nil:
 		return nil, unwritable(j.path, err)
 	case !mine:
-		return nil, fmt.Errorf("another process runs the campaign in %s; wait for it, or end it", dir)
+		return nil, Busy(dir)
 	}
 	if j.f, err = os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
 		_ = j.lock.Close()
@@ -204,9 +211,18 @@ func (h header) continues(was header) error {
 	case was.Spec != h.Spec:
 		return fmt.Errorf("the journal is of another campaign than %s; %s", SpecFile, anew)
 	case was != h:
-		return fmt.Errorf("%w (%s, program %s); go on with that one, or %s", ErrOtherBuild, was.Build, was.Program, anew)
+		return fmt.Errorf("%w; go on with that one, or %s", h.differs(was), anew)
 	}
 	return nil
+}
+
+// differs says of what build was is, and how to have it again if it has no changes that are in no commit.
+func (h header) differs(was header) error {
+	again := ""
+	if was.Build != buildname.Devel && !strings.HasSuffix(was.Build, buildname.Dirty) {
+		again = fmt.Sprintf("; to have that one, check out %s and build it while git status lists no file", was.Build)
+	}
+	return fmt.Errorf("%w (%s, program %s) than this one (%s, program %s)%s", ErrOtherBuild, was.Build, was.Program, h.Build, h.Program, again)
 }
 
 // append writes one line, whole or not at all.

@@ -54,7 +54,7 @@ func TestAJournalThatCannotBeGoneOnWithIsRefused(t *testing.T) {
 		{"no header", strings.Join(lines[1:], ""), path + ":1: the line is not where it belongs; remove"},
 		{"a second header", with(3, lines[0]), path + ":3: the line is not where it belongs; remove"},
 		{"a newer version", with(1, strings.Replace(lines[0], `"version":2`, `"version":3`, 1)), path + ":1: the journal's format is version 3; this build writes version 2: go on with the build that began it, or remove"},
-		{"another build", with(1, strings.Replace(lines[0], `"build":"devel"`, `"build":"v9.9.9"`, 1)), path + ":1: the campaign was begun by another build (v9.9.9, program"},
+		{"another build", with(1, strings.Replace(lines[0], `"build":"devel"`, `"build":"v9.9.9"`, 1)), "; to have that one, check out v9.9.9 and build it while git status lists no file; go on with that one, or remove the folder"},
 		{"another spec", with(1, strings.Replace(lines[0], `"spec":"`, `"spec":"x`, 1)), path + ":1: the journal is of another campaign than spec.json; remove"},
 		{"another program", with(1, strings.Replace(lines[0], `"program":"`, `"program":"x`, 1)), path + ":1: the campaign was begun by another build (devel, program x"},
 	} {

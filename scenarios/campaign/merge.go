@@ -125,7 +125,7 @@ func (m *merger) adopt() error {
 // fits says why what another program has run cannot be merged by this one.
 func (h header) fits(this header) error {
 	if h.Build != this.Build || h.Program != this.Program {
-		return fmt.Errorf("%w (%s, program %s) than this one (%s, program %s); merge with the build that ran it", ErrOtherBuild, h.Build, h.Program, this.Build, this.Program)
+		return fmt.Errorf("%w; merge with the build that ran it", this.differs(h))
 	}
 	return nil
 }

@@ -244,7 +244,7 @@ func TestMergeRefusesWhatIsNoShardOfTheCampaign(t *testing.T) {
 	assert.Regexp(t, "^"+other+`: the campaign was begun by another build \(devel, program f.*\) than this one \(devel, program .*\); merge with the build that ran it$`, err.Error())
 
 	empty := t.TempDir()
-	assert.EqualError(t, refused(t, dirs[0], empty), empty+" holds no campaign: there is no spec.json")
+	assert.EqualError(t, refused(t, dirs[0], empty), empty+" holds no campaign: there is no spec.json; give the folder of one")
 	timed := small(0)
 	timed.Budget = 1
 	assert.ErrorContains(t, refused(t, begun(t, timed)), "is of a campaign whose budget is a time")

@@ -207,7 +207,7 @@ func (r *Release) Says() string { return saysOf(&r.Cell) }
 
 func saysOf(c *invariants.Cell) string {
 	if c.Status == notProvided {
-		return "the settings have nothing that it takes: " + strings.Join(c.With, ", or ")
+		return "it is promised only with " + strings.Join(c.With, ", or ")
 	}
 	says := c.Says
 	if len(c.With) > 0 {

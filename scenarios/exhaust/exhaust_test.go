@@ -146,7 +146,7 @@ func TestACertificateSaysWhatCameOfEachTry(t *testing.T) {
 	require.Len(t, c.Releases, 2)
 	assert.Equal(t, "redis-failover (promised with: wait_replica)", c.Releases[0].Says())
 	assert.Equal(t, 1, c.Releases[0].First)
-	assert.Equal(t, "the settings have nothing that it takes: topology.deduplicate and replay.keep_key", c.Releases[1].Says())
+	assert.Equal(t, "it is promised only with topology.deduplicate and replay.keep_key", c.Releases[1].Says())
 
 	c, err = d.Certify(records[:3], &campaign.Result{})
 	require.NoError(t, err)

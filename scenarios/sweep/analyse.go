@@ -137,10 +137,13 @@ func (r *Result) dominates(q, p *Point) bool {
 func answer(d *Definition, t *table, res *Result) Answer {
 	means := decide(d, t, res.Points, func(axis Axis) bool { return !axis.Condition })
 	a := &answering{d: d, t: t, points: res.Points, decisions: means, knob: d.Axes[0], metric: d.Metrics[0]}
-	out := Answer{Rows: advise(d, decide(d, t, res.Points, func(Axis) bool { return true })), Reading: d.reading(), Evidence: a.evidence()}
+	out := Answer{Rows: advise(d, decide(d, t, res.Points, func(Axis) bool { return true })), Evidence: a.evidence()}
 	if len(means) < len(out.Rows) {
 		out.Means = advise(d, means)
 	}
 	a.say(&out)
+	if out.brackets() {
+		out.Reading = d.reading()
+	}
 	return out
 }

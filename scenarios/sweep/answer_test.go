@@ -373,11 +373,12 @@ func TestItIsSaidWhatAnIntervalHoldsFor(t *testing.T) {
 	said := func(seeds int, precision float64, grid ...string) string {
 		d := gridOf(t, seeds, grid...)
 		d.Precision = precision
-		return analysed(t, d, recordsOf(d, func([]string, int) madeUp { return madeUp{} })).Answer.Reading
+		assert.Empty(t, analysed(t, d, recordsOf(d, func([]string, int) madeUp { return madeUp{} })).Answer.Reading, "there is no difference")
+		return d.reading()
 	}
-	assert.Contains(t, said(2, 0, "engine.max_dispatch_retries=1..10"), "for all comparisons of its question together takes (Bonferroni): the 90 of a row. A difference is beyond noise if this interval leaves out 0")
+	assert.Contains(t, said(2, 0, "engine.max_dispatch_retries=1..10"), "hold together at 95 % (Bonferroni): a row takes 90 comparisons. A difference is beyond noise if its interval leaves out 0")
 	assert.Contains(t, said(2, 0.5, "engine.max_dispatch_retries=1..4", "engine.stale_reason_code=no_workers,stale_worker", "world.heartbeat_lag=0s,5s,15s", "world.dying=0,0.5"),
-		"the 72 of a row, the 6 of the other choices, the 36 of world.heartbeat_lag, the 12 of world.dying, each looked at up to 6 times.")
+		"a row takes 72 comparisons, the other choices take 6 comparisons, world.heartbeat_lag takes 36 comparisons, world.dying takes 12 comparisons, which counts up to 6 looks at the numbers.")
 	assert.Empty(t, said(2, 0, "engine.max_dispatch_retries=1"), "nothing is compared")
 	assert.Empty(t, said(1, 0, "engine.max_dispatch_retries=1..10"), "one seed has no noise")
 }
@@ -394,6 +395,7 @@ func TestOneIntervalIsOfADifference(t *testing.T) {
 		return m
 	}))
 	row, list := res.Answer.Rows[1], strings.Join(res.Answer.Evidence, " ")
+	assert.Equal(t, d.reading(), res.Answer.Reading)
 	assert.Equal(t, []string{"5", "sure", "3"}, []string{row.Take, string(row.Sure), row.Than})
 	interval := row.Says[strings.Index(row.Says, "["):strings.Index(row.Says, "]")]
 	assert.Contains(t, res.Answer.Sentence, interval)

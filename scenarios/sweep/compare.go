@@ -185,8 +185,11 @@ const ExamplesDir = "runs"
 
 // reading says how the table's numbers are to be read.
 func (a *Alternatives) reading(t *table) []string {
-	list := []string{fmt.Sprintf("Every alternative ran each of %s under the same %s, %d to %d; numbers are means over all plans, with 95 %% intervals over seeds: Wilson's for shares, and Student's t for other numbers. Alternatives are compared seed by seed.",
-		countOf(len(a.Plans), "plan"), countOf(a.Seeds, "seed"), a.FirstSeed, a.FirstSeed+uint64(a.Seeds)-1)}
+	list := []string{fmt.Sprintf("Every alternative ran each of %s under seed %d; numbers are means over all plans.", countOf(len(a.Plans), "plan"), a.FirstSeed)}
+	if a.Seeds > 1 {
+		list[0] = fmt.Sprintf("Every alternative ran each of %s under the same %s, %d to %d; numbers are means over all plans, with 95 %% intervals over seeds: Wilson's for shares, and Student's t for other numbers. Alternatives are compared seed by seed.",
+			countOf(len(a.Plans), "plan"), countOf(a.Seeds, "seed"), a.FirstSeed, a.FirstSeed+uint64(a.Seeds)-1)
+	}
 	if n, reason := t.inconclusive(); n > 0 {
 		list = append(list, fmt.Sprintf("%s inconclusive, and count as far as they went; the first: %s.", wereOf(n, "run"), reason))
 	}

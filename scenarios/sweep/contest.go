@@ -54,8 +54,10 @@ func (c *contest) mean(i int) float64 {
 func (c *contest) few() bool { return c.seeds() < SeedsLeast(c.of) }
 
 // tooFew says that the seeds are too few, and how many it takes at least.
-func (c *contest) tooFew() string {
-	return fmt.Sprintf("%s %s too few to tell; it takes at least %d (--seeds %[3]d)", countOf(c.seeds(), "seed"), isOrAre(c.seeds()), SeedsLeast(c.of))
+func (c *contest) tooFew() string { return tooFew(c.seeds(), c.of) }
+
+func tooFew(seeds, comparisons int) string {
+	return fmt.Sprintf("%s %s too few to tell; it takes at least %d (--seeds %[3]d)", countOf(seeds, "seed"), isOrAre(seeds), SeedsLeast(comparisons))
 }
 
 // below says whether i has less than j by more than noise, all comparisons of the question taken together: whether the

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
@@ -83,8 +84,17 @@ type Answer struct {
 	Take     []string `json:"take,omitempty"`     // the settings to take, as --set takes them: the value, the choices, and those that the sweep was measured with; none where there is nothing to recommend
 	Rows     []Advice `json:"rows"`               // one for each combination of all axes but the first
 	Means    []Advice `json:"means,omitempty"`    // the same by the mean over all conditions, where there are several
-	Reading  string   `json:"reading,omitempty"`  // what an interval of a difference is
+	Reading  string   `json:"reading,omitempty"`  // what an interval of a difference is, where there is one
 	Evidence []string `json:"evidence,omitempty"` // differences with their intervals, and the points left out
+}
+
+// brackets says whether there is an interval of a difference in the answer, as [gap] writes it.
+func (a *Answer) brackets() bool {
+	said := slices.Concat([]string{a.Sentence}, a.Also, a.Evidence)
+	for _, r := range slices.Concat(a.Rows, a.Means) {
+		said = append(said, r.Says, r.Price)
+	}
+	return slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, " [") })
 }
 
 // Conclusive says whether there is a value to take under some combination of the other axes.
@@ -144,6 +154,14 @@ type Comparison struct {
 	Metrics   []campaign.Metric `json:"metrics"` // the columns
 	Rows      []Row             `json:"rows"`
 	Notes     []string          `json:"notes"`
+}
+
+// TooFew says that the seeds are too few to tell any two rows apart, or is "".
+func (c *Comparison) TooFew() string {
+	if of := pairs(len(c.Rows)); of > 0 && c.Seeds < SeedsLeast(of) {
+		return tooFew(c.Seeds, of)
+	}
+	return ""
 }
 
 // Example is one run of an alternative.

@@ -56,22 +56,23 @@ func (d *Definition) ofCondition(a Axis) int {
 
 // reading says what an interval of a difference is, and what decides that one is beyond noise; nothing if nothing is compared.
 func (d *Definition) reading() string {
-	var sorts []string
-	if n := d.ofRow(); n > 0 {
-		sorts = append(sorts, fmt.Sprintf("the %s of a row", grouped(n)))
+	var takes []string
+	add := func(what string, n int) {
+		if n > 0 {
+			takes = append(takes, what+" "+countOf(n, "comparison"))
+		}
 	}
-	if n := d.ofChoices(); n > 0 {
-		sorts = append(sorts, fmt.Sprintf("the %s of the other choices", grouped(n)))
-	}
+	add("a row takes", d.ofRow())
+	add("the other choices take", d.ofChoices())
 	for _, a := range d.conditions() {
-		sorts = append(sorts, fmt.Sprintf("the %s of %s", grouped(d.ofCondition(a)), a.Setting))
+		add(a.Setting+" takes", d.ofCondition(a))
 	}
-	if len(sorts) == 0 || d.Seeds < 2 {
+	if len(takes) == 0 || d.Seeds < 2 {
 		return ""
 	}
-	text := "An interval in brackets is of a difference, seed by seed, and as wide as 95 % for all comparisons of its question together takes (Bonferroni): " + strings.Join(sorts, ", ")
+	text := "In brackets behind a difference is its interval, taken seed by seed. The intervals that answer one question are so wide that all of them hold together at 95 % (Bonferroni): " + strings.Join(takes, ", ")
 	if n := d.looks(); n > 1 {
-		text += fmt.Sprintf(", each looked at up to %d times", n)
+		text += fmt.Sprintf(", which counts up to %d looks at the numbers", n)
 	}
-	return text + ". A difference is beyond noise if this interval leaves out 0; below 1 % of the mean it counts as none. Intervals of means are at 95 % each."
+	return text + ". A difference is beyond noise if its interval leaves out 0. Below 1 % of the mean it counts as none. The interval of a mean is at 95 % by itself."
 }

@@ -13,24 +13,25 @@ import (
 
 // Writable refuses a file that could not be written in the end, before hours are spent on it.
 func Writable(name string) error {
-	unwritable := func(err error) error {
-		return Fail(ExitUsage, "%s cannot be written: %v; choose another place", name, strictyaml.FileReason(err))
-	}
 	file, inPlace, err := target(name)
 	if err != nil {
-		return unwritable(err)
+		return unwritable(name, err)
 	}
 	if inPlace {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return unwritable(err)
+		return unwritable(name, err)
 	}
 	probe, err := os.CreateTemp(filepath.Dir(file), ".wavetank-*.tmp")
 	if err != nil {
-		return unwritable(err)
+		return unwritable(name, err)
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+func unwritable(name string, err error) error {
+	return Fail(ExitUsage, "%s cannot be written: %v; choose another place", name, strictyaml.FileReason(err))
 }
 
 // Replaceable refuses a file that is there and holds something else than what would replace it, which begins with these bytes.
@@ -92,30 +93,27 @@ func SameFolder(a, b string) bool {
 // WriteFile writes the file called name under a temporary name, and renames it once it is whole. A link is followed,
 // and a pipe or a device is written in place.
 func WriteFile(name string, write func(io.Writer) error) (err error) {
-	unwritable := func(err error) error {
-		return Fail(ExitUsage, "%s cannot be written: %v", name, strictyaml.FileReason(err))
-	}
 	file, inPlace, err := target(name)
 	if err != nil {
-		return unwritable(err)
+		return unwritable(name, err)
 	}
 	if inPlace {
 		f, err := os.OpenFile(file, os.O_WRONLY, 0)
 		if err != nil {
-			return unwritable(err)
+			return unwritable(name, err)
 		}
 		w := bufio.NewWriter(f)
 		if err := errors.Join(write(w), w.Flush(), f.Close()); err != nil {
-			return unwritable(err)
+			return unwritable(name, err)
 		}
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return unwritable(err)
+		return unwritable(name, err)
 	}
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*.tmp")
 	if err != nil {
-		return unwritable(err)
+		return unwritable(name, err)
 	}
 	defer func() {
 		if err != nil {
@@ -124,10 +122,10 @@ func WriteFile(name string, write func(io.Writer) error) (err error) {
 	}()
 	w := bufio.NewWriter(f)
 	if err := errors.Join(write(w), w.Flush(), f.Chmod(0o644), f.Close()); err != nil {
-		return unwritable(err)
+		return unwritable(name, err)
 	}
 	if err := os.Rename(f.Name(), file); err != nil {
-		return unwritable(err)
+		return unwritable(name, err)
 	}
 	return nil
 }

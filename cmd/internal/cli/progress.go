@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,6 +19,27 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// Columns is how wide w is if it is a terminal; 0 is as wide as it takes. COLUMNS says it where the terminal
+// does not.
+func Columns(w io.Writer) int {
+	const usual = 80
+	if !isTerminal(w) {
+		return 0
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if o, ok := w.(*output); ok {
+		w = o.Writer
+	}
+	if f, ok := w.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	return usual
+}
+
 // colored says whether w takes colours.
 func colored(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
@@ -26,12 +48,12 @@ func colored(w io.Writer) bool {
 // Progress says how far a command is: on a terminal on one line that is written again and again, and elsewhere on a line
 // now and then. Nil says nothing.
 type Progress struct {
-	mu       sync.Mutex
-	w        io.Writer
-	terminal bool
-	shown    bool             // there is a line on the terminal
-	now      func() time.Time // of a real clock
-	last     time.Time        // of the last line elsewhere, or of the beginning
+	mu      sync.Mutex
+	w       io.Writer
+	columns func() int       // of the terminal as it is now; 0 without one
+	shown   bool             // there is a line on the terminal
+	now     func() time.Time // of a real clock
+	last    time.Time        // of the last line elsewhere, or of the beginning
 }
 
 // plainEvery is how often a line comes where there is no terminal.
@@ -42,7 +64,7 @@ func NewProgress(stderr io.Writer, quiet bool) *Progress {
 	if quiet {
 		return nil
 	}
-	return &Progress{w: stderr, terminal: isTerminal(stderr), now: time.Now, last: time.Now()}
+	return &Progress{w: stderr, columns: func() int { return Columns(stderr) }, now: time.Now, last: time.Now()}
 }
 
 // Show says how far it is.
@@ -57,9 +79,9 @@ func (p *Progress) show(always bool, format string, args []any) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.terminal {
+	if columns := p.columns(); columns > 0 {
 		p.shown = true
-		fmt.Fprintf(p.w, "\r\033[K"+format, args...)
+		fmt.Fprintf(p.w, "\r\033[K%.*s", columns, fmt.Sprintf(format, args...)) // of a line that wraps, only the last row could be written again
 	} else if now := p.now(); always || now.Sub(p.last) >= plainEvery {
 		p.last = now
 		fmt.Fprintf(p.w, format+"\n", args...)

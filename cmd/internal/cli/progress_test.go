@@ -28,11 +28,14 @@ func TestProgressWithoutATerminal(t *testing.T) {
 func TestProgressOnATerminal(t *testing.T) {
 	var said bytes.Buffer
 	p := NewProgress(&said, false)
-	p.terminal = true
+	columns := 80
+	p.columns = func() int { return columns }
 	p.Begin("a part")
 	p.Show("%d of %d", 1, 2)
+	columns = 4
+	p.Show("%d µs of %d", 1, 2)
 	p.Done()
 	p.Done()
-	assert.Equal(t, "\r\033[Ka part\r\033[K1 of 2\r\033[K", said.String())
+	assert.Equal(t, "\r\033[Ka part\r\033[K1 of 2\r\033[K1 µs\r\033[K", said.String())
 	NewProgress(&said, true).Show("nothing")
 }

@@ -2,13 +2,9 @@ package cli
 
 import (
 	"io"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/term"
 )
 
 // Table is a table in text, under its heads. A file or a pipe gets a row a line, as grep wants it; a terminal gets no
@@ -121,25 +117,4 @@ func Prose(w io.Writer, text string) error {
 	}
 	_, err := io.WriteString(w, Visible(strings.Join(folded(text, columns), "\n"), false)+"\n")
 	return err
-}
-
-// Columns is how wide w is if it is a terminal; 0 is as wide as it takes. COLUMNS says it where the terminal
-// does not.
-func Columns(w io.Writer) int {
-	const usual = 80
-	if !isTerminal(w) {
-		return 0
-	}
-	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
-		return n
-	}
-	if o, ok := w.(*output); ok {
-		w = o.Writer
-	}
-	if f, ok := w.(*os.File); ok {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
-			return n
-		}
-	}
-	return usual
 }
