@@ -45,7 +45,7 @@ var faultMarks = map[exhaust.Outcome]faultMark{
 }
 
 // outcomes are in the order of the legend; of several tries in one cell the map shows that which is named last.
-var outcomes = []exhaust.Outcome{exhaust.Missed, exhaust.Held, exhaust.Inconclusive, exhaust.Outside, exhaust.Broken, exhaust.OutOfBounds}
+var outcomes = []exhaust.Outcome{exhaust.Missed, exhaust.Held, exhaust.Outside, exhaust.Inconclusive, exhaust.Broken, exhaust.OutOfBounds}
 
 // strikeRow is one operation; of pairs, one kind of first fault.
 type strikeRow struct {

@@ -33,8 +33,8 @@ type Outcome string
 const (
 	OutOfBounds  Outcome = "out of bounds" // it took its process down, or did not end
 	Broken       Outcome = "broken"        // a promise was
+	Inconclusive Outcome = "inconclusive"  // no promise was broken, and not everything could be judged
 	Outside      Outcome = "outside"       // an invariant was broken outside of its promise
-	Inconclusive Outcome = "inconclusive"  // nothing was broken, and not everything could be judged
 	Missed       Outcome = "missed"        // the fault had no effect
 	Held         Outcome = "held"          // nothing was broken
 )

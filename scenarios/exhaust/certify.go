@@ -95,13 +95,13 @@ func outcomeOf(r *campaign.Record, outside []campaign.Outside, last int) (is Out
 			invariants = append(invariants, b.Invariant)
 		}
 		return Broken, invariants
+	case r.Verdict == scenarios.Inconclusive: // what is to come about in the end was not judged
+		return Inconclusive, nil
 	case len(outside) > 0:
 		for _, o := range outside {
 			invariants = append(invariants, o.Invariant)
 		}
 		return Outside, invariants
-	case r.Verdict == scenarios.Inconclusive:
-		return Inconclusive, nil
 	case slices.Contains(r.Missed, last):
 		return Missed, nil
 	}
