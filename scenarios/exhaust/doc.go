@@ -14,7 +14,7 @@
 //
 // The tries are a campaign; [Definition.Certify] makes a [Certificate] of its records: what was tried, what held, what broke,
 // what was broken outside of its promise and by which cell of the promise matrix, and what did not come about. Equal plans
-// under equal builds give equal certificates; [Definition.Again] makes a try once more, and compares.
+// under equal builds give equal certificates; [Definition.Repeat] makes tries once more, and compares.
 //
 // A plan of many jobs and long waits has very many single faults. [Options.Reduced] strikes operations of the jobs that the plan
 // is about, and of no job; and of single faults that find the same it tries one, by the rule for pairs. What is known of everything
