@@ -215,11 +215,20 @@ func (f *exhaustFlags) try(ctx context.Context, dir string, d *exhaust.Definitio
 	if res == nil || errors.Is(err, cli.ErrInterrupted) {
 		return nil, nil, err
 	}
-	c, wrong := d.Certify(records, res)
+	c, wrong := certificateOf(dir, d, records, res)
 	if wrong != nil {
 		return nil, nil, wrong
 	}
 	return c, res, err
+}
+
+// certificateOf makes a certificate of the records of the campaign in dir.
+func certificateOf(dir string, d *exhaust.Definition, records []*campaign.Record, res *campaign.Result) (*exhaust.Certificate, error) {
+	c, err := d.Certify(records, res)
+	if err != nil {
+		return nil, cli.Fail(cli.ExitNotDeterministic, "%v; remove %s and exhaust again", err, dir)
+	}
+	return c, nil
 }
 
 // publish writes the certificate, a plan for each try that did not hold, and the pages: of the findings, and of the

@@ -84,7 +84,8 @@ puts the folders of all parts together, and makes the certificate. With --queue
 the machines make the runs that join with ` + "`wavetank work`" + `.
 
 Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
-3 not every fault was tried, or could be judged, 130 interrupted.`,
+3 not every fault was tried, or could be judged, 4 not deterministic,
+130 interrupted.`,
 		Example: `  wavetank exhaust calm --set workload.jobs=2 --preset hardened
   wavetank exhaust saga-rollback --lengths every
   wavetank exhaust calm --set workload.jobs=1 --faults 2 --budget 1h

@@ -1,6 +1,7 @@
 package exhaust
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 
@@ -12,7 +13,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// Certify makes a certificate of the campaign's records, which are in the order of runs.
+// Certify makes a certificate of the campaign's records, which are in the order of runs. It fails if the run without a fault
+// did not come out as when the tries were listed.
 func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (*Certificate, error) {
 	p, err := plans.Parse("certified", []byte(d.Plan))
 	if err != nil {
@@ -34,6 +36,12 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 	}
 	for _, r := range records {
 		if r.N == 0 {
+			if r.Contained != nil {
+				return nil, fmt.Errorf("the run without a fault went out of bounds (%s), so that nothing can be said of more faults", r.Contained.What)
+			}
+			if r.Digest != d.Calm {
+				return nil, fmt.Errorf("the run without a fault has the digest %s, and had %s when the operations were listed: the plan does not always run the same", r.Digest, d.Calm)
+			}
 			c.Baseline = baselineOf(r)
 			continue
 		}

@@ -65,7 +65,7 @@ func TestACertificateSaysWhatThePlanBreaksByItself(t *testing.T) {
 		{Released: []string{"redis-failover"}, Jobs: []string{"job-1", "job-2"}},
 	} {
 		outside.Invariant = invariant
-		r := &campaign.Record{N: n, Verdict: "held", Outside: []campaign.Outside{outside}}
+		r := &campaign.Record{N: n, Verdict: "held", Digest: d.Calm, Outside: []campaign.Outside{outside}}
 		records = append(records, r)
 	}
 	c, err := d.Certify(records, &campaign.Result{})

@@ -122,7 +122,7 @@ func TestReducedBreaksWhatTheWholeBreaks(t *testing.T) {
 // A certificate counts each try once, by the worst of what came of it, and gives the cell behind what is outside of a promise.
 func TestACertificateSaysWhatCameOfEachTry(t *testing.T) {
 	d := define(t, "preset: hardened", Options{Phases: []string{"publish"}})
-	records := []*campaign.Record{{Verdict: scenarios.Held, Outside: []campaign.Outside{{Invariant: "every-job-settles"}}}}
+	records := []*campaign.Record{{Verdict: scenarios.Held, Digest: d.Calm, Outside: []campaign.Outside{{Invariant: "every-job-settles"}}}}
 	for n := range d.Tries {
 		records = append(records, &campaign.Record{N: n + 1, Verdict: scenarios.Held, Digest: "d"})
 	}
@@ -152,6 +152,13 @@ func TestACertificateSaysWhatCameOfEachTry(t *testing.T) {
 	c, err = d.Certify(records[:3], &campaign.Result{})
 	require.NoError(t, err)
 	assert.False(t, c.Complete)
+
+	records[0].Digest = "0" // in a worker, the plan ran otherwise
+	_, err = d.Certify(records, &campaign.Result{Complete: true})
+	assert.ErrorContains(t, err, "the plan does not always run the same")
+	records[0].Contained = &campaign.Contained{What: campaign.Hung}
+	_, err = d.Certify(records, &campaign.Result{Complete: true})
+	assert.ErrorContains(t, err, "the run without a fault went out of bounds (no-hang)")
 }
 
 // The certificates that the README files link to are of this engine: a sample of their runs comes out as they say.

@@ -200,7 +200,7 @@ func TestPairsAreOfTheRunOfTheirFirst(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, own.Faults, last.Faults)
 
-	c, err := d.Certify([]*campaign.Record{{}, {N: 1, Verdict: scenarios.Held, Missed: []int{1}}, {N: 2, Verdict: scenarios.Held, Missed: []int{0}}}, &campaign.Result{})
+	c, err := d.Certify([]*campaign.Record{{Digest: d.Calm}, {N: 1, Verdict: scenarios.Held, Missed: []int{1}}, {N: 2, Verdict: scenarios.Held, Missed: []int{0}}}, &campaign.Result{})
 	require.NoError(t, err)
 	require.NoError(t, c.Check())
 	assert.Equal(t, map[Outcome]int{Missed: 1, Held: 1}, c.Counts)
