@@ -161,8 +161,7 @@ func (f *exhaustFlags) sayWhat(say *cli.Printer, dir string, d *exhaust.Definiti
 		say.Line("%s: %s, each struck alone by what can strike it: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Sites), "operation"), cli.Plural(1+len(d.Tries), "run"))
 	}
 	if d.Alike > 0 {
-		noun := (&exhaust.Certificate{Pairs: d.Pairs}).Noun()
-		say.Line("  left out, as another finds the same: %s", cli.Plural(d.Alike, noun))
+		say.Line("  left out, as another finds the same: %s", cli.Plural(d.Alike, "fault"))
 	}
 	if d.Own > 0 {
 		say.Line("  left out, as another fault strikes the operation or keeps it from its server: %s", cli.Plural(d.Own, "fault"))
@@ -212,6 +211,8 @@ func (f *exhaustFlags) target(ctx context.Context, cmd *cobra.Command, args []st
 		return nil, "", cli.Fail(cli.ExitUsage, "--faults is %d, out of range; give 1 or 2", f.faults)
 	case f.unpruned && f.faults != 2:
 		return nil, "", cli.Usage(cmd, "--unpruned is about pairs; it needs --faults 2")
+	case f.unpruned && f.reduced:
+		return nil, "", cli.Usage(cmd, "--unpruned leaves no pair out, and --reduced leaves faults out; give one of them")
 	case len(args) == 0:
 		return nil, "", cli.Usage(cmd, "exhaust takes a scenario or a plan file; `wavetank list scenarios` names those that there are")
 	case f.lengths != oneLength && f.lengths != everyLength:

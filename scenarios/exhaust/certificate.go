@@ -47,8 +47,8 @@ type Certificate struct {
 	Preset   string          `json:"preset"`               // likewise
 	Plan     string          `json:"plan"`                 // as YAML
 	All      int             `json:"all"`                  // tries that there are
-	Alike    int             `json:"alike,omitempty"`      // tries that were not made, as one that was finds the same
-	Own      int             `json:"own,omitempty"`        // tries that were not made, as a fault that comes before strikes the operation or keeps it from its server
+	Alike    int             `json:"alike,omitempty"`      // faults that were not tried, first or second, as one that was finds the same
+	Own      int             `json:"own,omitempty"`        // likewise, as a fault that comes before strikes the operation or keeps it from its server
 	Reduced  bool            `json:"reduced,omitempty"`    // see Options
 	Pairs    bool            `json:"pairs,omitempty"`      // each try is of two faults
 	Unpruned bool            `json:"unpruned,omitempty"`   // pairs that are alike were tried, too
@@ -57,7 +57,7 @@ type Certificate struct {
 	Digest   string          `json:"digest"`               // over the digests of all runs
 	Lengths  []time.Duration `json:"lengths_ns,omitempty"` // of faults that last; none: one of their own
 	Phases   []string        `json:"phases,omitempty"`     // operations of these alone were struck; none: all
-	Apart    int             `json:"apart,omitempty"`      // operations that no fault can name, so that they were not struck
+	Apart    int             `json:"apart,omitempty"`      // operations that no fault can name, so that they were not struck; of pairs, in the runs of first faults, too
 	Kinds    []string        `json:"kinds"`
 	Sites    []Site          `json:"sites"`
 	Firsts   []First         `json:"firsts,omitempty"`   // of pairs

@@ -18,7 +18,7 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 	}
 	p := plan.Clone()
 	p.Expect = plans.Expect{}
-	moments, apart, res, err := o.momentsOf(ctx, p, false)
+	l, res, err := o.momentsOf(ctx, p, false)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 			return nil, fmt.Errorf("%s breaks a promise by itself, %s at step %d, so that nothing can be said of more faults: run it alone first", p.Name, v.Invariant, v.Step)
 		}
 	}
-	phases := phasesOf(p)
+	phases, moments := phasesOf(p), l.Moments
 	met := func(phase string) func(moment) bool { return func(m moment) bool { return m.Phase == phase } }
 	for _, name := range o.Phases {
 		_, known := phases[name]
@@ -40,10 +40,8 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 	if err != nil {
 		return nil, err
 	}
-	d := &Definition{Options: o, Plan: string(text), Calm: res.Digest}
-	if moments = d.wanted(moments, p.Concerned()); len(o.Phases) == 0 {
-		d.Apart = apart
-	}
+	d := &Definition{Options: o, Plan: string(text), Calm: res.Digest, Apart: l.Apart}
+	moments = d.wanted(moments, p.Concerned())
 	if o.EveryLength {
 		d.Lengths = lengthsOf(p)
 	}
@@ -68,13 +66,14 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 	if !o.Pairs {
 		return d, nil
 	}
+	first := d.Alike
 	if err := d.pair(ctx, p, moments); err != nil {
 		return d, err
 	}
 	switch {
 	case len(d.Tries) > 0:
 		return d, nil
-	case d.Alike > 0:
+	case d.Alike > first:
 		return nil, fmt.Errorf("each pair of faults on %s finds what a single one finds; try them unpruned", p.Name)
 	}
 	return nil, fmt.Errorf("%s makes no operation after a first fault that a second can strike", p.Name)

@@ -2,6 +2,7 @@ package exhaust
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,6 +37,9 @@ type Options struct {
 
 // Check says what is wrong whatever the plan is.
 func (o *Options) Check() error {
+	if o.Reduced && o.Unpruned {
+		return errors.New("a reduced search leaves faults out, and an unpruned one leaves none; ask for one of them")
+	}
 	for _, kind := range o.Kinds {
 		if !slices.Contains(Kinds(), kind) {
 			return fmt.Errorf("%.60q is no kind of fault; there are %s", kind, strings.Join(Kinds(), ", "))
@@ -49,20 +53,25 @@ type Definition struct {
 	Options
 	Plan    string // as YAML
 	Sites   []Site
-	Apart   int             // operations of jobs that no fault can name
+	Apart   int             // operations of jobs that no fault can name; of pairs, in the runs of first faults, too
 	Lengths []time.Duration // of faults that last; none: one of their own
 	Firsts  []Try           // that the tries strike after; none: each try is alone
 	Tries   []Try
-	Alike   int    // tries that are not made, as one that is made finds the same
-	Own     int    // tries that are not made, as a fault that comes before strikes the operation or keeps it from its server
+	Alike   int    // faults that are not tried, first or second, as one that is finds the same
+	Own     int    // likewise, as a fault that comes before strikes the operation or keeps it from its server
 	Calm    string // the digest of the run without any
+}
+
+// asks says whether operations of the phase are to be struck.
+func (o *Options) asks(phase string) bool {
+	return len(o.Phases) == 0 || slices.Contains(o.Phases, phase)
 }
 
 // wanted are the moments of the phases that are asked for, and if the search is reduced, of the jobs that the plan is about:
 // of all jobs, if it is about none.
 func (d *Definition) wanted(list []moment, about []int) []moment {
 	return slices.DeleteFunc(list, func(m moment) bool {
-		return len(d.Phases) > 0 && !slices.Contains(d.Phases, m.Phase) || d.Reduced && m.Job > 0 && len(about) > 0 && !slices.Contains(about, m.Job)
+		return !d.asks(m.Phase) || d.Reduced && m.Job > 0 && len(about) > 0 && !slices.Contains(about, m.Job)
 	})
 }
 

@@ -84,9 +84,14 @@ func TestLengthsAreOnBothSidesOfEveryDuration(t *testing.T) {
 func TestWhatNoFaultCanNameIsCounted(t *testing.T) {
 	p, err := plans.Load("saga-rollback")
 	require.NoError(t, err)
-	d, err := Define(t.Context(), p, Options{})
+	o := Options{Phases: []string{"publish"}, Kinds: []string{"fail-before"}}
+	singles, err := Define(t.Context(), p, o)
 	require.NoError(t, err)
-	assert.Positive(t, d.Apart)
+	assert.Positive(t, singles.Apart)
+	o.Pairs = true
+	pairs, err := Define(t.Context(), p, o)
+	require.NoError(t, err)
+	assert.Greater(t, pairs.Apart, singles.Apart, "those in the runs of first faults are not struck either")
 }
 
 func TestAPlanThatBreaksAPromiseIsRefused(t *testing.T) {

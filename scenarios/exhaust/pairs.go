@@ -22,7 +22,6 @@ type second struct {
 // makes from then on, those that it brings about among them. The closest pairs come first. A second fault is left out
 // where it has struck the same before; see [found].
 func (d *Definition) pair(ctx context.Context, p *plans.Plan, calm []moment) error {
-	d.Alike, d.Own = 0, 0 // of single faults
 	seconds, err := d.seconds(ctx, p.Concerned())
 	if err != nil {
 		return err
@@ -69,18 +68,20 @@ func (d *Definition) seconds(ctx context.Context, about []int) (list []second, e
 		if d.Progress != nil {
 			d.Progress(n, len(d.Tries))
 		}
-		moments, err := runs.moments(n, func() ([]moment, error) {
+		l, err := runs.listed(n, func() (listed, error) {
 			plan, err := d.PlanOf(n)
 			if err != nil {
-				return nil, err
+				return listed{}, err
 			}
-			moments, _, _, err := d.momentsOf(ctx, plan, true)
-			return d.wanted(moments, about), err
+			l, _, err := d.momentsOf(ctx, plan, true)
+			l.Moments = d.wanted(l.Moments, about)
+			return l, err
 		})
 		if err != nil {
 			return nil, err
 		}
-		for i, m := range moments {
+		d.Apart += l.Apart
+		for i, m := range l.Moments {
 			list = append(list, second{m, n, i})
 		}
 	}
