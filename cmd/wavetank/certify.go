@@ -13,6 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/reports/words"
+	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -167,8 +168,11 @@ func (f *exhaustFlags) certifyPart(ctx context.Context, dir string, d *exhaust.D
 		p.Line("%s (%s), %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), verdicts(res), cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), res.Digest)
 		p.Line("With the other shards: %s", cli.Pasteable("wavetank merge DIR... --out DIR"))
 	}
-	if len(res.Findings) > 0 || res.Unexamined > 0 {
+	switch {
+	case len(res.Findings) > 0 || res.Unexamined > 0:
 		return &cli.Error{Code: cli.ExitViolated}
+	case res.Verdicts[scenarios.Inconclusive] > 0:
+		return &cli.Error{Code: cli.ExitInconclusive}
 	}
 	return nil
 }

@@ -44,6 +44,9 @@ func TestWhatIsCertifiedOutlastsAnInterrupt(t *testing.T) {
 	interrupt(cli.ErrInterrupted)
 	_, err = stands(interrupted)
 	require.ErrorIs(t, err, cli.ErrInterrupted)
+	var failed *cli.Error
+	require.ErrorAs(t, (&checkFlags{sample: 1, quiet: true}).checkCertificate(interrupted, "cert", io.Discard, io.Discard), &failed)
+	assert.Equal(t, cli.ExitInterrupted, failed.Code)
 	late, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
 	c, err := stands(late)
