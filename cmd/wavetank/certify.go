@@ -59,15 +59,6 @@ func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, anew bool, stder
 	return a.write(dir)
 }
 
-func removeAll(paths ...string) error {
-	for _, path := range paths {
-		if err := os.RemoveAll(path); err != nil {
-			return cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; remove it, or choose another folder with --out", path, strictyaml.FileReason(err))
-		}
-	}
-	return nil
-}
-
 func onlyHoldsCertificate(dir string) error {
 	return onlyHolds(dir, "a certificate", exhaust.CampaignDir, exhaust.OptionsFile, exhaust.KeptFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile, reports.IndexFile)
 }
