@@ -282,7 +282,7 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 		p.Line("%s  none of %s broke a promise", p.Paint(cli.Green, "HELD"), cli.Plural(len(c.Tries), c.Noun()))
 	}
 	if c.Alike > 0 {
-		p.Line("  left out, as another finds the same: %s", cli.Plural(c.Alike, "fault"))
+		p.Line("  left out, as another %s: %s", exhaust.LooksTheSame(c.Reduced), cli.Plural(c.Alike, "fault"))
 	}
 	for i := range c.Baseline {
 		b := &c.Baseline[i]

@@ -27,21 +27,21 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 			return nil, fmt.Errorf("%s breaks a promise by itself, %s at step %d, so that nothing can be said of more faults: run it alone first", p.Name, v.Invariant, v.Step)
 		}
 	}
-	phases, moments := phasesOf(p), l.Moments
+	phases := phasesOf(p)
 	met := func(phase string) func(moment) bool { return func(m moment) bool { return m.Phase == phase } }
 	for _, name := range o.Phases {
 		_, known := phases[name]
 		brought := o.Pairs && known // by a first fault, maybe
-		if !brought && !slices.ContainsFunc(moments, met(name)) {
-			return nil, fmt.Errorf("%s makes no operation of phase %.60q that a fault can strike; it makes %s", p.Name, name, strings.Join(names(moments), ", "))
+		if !brought && !slices.ContainsFunc(l.Moments, met(name)) {
+			return nil, fmt.Errorf("%s makes no operation of phase %.60q that a fault can strike; it makes %s", p.Name, name, strings.Join(names(l.Moments), ", "))
 		}
 	}
 	text, err := plans.Marshal(p)
 	if err != nil {
 		return nil, err
 	}
-	d := &Definition{Options: o, Plan: string(text), Calm: res.Digest, Apart: l.Apart}
-	moments = d.wanted(moments, p.Concerned())
+	o.wanted(&l, p.Concerned())
+	d, moments := &Definition{Options: o, Plan: string(text), Calm: res.Digest, Apart: l.Apart, Aside: l.Aside}, l.Moments
 	if o.EveryLength {
 		d.Lengths = lengthsOf(p)
 	}
@@ -74,7 +74,7 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 	case len(d.Tries) > 0:
 		return d, nil
 	case d.Alike > first:
-		return nil, fmt.Errorf("each pair of faults on %s finds what a single one finds; try them unpruned", p.Name)
+		return nil, fmt.Errorf("each second fault on %s looks the same as without a first one; try them unpruned", p.Name)
 	}
 	return nil, fmt.Errorf("%s makes no operation after a first fault that a second can strike", p.Name)
 }

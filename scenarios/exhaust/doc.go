@@ -9,7 +9,7 @@
 // duration that the engine's settings name.
 //
 // A pair is a single fault, and after it every fault at every operation that its run makes from then on, those that only
-// the first brings about among them. Of pairs that find the same, one is tried; [Options.Unpruned] tries all. Two faults
+// the first brings about among them. Of pairs that look the same, one is tried; [Options.Unpruned] tries all. Two faults
 // do not strike one operation.
 //
 // The tries are a campaign; [Definition.Certify] makes a [Certificate] of its records: what was tried, what held, what broke,
@@ -17,8 +17,9 @@
 // under equal builds give equal certificates; [Definition.Repeat] makes tries once more, and compares.
 //
 // A plan of many jobs and long waits has very many single faults. [Options.Reduced] strikes operations of the jobs that the plan
-// is about, and of no job; and of single faults that find the same it tries one, by the rule for pairs. What is known of everything
-// is then what is known of those jobs, and of no job.
+// is about, and of no job; and of single faults that look the same to those it tries one, by the rule for pairs. What is known of
+// everything is then what is known of those jobs, and of no job. Faults that look the same may yet find another thing: the rule
+// knows no time, so that an outage at the first poll of a wait stands for one at its last, and nothing of what other jobs do.
 //
 // Operations that only a fault brings about, such as a rollback, are struck by pairs alone. Those of compensations, replays
 // and steps, of which a fault cannot say the job, are not struck; a certificate counts them.

@@ -102,7 +102,7 @@ func TestAPlanThatBreaksAPromiseIsRefused(t *testing.T) {
 	assert.ErrorContains(t, err, "breaks a promise by itself")
 }
 
-// Reduced, the jobs that a plan is about are struck, and operations of none; and of faults that find the same, one. What
+// Reduced, the jobs that a plan is about are struck, and operations of none; and of faults that look the same to those, one. What
 // those that are left out for that break, the others break, too.
 func TestReducedBreaksWhatTheWholeBreaks(t *testing.T) {
 	define := func(about string, o Options) *Definition {
@@ -114,11 +114,14 @@ func TestReducedBreaksWhatTheWholeBreaks(t *testing.T) {
 		require.NoError(t, err)
 		return d
 	}
-	for _, s := range define("[1]", Options{Reduced: true}).Sites {
+	of1, of12 := define("[1]", Options{Reduced: true}), define("[1, 2]", Options{})
+	for _, s := range of1.Sites {
 		assert.Contains(t, []int{0, 1}, s.Job)
 	}
+	of2 := slices.DeleteFunc(slices.Clone(of12.Sites), func(s Site) bool { return s.Job != 2 })
+	assert.Equal(t, len(of2), of1.Aside)
 	assert.True(t, slices.ContainsFunc(define("[]", Options{Reduced: true}).Sites, func(s Site) bool { return s.Job == 2 }), "about nobody is about all")
-	all, reduced := define("[1, 2]", Options{}), define("[1, 2]", Options{Reduced: true})
+	all, reduced := of12, define("[1, 2]", Options{Reduced: true})
 	assert.Equal(t, len(all.Tries), len(reduced.Tries)+reduced.Alike)
 	assert.Less(t, len(reduced.Tries), len(all.Tries)*2/3)
 	assert.Equal(t, findings(t, all), findings(t, reduced))

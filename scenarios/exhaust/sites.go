@@ -54,6 +54,7 @@ type standing struct {
 type listed struct {
 	Moments []moment `json:"moments"`         // in the order in which they come
 	Apart   int      `json:"apart,omitempty"` // operations of jobs that no fault can name
+	Aside   int      `json:"aside,omitempty"` // operations of jobs that the plan is not about
 }
 
 // momentsOf runs the plan and lists its operations: all, or those after the plan's last fault has struck.
