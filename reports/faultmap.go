@@ -155,7 +155,7 @@ func (v *faultMapView) rows() func(*exhaust.Tried) int {
 
 // triesEvery says whether the certificate is of all that there is to try: nothing was asked for alone, left out or cut short.
 func triesEvery(c *exhaust.Certificate) bool {
-	return c.Complete && !c.Reduced && c.Alike == 0 && len(c.Phases) == 0 && len(c.Kinds) == len(exhaust.Kinds())
+	return c.Complete && !c.Reduced && c.Alike == 0 && c.Apart == 0 && len(c.Phases) == 0 && len(c.Kinds) == len(exhaust.Kinds())
 }
 
 // leadOf says what was tried, and what was not.

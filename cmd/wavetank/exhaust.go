@@ -48,8 +48,9 @@ func newExhaust() *cobra.Command {
 runs the plan once for each of them and each fault that can strike it: every
 effect on the operation, and right after it a crash with a restart and, if the plan
 heals, without one,
-a pause and a partition of the node that made it, a failover of Redis, a restart
-of nats-server, a kill and a power loss of either, and a Redis without memory.
+a pause and a partition of the node that made it, a clock that is an hour ahead,
+a failover of Redis, a restart of nats-server, a kill and a power loss of either,
+and a Redis without memory.
 
 It leaves a certificate, which says what was tried and what came of each try,
 and a page of it: the fault map. What is broken outside of its promise is there

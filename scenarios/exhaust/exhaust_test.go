@@ -55,6 +55,7 @@ func TestEachOperationIsASite(t *testing.T) {
 		"publish 1 of job 1 on scheduler-1 by pause", "publish 1 of job 1 on scheduler-1 by partition from nats", "effect 1 of job 1 on worker-1 by crash",
 		"state_read 1 of job 1 on scheduler-1 by hang", "dispatched_write 1 of job 1 on scheduler-1 by late", "submit_ack 1 of job 1 on scheduler-1 by lose",
 		"submit_deliver 1 of job 1 on scheduler-1 by duplicate", "heartbeat 1 on worker-1 by lose", "publish 1 of job 1 on scheduler-1 by failover of redis", "publish 1 of job 1 on scheduler-1 by failover of redis with an outage",
+		"heartbeat 1 on worker-1 by partition from heartbeats", "effect 1 of job 1 on worker-1 by partition from heartbeats", "publish 1 of job 1 on scheduler-1 by skew", "effect 1 of job 1 on worker-1 by skew",
 		"publish 1 of job 1 on scheduler-1 by restart of nats", "publish 1 of job 1 on scheduler-1 by power-loss of redis",
 	} {
 		assert.True(t, seen[key], key)
@@ -199,6 +200,7 @@ func stands(t *testing.T, preset string) *Certificate {
 	d, err := Define(t.Context(), plan, c.Options())
 	require.NoError(t, err)
 	const stale = "`make golden` makes the certificate anew"
+	require.Equal(t, Kinds(), c.Kinds, stale)
 	require.Empty(t, d.Differs(c), stale)
 	differs, made, err := d.Repeat(t.Context(), c, c.Sample(sampled), func(int) {})
 	require.NoError(t, err)
