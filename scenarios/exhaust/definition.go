@@ -63,11 +63,6 @@ type Definition struct {
 	Calm    string // the digest of the run without any
 }
 
-// asks says whether operations of the phase are to be struck.
-func (o *Options) asks(phase string) bool {
-	return len(o.Phases) == 0 || slices.Contains(o.Phases, phase)
-}
-
 // wanted leaves the moments of the phases that are asked for, and if the search is reduced, of the jobs that the plan is about:
 // of all jobs, if it is about none. It counts those of other jobs.
 func (o *Options) wanted(l *listed, about []int) {

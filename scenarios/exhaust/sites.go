@@ -91,6 +91,11 @@ func (o *Options) momentsOf(ctx context.Context, p *plans.Plan, afterLast bool) 
 	return l, res, err
 }
 
+// asks says whether operations of the phase are to be struck.
+func (o *Options) asks(phase string) bool {
+	return len(o.Phases) == 0 || slices.Contains(o.Phases, phase)
+}
+
 // about says which jobs belong to everything: if the search is reduced, those that the plan is about, and those without a
 // number, which come of others.
 func (o *Options) about(p *plans.Plan) func(job string) bool {
