@@ -22,6 +22,7 @@ type faultMapView struct {
 	Legend   []faultMark
 	Empty    string // what an empty cell says
 	What     string // was tried
+	Same     string // what faults that are left out have in common with another
 	About    string // what rows, columns and cells are
 	Heads    []string
 	Columns  []string
@@ -45,7 +46,7 @@ var faultMarks = map[exhaust.Outcome]faultMark{
 }
 
 // outcomes are in the order of the legend; of several tries in one cell the map shows that which is named last.
-var outcomes = []exhaust.Outcome{exhaust.Missed, exhaust.Held, exhaust.Inconclusive, exhaust.Outside, exhaust.Broken, exhaust.OutOfBounds}
+var outcomes = []exhaust.Outcome{exhaust.Missed, exhaust.Held, exhaust.Outside, exhaust.Inconclusive, exhaust.Broken, exhaust.OutOfBounds}
 
 // strikeRow is one operation; of pairs, one kind of first fault.
 type strikeRow struct {
@@ -85,7 +86,7 @@ func FaultMap(w io.Writer, c *exhaust.Certificate) error {
 	if triesEvery(c) {
 		v.Empty = "it cannot strike there"
 	}
-	v.Lead = leadOf(c)
+	v.Lead, v.Same = leadOf(c), exhaust.LooksTheSame(c.Reduced)
 	row := v.rows()
 	met := make([]bool, len(c.Kinds))
 	worst := map[[2]int]int{}
@@ -154,12 +155,12 @@ func (v *faultMapView) rows() func(*exhaust.Tried) int {
 
 // triesEvery says whether the certificate is of all that there is to try: nothing was asked for alone, left out or cut short.
 func triesEvery(c *exhaust.Certificate) bool {
-	return c.Complete && !c.Reduced && c.Alike == 0 && len(c.Phases) == 0 && len(c.Kinds) == len(exhaust.Kinds())
+	return c.Complete && !c.Reduced && c.Alike == 0 && c.Apart == 0 && len(c.Phases) == 0 && len(c.Kinds) == len(exhaust.Kinds())
 }
 
 // leadOf says what was tried, and what was not.
 func leadOf(c *exhaust.Certificate) string {
-	was, where, fresh := "was", "", ""
+	was, where := "was", ""
 	kinds, can := "every kind of fault", "can strike it"
 	if !c.Complete {
 		was = "is to be"
@@ -170,12 +171,12 @@ func leadOf(c *exhaust.Certificate) string {
 	if len(c.Phases) > 0 {
 		where = " of the phases " + invariants.List(c.Phases)
 	}
-	if c.Alike > 0 {
-		fresh = " where it finds what no other has found,"
-	}
-	lead := fmt.Sprintf("Each of %s%s in one run %s struck alone by every kind of fault that %s,%s in a run for each.", words.Counted(len(c.Sites), "operation"), where, was, can, fresh)
+	lead := fmt.Sprintf("Each of %s%s in one run %s struck alone by every kind of fault that %s, in a run for each.", words.Counted(len(c.Sites), "operation"), where, was, can)
 	if c.Pairs {
-		lead = fmt.Sprintf("Each of %s %s followed by %s, at every operation%s that its run makes from then on,%s in a run for each.", words.Counted(len(c.Firsts), "single fault"), was, kinds, where, fresh)
+		lead = fmt.Sprintf("Each of %s %s followed by %s, at every operation%s that its run makes from then on, in a run for each.", words.Counted(len(c.Firsts), "single fault"), was, kinds, where)
+	}
+	if c.Alike > 0 {
+		lead += " A fault is left out where another " + exhaust.LooksTheSame(c.Reduced) + "."
 	}
 	if c.Reduced {
 		lead += " Operations of jobs that the plan is not about are not struck."

@@ -41,6 +41,21 @@ func TestCalmHoldsUnderPCT(t *testing.T) {
 	}
 }
 
+// A run that ends once a promise is broken is the plan's own up to there: its change points are spread over as many steps.
+func TestARunUnderPCTIsThePlansOwnUpToItsEnd(t *testing.T) {
+	p, err := plans.Load("publish-ack-lost")
+	require.NoError(t, err)
+	require.NoError(t, p.Set("schedule.strategy=pct"))
+	whole, err := Run(t.Context(), p, RunOptions{})
+	require.NoError(t, err)
+	require.Equal(t, Violated, whole.Verdict)
+	cut, err := Run(t.Context(), p, RunOptions{StopAt: p.Expect.Violates[0]})
+	require.NoError(t, err)
+	require.Less(t, cut.Steps, whole.Steps)
+	assert.Equal(t, whole.PCT.Steps, cut.PCT.Steps)
+	assert.Equal(t, whole.Violations[0].Step, cut.Violations[0].Step)
+}
+
 // The steps that change points are drawn from are those of the plan's run under random, unless they are given. Either
 // way the plan says all that its run depends on.
 func TestPCTIsOfThePlanAlone(t *testing.T) {

@@ -93,7 +93,7 @@ func strategyOf(ctx context.Context, plan *plans.Plan, opt RunOptions) (sim.Stra
 		if steps == 0 {
 			p := plan.Clone()
 			p.Schedule.Strategy = plans.Random
-			res, err := Run(ctx, p, RunOptions{OnStall: opt.OnStall, Stall: opt.Stall, Variant: opt.Variant, StopAt: opt.StopAt, Drawn: true})
+			res, err := Run(ctx, p, RunOptions{OnStall: opt.OnStall, Stall: opt.Stall, Variant: opt.Variant, Drawn: true})
 			if err != nil {
 				return nil, err
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/shell"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
@@ -212,3 +213,13 @@ func timeLeft(now campaign.Progress) time.Duration {
 
 // in is where a file of the campaign in dir is.
 func in(dir, name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+
+// removeAll takes away what an earlier search has left.
+func removeAll(paths ...string) error {
+	for _, path := range paths {
+		if err := os.RemoveAll(path); err != nil {
+			return cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; remove it, or choose another folder with --out", path, strictyaml.FileReason(err))
+		}
+	}
+	return nil
+}

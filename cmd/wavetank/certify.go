@@ -13,7 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/reports/words"
-	"github.com/wavetank-sim/wavetank/scenarios/buildname"
+	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -28,8 +28,8 @@ func (f *exhaustFlags) spec(d *exhaust.Definition) campaign.Spec {
 	return spec
 }
 
-// begin makes dir the folder of what is tried, or goes on with what it holds of that.
-func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, stderr io.Writer) error {
+// begin makes dir the folder of what is tried, or goes on with what it holds of that, unless it is to begin anew.
+func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, anew bool, stderr io.Writer) error {
 	if err := onlyHoldsCertificate(dir); err != nil {
 		return err
 	}
@@ -38,6 +38,11 @@ func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, stderr io.Writer
 		return err
 	}
 	at := in(dir, exhaust.CampaignDir)
+	if anew {
+		if err := removeAll(at); err != nil {
+			return err
+		}
+	}
 	page := in(dir, reports.PageFile)
 	if f.part != nil {
 		page = in(at, reports.PageFile)
@@ -45,14 +50,12 @@ func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, stderr io.Writer
 	if err := f.prepare(at, page, f.spec(d), stderr); err != nil {
 		return err
 	}
-	gone := []string{page} // it is made once this is over
+	gone := []string{page, in(dir, exhaust.CertificateFile)} // they are made once this is over
 	if done, err := campaign.Done(at); err == nil && done == 0 {
 		gone = append(gone, in(dir, exhaust.TriesDir)) // of runs that may be another build's
 	}
-	for _, path := range gone {
-		if err := os.RemoveAll(path); err != nil {
-			return cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; choose another folder with --out", path, strictyaml.FileReason(err))
-		}
+	if err := removeAll(gone...); err != nil {
+		return err
 	}
 	return a.write(dir)
 }
@@ -138,7 +141,7 @@ func (a *asked) keep(dir string) (*exhaust.Kept, error) {
 
 // certifyPart makes the tries of a shard. There is no certificate of it alone.
 func (f *exhaustFlags) certifyPart(ctx context.Context, dir string, d *exhaust.Definition, stdout, stderr io.Writer) error {
-	if err := f.begin(dir, d, stderr); err != nil {
+	if err := f.begin(dir, d, false, stderr); err != nil {
 		return err
 	}
 	at := in(dir, exhaust.CampaignDir)
@@ -160,31 +163,30 @@ func (f *exhaustFlags) certifyPart(ctx context.Context, dir string, d *exhaust.D
 		p.Line("%s (%s), %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), verdicts(res), cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), res.Digest)
 		p.Line("With the other shards: %s", cli.Pasteable("wavetank merge DIR... --out DIR"))
 	}
-	if len(res.Findings) > 0 || res.Unexamined > 0 {
+	switch {
+	case len(res.Findings) > 0 || res.Unexamined > 0:
 		return &cli.Error{Code: cli.ExitViolated}
+	case res.Verdicts[scenarios.Inconclusive] > 0:
+		return &cli.Error{Code: cli.ExitInconclusive}
 	}
 	return nil
 }
 
-// certify makes the tries, and leaves their certificate and its pages in dir. One that is there and still stands keeps its
-// pages, and what is missing of them is made. The error is [cli.ErrInterrupted] after a
+// certify makes the tries, and leaves their certificate and its pages in dir. What is over is not made again, keeps its
+// pages, and what is missing of them is made; another program's begins anew. The error is [cli.ErrInterrupted] after a
 // Ctrl-C. What ends ctx otherwise leaves a certificate of what was tried. A certificate with another error is one that could
 // not be stored as a whole.
 func (f *exhaustFlags) certify(ctx context.Context, dir string, d *exhaust.Definition, stderr io.Writer) (*exhaust.Certificate, *campaign.Result, error) {
-	if c, res := f.finished(ctx, dir, d, stderr); c != nil {
-		return c, res, f.publish(context.WithoutCancel(ctx), dir, d, c, res, stderr)
+	c, res, err := f.finished(ctx, dir, d, stderr)
+	anew := errors.Is(err, campaign.ErrOtherBuild)
+	if anew {
+		fmt.Fprintf(stderr, "%s is of another build, and begins anew\n", dir)
 	}
-	if err := f.begin(dir, d, stderr); err != nil {
-		return nil, nil, err
-	}
-	var records []*campaign.Record
-	res, err := f.run(ctx, in(dir, exhaust.CampaignDir), func(r *campaign.Record) { records = append(records, r) }, stderr)
-	if res == nil || errors.Is(err, cli.ErrInterrupted) {
-		return nil, nil, err
-	}
-	c, wrong := d.Certify(records, res)
-	if wrong != nil {
-		return nil, nil, wrong
+	if c == nil && (err == nil || anew) {
+		if err := f.begin(dir, d, anew, stderr); err != nil {
+			return nil, nil, err
+		}
+		c, res, err = f.try(ctx, dir, d, stderr)
 	}
 	if err == nil {
 		err = f.publish(context.WithoutCancel(ctx), dir, d, c, res, stderr)
@@ -192,34 +194,40 @@ func (f *exhaustFlags) certify(ctx context.Context, dir string, d *exhaust.Defin
 	return c, res, err
 }
 
-// sampleAgain is of how many runs a certificate of an earlier time is made again before it counts.
-const sampleAgain = 5
-
-// finished is the whole certificate of d that dir holds, with the result of its runs, if it still stands, or nil. One of a
-// promise that broke stands in the program alone that made it: in any other it may be mended.
-func (f *exhaustFlags) finished(ctx context.Context, dir string, d *exhaust.Definition, stderr io.Writer) (*exhaust.Certificate, *campaign.Result) {
-	data, err := os.ReadFile(in(dir, exhaust.CertificateFile))
-	c := new(exhaust.Certificate)
-	if err != nil || json.Unmarshal(data, c) != nil || c.Check() != nil {
-		return nil, nil
-	}
-	if !c.Complete || c.Build != buildname.Of() || c.Plan != d.Plan || d.Differs(c) != "" {
-		return nil, nil
-	}
+// finished is the certificate of the campaign in dir, with its result, or nil if that is not over, or not of d. The error is
+// [campaign.ErrOtherBuild] if another program made its runs: two builds of one name may differ where no run of d goes.
+func (f *exhaustFlags) finished(ctx context.Context, dir string, d *exhaust.Definition, stderr io.Writer) (*exhaust.Certificate, *campaign.Result, error) {
 	at := in(dir, exhaust.CampaignDir)
-	res, err := campaign.LoadResult(at)
-	if err == nil && broke(c) > 0 {
-		res, err = f.run(ctx, at, nil, stderr) // none is made again; it fails if another program made them
+	if state, err := campaign.Look(at); err != nil || state != campaign.Finished {
+		return nil, nil, nil // begin says what is wrong
 	}
-	if err != nil || res.Digest != c.Digest {
-		return nil, nil
+	if spec, err := campaign.Load(at); err != nil || !spec.Equal(f.spec(d)) {
+		return nil, nil, nil
 	}
-	for _, n := range c.Sample(sampleAgain) {
-		if differs, err := d.Again(ctx, c, n); err != nil || differs != "" {
-			return nil, nil
-		}
+	return f.try(ctx, dir, d, stderr)
+}
+
+// try makes the tries of the campaign in dir that are missing, and certifies all.
+func (f *exhaustFlags) try(ctx context.Context, dir string, d *exhaust.Definition, stderr io.Writer) (*exhaust.Certificate, *campaign.Result, error) {
+	var records []*campaign.Record
+	res, err := f.run(ctx, in(dir, exhaust.CampaignDir), func(r *campaign.Record) { records = append(records, r) }, stderr)
+	if res == nil || errors.Is(err, cli.ErrInterrupted) {
+		return nil, nil, err
 	}
-	return c, res
+	c, wrong := certificateOf(dir, d, records, res)
+	if wrong != nil {
+		return nil, nil, wrong
+	}
+	return c, res, err
+}
+
+// certificateOf makes a certificate of the records of the campaign in dir.
+func certificateOf(dir string, d *exhaust.Definition, records []*campaign.Record, res *campaign.Result) (*exhaust.Certificate, error) {
+	c, err := d.Certify(records, res)
+	if err != nil {
+		return nil, cli.Fail(cli.ExitNotDeterministic, "%v; remove %s and exhaust again", err, dir)
+	}
+	return c, nil
 }
 
 // publish writes the certificate, a plan for each try that did not hold, and the pages: of the findings, and of the
@@ -278,7 +286,7 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 		p.Line("%s  none of %s broke a promise", p.Paint(cli.Green, "HELD"), cli.Plural(len(c.Tries), c.Noun()))
 	}
 	if c.Alike > 0 {
-		p.Line("  left out, as another finds the same: %s", cli.Plural(c.Alike, c.Noun()))
+		p.Line("  left out, as another %s: %s", exhaust.LooksTheSame(c.Reduced), cli.Plural(c.Alike, "fault"))
 	}
 	for i := range c.Baseline {
 		b := &c.Baseline[i]

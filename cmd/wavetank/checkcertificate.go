@@ -79,7 +79,10 @@ func (f *checkFlags) checkCertificate(ctx context.Context, path string, stdout, 
 	o := c.Options()
 	o.Progress = func(done, all int) { show.Show("looking for pairs: %d of %d runs", done, all) }
 	d, err := exhaust.Define(ctx, plan, o)
-	if err != nil {
+	switch {
+	case errors.Is(context.Cause(ctx), cli.ErrInterrupted):
+		return cli.Fail(cli.ExitInterrupted, "interrupted before the first run")
+	case err != nil:
 		return cli.Fail(cli.ExitUsage, "%v", err)
 	}
 	of := ""

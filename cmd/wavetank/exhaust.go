@@ -48,8 +48,9 @@ func newExhaust() *cobra.Command {
 runs the plan once for each of them and each fault that can strike it: every
 effect on the operation, and right after it a crash with a restart and, if the plan
 heals, without one,
-a pause and a partition of the node that made it, a failover of Redis, a restart
-of nats-server, a kill and a power loss of either, and a Redis without memory.
+a pause and a partition of the node that made it, a clock that is an hour ahead,
+a failover of Redis, a restart of nats-server, a kill and a power loss of either,
+and a Redis without memory.
 
 It leaves a certificate, which says what was tried and what came of each try,
 and a page of it: the fault map. What is broken outside of its promise is there
@@ -58,14 +59,14 @@ shrunk and saved as a plan, as by fuzz.
 
 With --faults 2, each of these faults is followed by every fault at every
 operation that its run makes from then on, those that it brings about among
-them. A second fault that finds what another has found before is left out: the
-same operation, and the same known of its job, or of everything. The closest
-pairs come first, and --budget ends the search after a time; the same command
+them. A second fault that looks the same as another is left out, whatever the
+time: the same operation, and the same known of its job, or of everything. The
+closest pairs come first, and --budget ends the search after a time; the same command
 goes on.
 
 With --reduced, operations are struck of the jobs that the plan is about, and of
-no job. Of faults that find the same, as at the polls of a long wait, one is
-tried. Several scenarios, or all of them, are struck in this way one after the
+no job. Of faults that look the same to those jobs, whatever the time, as at the
+polls of a long wait, one is tried. Several scenarios, or all of them, are struck in this way one after the
 other, those with the fewest runs first, with an index over their certificates
 and a table of them, certificates.tsv.
 
@@ -84,7 +85,8 @@ puts the folders of all parts together, and makes the certificate. With --queue
 the machines make the runs that join with ` + "`wavetank work`" + `.
 
 Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
-3 not every fault was tried, or could be judged, 130 interrupted.`,
+3 not every fault was tried, or could be judged, 4 not deterministic,
+130 interrupted.`,
 		Example: `  wavetank exhaust calm --set workload.jobs=2 --preset hardened
   wavetank exhaust saga-rollback --lengths every
   wavetank exhaust calm --set workload.jobs=1 --faults 2 --budget 1h
@@ -106,7 +108,7 @@ Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
 	cmd.Flags().IntVar(&f.faults, "faults", 1, "faults in a run, `N`: 1 or 2")
 	cmd.Flags().BoolVar(&f.unpruned, "unpruned", false, "with --faults 2: leave no pair out")
 	cmd.Flags().DurationVar(&f.budget, "budget", 0, "real time for runs, `TIME`, after which the same command goes on (default no limit)")
-	cmd.Flags().BoolVar(&f.reduced, "reduced", false, "strike what the plan is about, and of what finds the same one")
+	cmd.Flags().BoolVar(&f.reduced, "reduced", false, "strike what the plan is about, and of what looks the same to that one")
 	cmd.Flags().StringVar(&f.lengths, "lengths", oneLength, "of faults that last, `LENGTHS`: one or every")
 	_ = cmd.RegisterFlagCompletionFunc("lengths", cobra.FixedCompletions([]string{oneLength, everyLength}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringArrayVar(&f.kinds, "fault", nil, "strike with faults of `KIND` alone, as a column of the fault map; repeatable")
@@ -155,19 +157,21 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 // sayWhat says what is about to be tried.
 func (f *exhaustFlags) sayWhat(say *cli.Printer, dir string, d *exhaust.Definition) {
 	if d.Pairs {
-		say.Line("%s: %s, and after each every fault that finds something else: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Firsts), "single fault"), cli.Plural(1+len(d.Tries), "run"))
+		say.Line("%s: %s, and after each every fault that looks like no other: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Firsts), "single fault"), cli.Plural(1+len(d.Tries), "run"))
 	} else {
 		say.Line("%s: %s, each struck alone by what can strike it: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Sites), "operation"), cli.Plural(1+len(d.Tries), "run"))
 	}
 	if d.Alike > 0 {
-		noun := (&exhaust.Certificate{Pairs: d.Pairs}).Noun()
-		say.Line("  left out, as another finds the same: %s", cli.Plural(d.Alike, noun))
+		say.Line("  left out, as another %s: %s", exhaust.LooksTheSame(d.Reduced), cli.Plural(d.Alike, "fault"))
 	}
 	if d.Own > 0 {
 		say.Line("  left out, as another fault strikes the operation or keeps it from its server: %s", cli.Plural(d.Own, "fault"))
 	}
 	if d.Apart > 0 {
 		say.Line("  not struck: %s of compensations, replays and steps, which no fault can name", cli.Plural(d.Apart, "operation"))
+	}
+	if d.Aside > 0 {
+		say.Line("  not struck: %s of jobs that the plan is not about", cli.Plural(d.Aside, "operation"))
 	}
 	if spec := f.spec(d); spec.Shard != nil {
 		say.Line("  %s", spec.Part())
@@ -211,6 +215,8 @@ func (f *exhaustFlags) target(ctx context.Context, cmd *cobra.Command, args []st
 		return nil, "", cli.Fail(cli.ExitUsage, "--faults is %d, out of range; give 1 or 2", f.faults)
 	case f.unpruned && f.faults != 2:
 		return nil, "", cli.Usage(cmd, "--unpruned is about pairs; it needs --faults 2")
+	case f.unpruned && f.reduced:
+		return nil, "", cli.Usage(cmd, "--unpruned leaves no pair out, and --reduced leaves faults out; give one of them")
 	case len(args) == 0:
 		return nil, "", cli.Usage(cmd, "exhaust takes a scenario or a plan file; `wavetank list scenarios` names those that there are")
 	case f.lengths != oneLength && f.lengths != everyLength:

@@ -29,7 +29,7 @@ const allScenarios = "all"
 type certifiable struct {
 	name, dir string
 	d         *exhaust.Definition
-	done      *exhaust.Certificate // of this time, or of an earlier one that is whole and still stands; nil: there is none
+	done      *exhaust.Certificate // of this time, or of an earlier one that is over; nil: there is none
 	res       *campaign.Result     // of its runs
 }
 
@@ -149,9 +149,14 @@ func (f *exhaustFlags) tasks(ctx context.Context, subjects []*subject, dir strin
 			apart = append(apart, err.Error())
 			continue
 		}
-		at := filepath.Join(dir, s.Name)
-		done, res := f.finished(ctx, at, d, stderr)
-		list = append(list, certifiable{s.Name, at, d, done, res})
+		t := certifiable{name: s.Name, dir: filepath.Join(dir, s.Name), d: d}
+		if _, missing := os.Stat(in(t.dir, exhaust.CertificateFile)); missing == nil {
+			t.done, t.res, err = f.finished(ctx, t.dir, d, stderr)
+		}
+		if err != nil && !errors.Is(err, campaign.ErrOtherBuild) && !errors.Is(err, cli.ErrInterrupted) {
+			return nil, nil, err
+		}
+		list = append(list, t)
 	}
 	if errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
 		return nil, nil, cli.Fail(cli.ExitInterrupted, "interrupted before the first run")
@@ -186,29 +191,18 @@ func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.P
 	return nil
 }
 
-// goOnWith certifies one scenario. What another build has left unfinished of it, or has certified when its runs were others,
-// is begun anew.
-func (f *exhaustFlags) goOnWith(ctx context.Context, t *certifiable, stderr io.Writer) (c *exhaust.Certificate, res *campaign.Result, err error) {
+// goOnWith certifies one scenario. What another build has left of it begins anew.
+func (f *exhaustFlags) goOnWith(ctx context.Context, t *certifiable, stderr io.Writer) (*exhaust.Certificate, *campaign.Result, error) {
 	if err := onlyHoldsCertificate(t.dir); err != nil {
 		return nil, nil, err
 	}
-	at := in(t.dir, exhaust.CampaignDir)
-	state, err := campaign.Look(at)
-	if err != nil {
-		return nil, nil, cli.Fail(cli.ExitUsage, "%v", err)
-	}
-	if state == campaign.Finished {
-		_, err = f.run(ctx, at, nil, stderr) // says whether this build made the runs, and makes none again
-	}
-	if err == nil {
-		c, res, err = f.certify(ctx, t.dir, t.d, stderr)
-	}
+	c, res, err := f.certify(ctx, t.dir, t.d, stderr)
 	if !errors.Is(err, campaign.ErrOtherBuild) {
 		return c, res, err
 	}
 	fmt.Fprintf(stderr, "%s is of another build, and begins anew\n", t.dir)
-	if err := os.RemoveAll(t.dir); err != nil {
-		return nil, nil, cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; remove it, or choose another folder with --out", t.dir, strictyaml.FileReason(err))
+	if err := removeAll(t.dir); err != nil {
+		return nil, nil, err
 	}
 	return f.certify(ctx, t.dir, t.d, stderr)
 }

@@ -134,7 +134,7 @@ func (f *exhaustFlags) merged(ctx context.Context, dirs []string, dir string, pu
 	}
 	var c *exhaust.Certificate
 	if err == nil {
-		c, err = d.Certify(records, res)
+		c, err = certificateOf(dir, d, records, res)
 	}
 	if err == nil {
 		err = f.publish(ctx, dir, d, c, res, stderr)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/orders"
-	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
@@ -87,6 +85,9 @@ func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.W
 		dir = filepath.Join(runsDir, "orders-"+s.Name+s.variant)
 	}
 	if err := onlyHolds(dir, "a search for orders", ordersFile, ordersCampaign); err != nil {
+		return err
+	}
+	if err := removeAll(in(dir, ordersFile), in(dir, ordersCampaign)); err != nil { // of an earlier search
 		return err
 	}
 	say := cli.NewPrinter(stdout)
@@ -191,9 +192,6 @@ func (f *ordersFlags) examine(ctx context.Context, dir string, res *orders.Resul
 		}
 	}
 	at := in(dir, ordersCampaign)
-	if err := os.RemoveAll(at); err != nil {
-		return nil, cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; choose another folder with --out", at, strictyaml.FileReason(err))
-	}
 	if err := campaign.Create(at, spec); err != nil {
 		return nil, cli.Fail(cli.ExitUsage, "%v", err)
 	}

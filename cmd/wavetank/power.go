@@ -46,9 +46,9 @@ process with one thread, until a promise is broken that the same plan keeps
 without the mistake.
 
 It builds the testbed anew for each mistake, so it needs Go, and the source: run
-it in the folder of the repository. What was measured is kept in power.json of
-its folder as it comes, beside a page of it, and the same command goes on there
-after a Ctrl-C.
+it in the folder of the repository, and leave the source as it is meanwhile. What
+was measured is kept in power.json of its folder as it comes, beside a page of
+it, and the same command goes on there after a Ctrl-C.
 
 Exit codes: 0 all were measured, 2 usage or input, 130 interrupted.`,
 		Example: `  wavetank power
@@ -132,9 +132,13 @@ func (f *powerFlags) begun() (*power.Result, error) {
 	case err != nil:
 		return nil, cli.Fail(cli.ExitUsage, "%s cannot be read: %v; choose another folder with --out", in(f.out, powerFile), strictyaml.FileReason(err))
 	case res.Version != fresh.Version || res.Build != fresh.Build || res.Seed != fresh.Seed || res.Budget != fresh.Budget:
-		return nil, cli.Fail(cli.ExitUsage, "%s was measured by another build, or with another --seed or --budget; choose another folder with --out", in(f.out, powerFile))
+		return nil, f.otherPower()
 	}
 	return &res, nil
+}
+
+func (f *powerFlags) otherPower() error {
+	return cli.Fail(cli.ExitUsage, "%s was measured by another build, of another source, or with another --seed or --budget; choose another folder with --out", in(f.out, powerFile))
 }
 
 // measure adds rows to the result until so many of them compile. Mutations are begun in the order in which they were drawn.
@@ -150,16 +154,19 @@ func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []pow
 	}
 	show := cli.NewProgress(stderr, f.quiet)
 	defer show.Done()
+	show.Show("building the testbed without a mistake")
+	bench := &power.Bench{Root: "."}
+	if err := bench.Begin(ctx, filepath.Join(os.TempDir(), "wavetank"), campaignWorker); err != nil {
+		return failedPower(ctx, err)
+	}
+	if len(res.Rows) > 0 && res.Program != bench.Program {
+		return f.otherPower()
+	}
+	res.Program = bench.Program
 	show.Show("running the scenarios, and looking for pairs of faults")
-	searches, err := power.Searches(ctx, f.seed, f.budget)
-	if err != nil {
+	if bench.Searches, err = power.Searches(ctx, f.seed, f.budget); err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	bench := &power.Bench{Root: ".", Worker: []string{self, campaignWorker}, Searches: searches}
 	workers := f.workers
 	if workers == 0 {
 		workers = runtime.NumCPU()
@@ -203,7 +210,11 @@ func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []pow
 			return nil
 		})
 	}
-	err = group.Wait()
+	return failedPower(ctx, group.Wait())
+}
+
+// failedPower is how a measurement ends that err ends, if anything does.
+func failedPower(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
 		return cli.ErrInterrupted
 	}

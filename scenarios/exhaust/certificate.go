@@ -33,8 +33,8 @@ type Outcome string
 const (
 	OutOfBounds  Outcome = "out of bounds" // it took its process down, or did not end
 	Broken       Outcome = "broken"        // a promise was
+	Inconclusive Outcome = "inconclusive"  // no promise was broken, and not everything could be judged
 	Outside      Outcome = "outside"       // an invariant was broken outside of its promise
-	Inconclusive Outcome = "inconclusive"  // nothing was broken, and not everything could be judged
 	Missed       Outcome = "missed"        // the fault had no effect
 	Held         Outcome = "held"          // nothing was broken
 )
@@ -47,8 +47,8 @@ type Certificate struct {
 	Preset   string          `json:"preset"`               // likewise
 	Plan     string          `json:"plan"`                 // as YAML
 	All      int             `json:"all"`                  // tries that there are
-	Alike    int             `json:"alike,omitempty"`      // tries that were not made, as one that was finds the same
-	Own      int             `json:"own,omitempty"`        // tries that were not made, as a fault that comes before strikes the operation or keeps it from its server
+	Alike    int             `json:"alike,omitempty"`      // faults that were not tried, first or second, as one that was looks the same; see LooksTheSame
+	Own      int             `json:"own,omitempty"`        // likewise, as a fault that comes before strikes the operation or keeps it from its server
 	Reduced  bool            `json:"reduced,omitempty"`    // see Options
 	Pairs    bool            `json:"pairs,omitempty"`      // each try is of two faults
 	Unpruned bool            `json:"unpruned,omitempty"`   // pairs that are alike were tried, too
@@ -57,7 +57,8 @@ type Certificate struct {
 	Digest   string          `json:"digest"`               // over the digests of all runs
 	Lengths  []time.Duration `json:"lengths_ns,omitempty"` // of faults that last; none: one of their own
 	Phases   []string        `json:"phases,omitempty"`     // operations of these alone were struck; none: all
-	Apart    int             `json:"apart,omitempty"`      // operations that no fault can name, so that they were not struck
+	Apart    int             `json:"apart,omitempty"`      // operations that no fault can name, so that they were not struck; of pairs, in the runs of first faults, too
+	Aside    int             `json:"aside,omitempty"`      // operations of jobs that the plan is not about, likewise; none unless Reduced
 	Kinds    []string        `json:"kinds"`
 	Sites    []Site          `json:"sites"`
 	Firsts   []First         `json:"firsts,omitempty"`   // of pairs
@@ -101,6 +102,15 @@ func (c *Certificate) Check() error {
 
 func (c *Certificate) has(site, kind int) bool {
 	return site >= 0 && site < len(c.Sites) && kind >= 0 && kind < len(c.Kinds)
+}
+
+// LooksTheSame says of faults that are left out, by the rule of pairs, what they have in common with one that is tried. It is
+// what is known where they strike, and neither the time nor, if the search is reduced, what other jobs do.
+func LooksTheSame(reduced bool) string {
+	if reduced {
+		return "looks the same to the jobs that the plan is about, whatever the time"
+	}
+	return "looks the same, whatever the time"
 }
 
 // Noun is what one try is called.

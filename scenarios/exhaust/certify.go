@@ -1,6 +1,7 @@
 package exhaust
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 
@@ -12,7 +13,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// Certify makes a certificate of the campaign's records, which are in the order of runs.
+// Certify makes a certificate of the campaign's records, which are in the order of runs. It fails if the run without a fault
+// did not come out as when the tries were listed.
 func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (*Certificate, error) {
 	p, err := plans.Parse("certified", []byte(d.Plan))
 	if err != nil {
@@ -21,7 +23,7 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 	c := &Certificate{
 		Version: CertificateVersion, Build: buildname.Of(), Name: p.Name, Preset: p.Preset, Plan: d.Plan,
 		All: len(d.Tries), Complete: res.Complete && len(records) == 1+len(d.Tries), Calm: d.Calm, Digest: res.Digest,
-		Pairs: d.Pairs, Unpruned: d.Unpruned, Alike: d.Alike, Own: d.Own, Reduced: d.Reduced, Lengths: d.Lengths, Phases: d.Phases, Apart: d.Apart, Kinds: d.columns(), Sites: d.Sites,
+		Pairs: d.Pairs, Unpruned: d.Unpruned, Alike: d.Alike, Own: d.Own, Reduced: d.Reduced, Lengths: d.Lengths, Phases: d.Phases, Apart: d.Apart, Aside: d.Aside, Kinds: d.columns(), Sites: d.Sites,
 		Counts: map[Outcome]int{}, Tries: []Tried{}, Releases: []Release{},
 	}
 	for i := range d.Firsts {
@@ -34,6 +36,12 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 	}
 	for _, r := range records {
 		if r.N == 0 {
+			if r.Contained != nil {
+				return nil, fmt.Errorf("the run without a fault went out of bounds (%s), so that nothing can be said of more faults", r.Contained.What)
+			}
+			if r.Digest != d.Calm {
+				return nil, fmt.Errorf("the run without a fault has the digest %s, and had %s when the operations were listed: the plan does not always run the same", r.Digest, d.Calm)
+			}
 			c.Baseline = baselineOf(r)
 			continue
 		}
@@ -95,13 +103,13 @@ func outcomeOf(r *campaign.Record, outside []campaign.Outside, last int) (is Out
 			invariants = append(invariants, b.Invariant)
 		}
 		return Broken, invariants
+	case r.Verdict == scenarios.Inconclusive: // what is to come about in the end was not judged
+		return Inconclusive, nil
 	case len(outside) > 0:
 		for _, o := range outside {
 			invariants = append(invariants, o.Invariant)
 		}
 		return Outside, invariants
-	case r.Verdict == scenarios.Inconclusive:
-		return Inconclusive, nil
 	case slices.Contains(r.Missed, last):
 		return Missed, nil
 	}

@@ -31,7 +31,9 @@ func (d *Definition) Differs(c *Certificate) string {
 	case len(d.Tries) != c.All:
 		return fmt.Sprintf("there are %d %ss, and the certificate says %d", len(d.Tries), c.Noun(), c.All)
 	case d.Alike != c.Alike:
-		return fmt.Sprintf("%d %ss are left out as another finds the same, and the certificate says %d", d.Alike, c.Noun(), c.Alike)
+		return fmt.Sprintf("%d faults are left out as another %s, and the certificate says %d", d.Alike, LooksTheSame(d.Reduced), c.Alike)
+	case d.Aside != c.Aside:
+		return fmt.Sprintf("%d operations are of jobs that the plan is not about, and the certificate says %d", d.Aside, c.Aside)
 	case d.Own != c.Own:
 		return fmt.Sprintf("%d faults are left out as one that comes before strikes the operation or keeps it from its server, and the certificate says %d", d.Own, c.Own)
 	case d.Apart != c.Apart:
@@ -86,14 +88,8 @@ func (c *Certificate) outOfBounds(n int) *campaign.Record {
 	return &campaign.Record{N: n + 1, Digest: c.Tries[n].Digest, Contained: &campaign.Contained{What: campaign.Containment(c.Tries[n].Invariants[0])}}
 }
 
-// Again makes the n-th try once more, and says how what comes of it is not what the certificate says; "" is not at all. It
-// fails only if the run cannot be had, or ctx was cancelled. What took its process down is not tried.
-func (d *Definition) Again(ctx context.Context, c *Certificate, n int) (differs string, err error) {
-	_, differs, err = d.again(ctx, c, n)
-	return differs, err
-}
-
-// again is Again, with the record of the run; there is none of what is not tried.
+// again makes the n-th try once more, and says how what comes of it is not what the certificate says; "" is not at all. It
+// fails only if the run cannot be had, or ctx was cancelled. There is no record of what took its process down: it is not tried.
 func (d *Definition) again(ctx context.Context, c *Certificate, n int) (r *campaign.Record, differs string, err error) {
 	t := &c.Tries[n]
 	if t.Outcome == OutOfBounds {

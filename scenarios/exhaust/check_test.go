@@ -65,7 +65,7 @@ func TestACertificateSaysWhatThePlanBreaksByItself(t *testing.T) {
 		{Released: []string{"redis-failover"}, Jobs: []string{"job-1", "job-2"}},
 	} {
 		outside.Invariant = invariant
-		r := &campaign.Record{N: n, Verdict: "held", Outside: []campaign.Outside{outside}}
+		r := &campaign.Record{N: n, Verdict: "held", Digest: d.Calm, Outside: []campaign.Outside{outside}}
 		records = append(records, r)
 	}
 	c, err := d.Certify(records, &campaign.Result{})
@@ -127,6 +127,7 @@ func TestAForgedCertificateDiffers(t *testing.T) {
 		"one operation more":  func(c *Certificate) { c.Sites = append(c.Sites, c.Sites[0]) },
 		"what was left out":   func(c *Certificate) { c.Alike++ },
 		"what was not struck": func(c *Certificate) { c.Apart++ },
+		"other jobs":          func(c *Certificate) { c.Aside++ },
 		"what the plan keeps": func(c *Certificate) { c.Own++ },
 		"lengths":             func(c *Certificate) { c.Lengths = []time.Duration{time.Second} },
 		"one kind less":       func(c *Certificate) { c.Kinds = c.Kinds[:len(c.Kinds)-1] },

@@ -18,7 +18,7 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 	}
 	p := plan.Clone()
 	p.Expect = plans.Expect{}
-	moments, apart, res, err := o.momentsOf(ctx, p, false)
+	l, res, err := o.momentsOf(ctx, p, false)
 	if err != nil {
 		return nil, err
 	}
@@ -32,18 +32,16 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 	for _, name := range o.Phases {
 		_, known := phases[name]
 		brought := o.Pairs && known // by a first fault, maybe
-		if !brought && !slices.ContainsFunc(moments, met(name)) {
-			return nil, fmt.Errorf("%s makes no operation of phase %.60q that a fault can strike; it makes %s", p.Name, name, strings.Join(names(moments), ", "))
+		if !brought && !slices.ContainsFunc(l.Moments, met(name)) {
+			return nil, fmt.Errorf("%s makes no operation of phase %.60q that a fault can strike; it makes %s", p.Name, name, strings.Join(names(l.Moments), ", "))
 		}
 	}
 	text, err := plans.Marshal(p)
 	if err != nil {
 		return nil, err
 	}
-	d := &Definition{Options: o, Plan: string(text), Calm: res.Digest}
-	if moments = d.wanted(moments, p.Concerned()); len(o.Phases) == 0 {
-		d.Apart = apart
-	}
+	o.wanted(&l, p.Concerned())
+	d, moments := &Definition{Options: o, Plan: string(text), Calm: res.Digest, Apart: l.Apart, Aside: l.Aside}, l.Moments
 	if o.EveryLength {
 		d.Lengths = lengthsOf(p)
 	}
@@ -68,14 +66,15 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 	if !o.Pairs {
 		return d, nil
 	}
+	first := d.Alike
 	if err := d.pair(ctx, p, moments); err != nil {
 		return d, err
 	}
 	switch {
 	case len(d.Tries) > 0:
 		return d, nil
-	case d.Alike > 0:
-		return nil, fmt.Errorf("each pair of faults on %s finds what a single one finds; try them unpruned", p.Name)
+	case d.Alike > first:
+		return nil, fmt.Errorf("each second fault on %s looks the same as without a first one; try them unpruned", p.Name)
 	}
 	return nil, fmt.Errorf("%s makes no operation after a first fault that a second can strike", p.Name)
 }

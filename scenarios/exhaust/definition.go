@@ -2,6 +2,7 @@ package exhaust
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,11 +24,11 @@ type Try struct {
 // Options say what of a plan is tried.
 type Options struct {
 	Pairs       bool     `json:"pairs,omitempty"`        // two faults a run, and not one
-	Unpruned    bool     `json:"unpruned,omitempty"`     // pairs that find what another pair has found, too
+	Unpruned    bool     `json:"unpruned,omitempty"`     // pairs that look the same as another, too
 	EveryLength bool     `json:"every_length,omitempty"` // faults that last have every length at which something may change
 	Phases      []string `json:"phases,omitempty"`       // operations of these alone are struck; none: all
 	Kinds       []string `json:"kinds,omitempty"`        // faults of these kinds alone strike; none: all
-	Reduced     bool     `json:"reduced,omitempty"`      // operations are struck of the jobs that the plan is about, and of no job; of tries that find the same, one is made
+	Reduced     bool     `json:"reduced,omitempty"`      // operations are struck of the jobs that the plan is about, and of no job; of tries that look the same to those, one is made
 
 	Progress func(done, all int)      `json:"-"` // is told of the runs that look for pairs; nil is nobody
 	Keep     func() (*Kept, error)    `json:"-"` // is asked before the first of them where they are kept; nil is nowhere
@@ -36,6 +37,9 @@ type Options struct {
 
 // Check says what is wrong whatever the plan is.
 func (o *Options) Check() error {
+	if o.Reduced && o.Unpruned {
+		return errors.New("a reduced search leaves faults out, and an unpruned one leaves none; ask for one of them")
+	}
 	for _, kind := range o.Kinds {
 		if !slices.Contains(Kinds(), kind) {
 			return fmt.Errorf("%.60q is no kind of fault; there are %s", kind, strings.Join(Kinds(), ", "))
@@ -49,20 +53,28 @@ type Definition struct {
 	Options
 	Plan    string // as YAML
 	Sites   []Site
-	Apart   int             // operations of jobs that no fault can name
+	Apart   int             // operations of jobs that no fault can name; of pairs, in the runs of first faults, too
+	Aside   int             // likewise, of jobs that the plan is not about; none unless Reduced
 	Lengths []time.Duration // of faults that last; none: one of their own
 	Firsts  []Try           // that the tries strike after; none: each try is alone
 	Tries   []Try
-	Alike   int    // tries that are not made, as one that is made finds the same
-	Own     int    // tries that are not made, as a fault that comes before strikes the operation or keeps it from its server
+	Alike   int    // faults that are not tried, first or second, as one that is looks the same
+	Own     int    // likewise, as a fault that comes before strikes the operation or keeps it from its server
 	Calm    string // the digest of the run without any
 }
 
-// wanted are the moments of the phases that are asked for, and if the search is reduced, of the jobs that the plan is about:
-// of all jobs, if it is about none.
-func (d *Definition) wanted(list []moment, about []int) []moment {
-	return slices.DeleteFunc(list, func(m moment) bool {
-		return len(d.Phases) > 0 && !slices.Contains(d.Phases, m.Phase) || d.Reduced && m.Job > 0 && len(about) > 0 && !slices.Contains(about, m.Job)
+// wanted leaves the moments of the phases that are asked for, and if the search is reduced, of the jobs that the plan is about:
+// of all jobs, if it is about none. It counts those of other jobs.
+func (o *Options) wanted(l *listed, about []int) {
+	l.Moments = slices.DeleteFunc(l.Moments, func(m moment) bool {
+		if !o.asks(m.Phase) {
+			return true
+		}
+		aside := o.Reduced && m.Job > 0 && len(about) > 0 && !slices.Contains(about, m.Job)
+		if aside {
+			l.Aside++
+		}
+		return aside
 	})
 }
 

@@ -55,6 +55,7 @@ func TestEachOperationIsASite(t *testing.T) {
 		"publish 1 of job 1 on scheduler-1 by pause", "publish 1 of job 1 on scheduler-1 by partition from nats", "effect 1 of job 1 on worker-1 by crash",
 		"state_read 1 of job 1 on scheduler-1 by hang", "dispatched_write 1 of job 1 on scheduler-1 by late", "submit_ack 1 of job 1 on scheduler-1 by lose",
 		"submit_deliver 1 of job 1 on scheduler-1 by duplicate", "heartbeat 1 on worker-1 by lose", "publish 1 of job 1 on scheduler-1 by failover of redis", "publish 1 of job 1 on scheduler-1 by failover of redis with an outage",
+		"heartbeat 1 on worker-1 by partition from heartbeats", "effect 1 of job 1 on worker-1 by partition from heartbeats", "publish 1 of job 1 on scheduler-1 by skew", "effect 1 of job 1 on worker-1 by skew",
 		"publish 1 of job 1 on scheduler-1 by restart of nats", "publish 1 of job 1 on scheduler-1 by power-loss of redis",
 	} {
 		assert.True(t, seen[key], key)
@@ -84,9 +85,14 @@ func TestLengthsAreOnBothSidesOfEveryDuration(t *testing.T) {
 func TestWhatNoFaultCanNameIsCounted(t *testing.T) {
 	p, err := plans.Load("saga-rollback")
 	require.NoError(t, err)
-	d, err := Define(t.Context(), p, Options{})
+	o := Options{Phases: []string{"publish"}, Kinds: []string{"fail-before"}}
+	singles, err := Define(t.Context(), p, o)
 	require.NoError(t, err)
-	assert.Positive(t, d.Apart)
+	assert.Positive(t, singles.Apart)
+	o.Pairs = true
+	pairs, err := Define(t.Context(), p, o)
+	require.NoError(t, err)
+	assert.Greater(t, pairs.Apart, singles.Apart, "those in the runs of first faults are not struck either")
 }
 
 func TestAPlanThatBreaksAPromiseIsRefused(t *testing.T) {
@@ -97,7 +103,7 @@ func TestAPlanThatBreaksAPromiseIsRefused(t *testing.T) {
 	assert.ErrorContains(t, err, "breaks a promise by itself")
 }
 
-// Reduced, the jobs that a plan is about are struck, and operations of none; and of faults that find the same, one. What
+// Reduced, the jobs that a plan is about are struck, and operations of none; and of faults that look the same to those, one. What
 // those that are left out for that break, the others break, too.
 func TestReducedBreaksWhatTheWholeBreaks(t *testing.T) {
 	define := func(about string, o Options) *Definition {
@@ -109,11 +115,14 @@ func TestReducedBreaksWhatTheWholeBreaks(t *testing.T) {
 		require.NoError(t, err)
 		return d
 	}
-	for _, s := range define("[1]", Options{Reduced: true}).Sites {
+	of1, of12 := define("[1]", Options{Reduced: true}), define("[1, 2]", Options{})
+	for _, s := range of1.Sites {
 		assert.Contains(t, []int{0, 1}, s.Job)
 	}
+	of2 := slices.DeleteFunc(slices.Clone(of12.Sites), func(s Site) bool { return s.Job != 2 })
+	assert.Equal(t, len(of2), of1.Aside)
 	assert.True(t, slices.ContainsFunc(define("[]", Options{Reduced: true}).Sites, func(s Site) bool { return s.Job == 2 }), "about nobody is about all")
-	all, reduced := define("[1, 2]", Options{}), define("[1, 2]", Options{Reduced: true})
+	all, reduced := of12, define("[1, 2]", Options{Reduced: true})
 	assert.Equal(t, len(all.Tries), len(reduced.Tries)+reduced.Alike)
 	assert.Less(t, len(reduced.Tries), len(all.Tries)*2/3)
 	assert.Equal(t, findings(t, all), findings(t, reduced))
@@ -122,7 +131,7 @@ func TestReducedBreaksWhatTheWholeBreaks(t *testing.T) {
 // A certificate counts each try once, by the worst of what came of it, and gives the cell behind what is outside of a promise.
 func TestACertificateSaysWhatCameOfEachTry(t *testing.T) {
 	d := define(t, "preset: hardened", Options{Phases: []string{"publish"}})
-	records := []*campaign.Record{{Verdict: scenarios.Held, Outside: []campaign.Outside{{Invariant: "every-job-settles"}}}}
+	records := []*campaign.Record{{Verdict: scenarios.Held, Digest: d.Calm, Outside: []campaign.Outside{{Invariant: "every-job-settles"}}}}
 	for n := range d.Tries {
 		records = append(records, &campaign.Record{N: n + 1, Verdict: scenarios.Held, Digest: "d"})
 	}
@@ -134,15 +143,16 @@ func TestACertificateSaysWhatCameOfEachTry(t *testing.T) {
 	records[5].Missed = []int{0}
 	records[6].Verdict = scenarios.Inconclusive
 	records[7].Outside = []campaign.Outside{{Invariant: "one-effect-per-key"}}
+	records[8].Verdict, records[8].Outside = scenarios.Inconclusive, records[7].Outside
 	c, err := d.Certify(records, &campaign.Result{Complete: true, Digest: "all"})
 	require.NoError(t, err)
 	assert.True(t, c.Complete)
 	var outcomes []Outcome
-	for _, try := range c.Tries[:8] {
+	for _, try := range c.Tries[:9] {
 		outcomes = append(outcomes, try.Outcome)
 	}
-	assert.Equal(t, []Outcome{Held, Outside, Broken, OutOfBounds, Missed, Inconclusive, Outside, Held}, outcomes)
-	assert.Equal(t, map[Outcome]int{Held: len(d.Tries) - 6, Outside: 2, Broken: 1, OutOfBounds: 1, Missed: 1, Inconclusive: 1}, c.Counts)
+	assert.Equal(t, []Outcome{Held, Outside, Broken, OutOfBounds, Missed, Inconclusive, Outside, Inconclusive, Held}, outcomes)
+	assert.Equal(t, map[Outcome]int{Held: len(d.Tries) - 7, Outside: 2, Broken: 1, OutOfBounds: 1, Missed: 1, Inconclusive: 2}, c.Counts)
 	require.Len(t, c.Releases, 2)
 	assert.Equal(t, "redis-failover (promised with: wait_replica)", c.Releases[0].Says())
 	assert.Equal(t, 1, c.Releases[0].First)
@@ -151,6 +161,13 @@ func TestACertificateSaysWhatCameOfEachTry(t *testing.T) {
 	c, err = d.Certify(records[:3], &campaign.Result{})
 	require.NoError(t, err)
 	assert.False(t, c.Complete)
+
+	records[0].Digest = "0" // in a worker, the plan ran otherwise
+	_, err = d.Certify(records, &campaign.Result{Complete: true})
+	assert.ErrorContains(t, err, "the plan does not always run the same")
+	records[0].Contained = &campaign.Contained{What: campaign.Hung}
+	_, err = d.Certify(records, &campaign.Result{Complete: true})
+	assert.ErrorContains(t, err, "the run without a fault went out of bounds (no-hang)")
 }
 
 // The certificates that the README files link to are of this engine: a sample of their runs comes out as they say.
@@ -183,6 +200,7 @@ func stands(t *testing.T, preset string) *Certificate {
 	d, err := Define(t.Context(), plan, c.Options())
 	require.NoError(t, err)
 	const stale = "`make golden` makes the certificate anew"
+	require.Equal(t, Kinds(), c.Kinds, stale)
 	require.Empty(t, d.Differs(c), stale)
 	differs, made, err := d.Repeat(t.Context(), c, c.Sample(sampled), func(int) {})
 	require.NoError(t, err)

@@ -14,14 +14,14 @@ const KeptFile = "singles.jsonl"
 // Kept is a file of the runs that look for pairs: none of them is made again, by whatever process. Nil keeps nothing.
 type Kept struct {
 	file *os.File
-	runs map[int][]moment
+	runs map[int]listed
 }
 
 // kept is a line of the file: who wrote it, or what a run came to.
 type kept struct {
-	By      string   `json:"by,omitempty"`
-	First   int      `json:"first"` // the fault of the run, by its place among the firsts
-	Moments []moment `json:"moments"`
+	By    string `json:"by,omitempty"`
+	First int    `json:"first"` // the fault of the run, by its place among the firsts
+	listed
 }
 
 // Keep opens the file at path, or makes it. What another program, or a search for others, has written is thrown away: by says
@@ -31,10 +31,10 @@ func Keep(path, by string) (*Kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Kept{f, map[int][]moment{}}
+	k := &Kept{f, map[int]listed{}}
 	data, err := io.ReadAll(f)
 	if err == nil && !k.read(data, by) {
-		k.runs = map[int][]moment{}
+		k.runs = map[int]listed{}
 		if err = f.Truncate(0); err == nil {
 			err = k.write(kept{By: by})
 		}
@@ -56,7 +56,7 @@ func (k *Kept) read(data []byte, by string) bool {
 		case n == 0 && (err != nil || l.By != by):
 			return false
 		case n > 0 && err == nil:
-			k.runs[l.First] = l.Moments
+			k.runs[l.First] = l.listed
 		}
 	}
 	return true
@@ -70,19 +70,19 @@ func (k *Kept) write(l kept) error {
 	return err
 }
 
-// moments are those after the n-th first fault, from the file or else from run.
-func (k *Kept) moments(n int, run func() ([]moment, error)) ([]moment, error) {
+// listed is what the run of the n-th first fault comes to, from the file or else from run.
+func (k *Kept) listed(n int, run func() (listed, error)) (listed, error) {
 	if k == nil {
 		return run()
 	}
-	if list, there := k.runs[n]; there {
-		return list, nil
+	if l, there := k.runs[n]; there {
+		return l, nil
 	}
-	list, err := run()
+	l, err := run()
 	if err == nil {
-		err = k.write(kept{First: n, Moments: list})
+		err = k.write(kept{First: n, listed: l})
 	}
-	return list, err
+	return l, err
 }
 
 // Close ends the writing.

@@ -9,12 +9,14 @@ import (
 )
 
 // The one length of each fault that lasts, where not every length is tried: longer than any lock, deadline or silence of
-// the presets, a dispatch timeout excepted; a process that starts again; a server that is replaced.
+// the presets, a dispatch timeout excepted; a process that starts again; a server that is replaced. A clock that is wrong is past
+// every deadline.
 const (
 	standstill = 90 * time.Second
 	startUp    = 5 * time.Second
 	replicaLag = 500 * time.Millisecond
 	unsynced   = time.Second
+	ahead      = time.Hour
 )
 
 // longest is how long a fault is tried at most. Past it a run is of nothing but polls.

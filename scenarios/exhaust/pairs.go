@@ -22,7 +22,6 @@ type second struct {
 // makes from then on, those that it brings about among them. The closest pairs come first. A second fault is left out
 // where it has struck the same before; see [found].
 func (d *Definition) pair(ctx context.Context, p *plans.Plan, calm []moment) error {
-	d.Alike, d.Own = 0, 0 // of single faults
 	seconds, err := d.seconds(ctx, p.Concerned())
 	if err != nil {
 		return err
@@ -69,18 +68,21 @@ func (d *Definition) seconds(ctx context.Context, about []int) (list []second, e
 		if d.Progress != nil {
 			d.Progress(n, len(d.Tries))
 		}
-		moments, err := runs.moments(n, func() ([]moment, error) {
+		l, err := runs.listed(n, func() (listed, error) {
 			plan, err := d.PlanOf(n)
 			if err != nil {
-				return nil, err
+				return listed{}, err
 			}
-			moments, _, _, err := d.momentsOf(ctx, plan, true)
-			return d.wanted(moments, about), err
+			l, _, err := d.momentsOf(ctx, plan, true)
+			d.wanted(&l, about)
+			return l, err
 		})
 		if err != nil {
 			return nil, err
 		}
-		for i, m := range moments {
+		d.Apart += l.Apart
+		d.Aside += l.Aside
+		for i, m := range l.Moments {
 			list = append(list, second{m, n, i})
 		}
 	}
@@ -88,8 +90,8 @@ func (d *Definition) seconds(ctx context.Context, about []int) (list []second, e
 	return list, nil
 }
 
-// found are the moments that faults have struck. Two moments are one to a fault if it strikes the same there and finds the
-// same: an effect, the same operation, and what is known of its job and of what belongs to none; a fault of a node or of a
+// found are the moments that faults have struck. Two moments are one to a fault if it strikes the same there and they look the
+// same, whatever the time: to an effect, the same operation, and what is known of its job and of what belongs to none; to a fault of a node or of a
 // server, the operation after which it stands, and what is known of everything. So are pruned firsts that have had no
 // effect, and the many polls of a long wait.
 //
@@ -107,7 +109,7 @@ type foundAt struct {
 	likeness uint64
 }
 
-// fresh are the strikes that find there what none has found before. The others are counted.
+// fresh are the strikes to which the moment looks like none before. The others are counted.
 func (d *Definition) fresh(l found, m *moment, strikes []faults.Fault) []faults.Fault {
 	all := len(strikes)
 	effect, after := l.meet(m)
@@ -116,7 +118,7 @@ func (d *Definition) fresh(l found, m *moment, strikes []faults.Fault) []faults.
 	return strikes
 }
 
-// meet notes a moment, and says whether effects and faults after the operation have found the same before.
+// meet notes a moment, and says whether one before looks the same to effects, and to faults after the operation.
 func (l found) meet(m *moment) (effect, after bool) {
 	of := m.OfAll
 	if m.Job > 0 {

@@ -174,6 +174,26 @@ func least(t *testing.T, found map[string]int) int {
 	return slices.Min(slices.Collect(maps.Values(found)))
 }
 
+// Pairs of a reduced search count what is left out first, and what is left out second.
+func TestPairsCountEveryFaultThatIsLeftOut(t *testing.T) {
+	p, err := plans.Parse("two.yaml", []byte("name: two\npreset: documented\ntopology: {schedulers: 1, workers: 1}\nworkload: {jobs: 2, slow: {1: 1m}}\nabout: [1]"))
+	require.NoError(t, err)
+	o := Options{Reduced: true, Phases: []string{"snapshot_write"}, Kinds: []string{"crash"}}
+	singles, err := Define(t.Context(), p, o)
+	require.NoError(t, err)
+	require.Positive(t, singles.Alike)
+	all := *singles
+	all.Unpruned = true
+	require.NoError(t, all.pair(t.Context(), p, nil))
+	o.Pairs = true
+	pairs, err := Define(t.Context(), p, o)
+	require.NoError(t, err)
+	assert.Equal(t, len(all.Tries)+singles.Alike, len(pairs.Tries)+pairs.Alike)
+	o.Unpruned = true
+	_, err = Define(t.Context(), p, o)
+	assert.EqualError(t, err, "a reduced search leaves faults out, and an unpruned one leaves none; ask for one of them")
+}
+
 // A pair's second fault strikes after its first, at an operation that the run of the first alone makes. The closest pairs
 // come first. The certificate of pairs says both of each.
 func TestPairsAreOfTheRunOfTheirFirst(t *testing.T) {
@@ -200,7 +220,7 @@ func TestPairsAreOfTheRunOfTheirFirst(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, own.Faults, last.Faults)
 
-	c, err := d.Certify([]*campaign.Record{{}, {N: 1, Verdict: scenarios.Held, Missed: []int{1}}, {N: 2, Verdict: scenarios.Held, Missed: []int{0}}}, &campaign.Result{})
+	c, err := d.Certify([]*campaign.Record{{Digest: d.Calm}, {N: 1, Verdict: scenarios.Held, Missed: []int{1}}, {N: 2, Verdict: scenarios.Held, Missed: []int{0}}}, &campaign.Result{})
 	require.NoError(t, err)
 	require.NoError(t, c.Check())
 	assert.Equal(t, map[Outcome]int{Missed: 1, Held: 1}, c.Counts)

@@ -50,9 +50,15 @@ type standing struct {
 	Struck   []invariants.Kinds `json:"struck"`
 }
 
-// momentsOf runs the plan and lists its operations in the order in which they are made: all, or those after the plan's
-// last fault has struck. apart counts those of jobs that no fault can name.
-func (o *Options) momentsOf(ctx context.Context, p *plans.Plan, afterLast bool) (list []moment, apart int, res *scenarios.Result, err error) {
+// listed is what a run has that faults could strike.
+type listed struct {
+	Moments []moment `json:"moments"`         // in the order in which they come
+	Apart   int      `json:"apart,omitempty"` // operations of jobs that no fault can name
+	Aside   int      `json:"aside,omitempty"` // operations of jobs that the plan is not about
+}
+
+// momentsOf runs the plan and lists its operations: all, or those after the plan's last fault has struck.
+func (o *Options) momentsOf(ctx context.Context, p *plans.Plan, afterLast bool) (l listed, res *scenarios.Result, err error) {
 	phases, about := phasesOf(p), o.about(p)
 	seen := map[faults.Match]bool{}
 	opt := o.options(p)
@@ -66,7 +72,9 @@ func (o *Options) momentsOf(ctx context.Context, p *plans.Plan, afterLast bool) 
 			m.Occurrence = op.Occurrence
 			var numbered bool
 			if m.Job, numbered = plans.JobNumber(op.Job); !numbered {
-				apart++
+				if o.asks(op.Phase) {
+					l.Apart++
+				}
 				return
 			}
 		}
@@ -77,10 +85,15 @@ func (o *Options) momentsOf(ctx context.Context, p *plans.Plan, afterLast bool) 
 		}
 		m.OfJob.Likeness, m.OfJob.Struck = op.Facts.Likeness(func(job string) bool { return job == op.Job })
 		m.OfAll.Likeness, m.OfAll.Struck = op.Facts.Likeness(about)
-		list = append(list, m)
+		l.Moments = append(l.Moments, m)
 	}
 	res, err = scenarios.Run(ctx, p, opt)
-	return list, apart, res, err
+	return l, res, err
+}
+
+// asks says whether operations of the phase are to be struck.
+func (o *Options) asks(phase string) bool {
+	return len(o.Phases) == 0 || slices.Contains(o.Phases, phase)
 }
 
 // about says which jobs belong to everything: if the search is reduced, those that the plan is about, and those without a

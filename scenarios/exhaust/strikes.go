@@ -13,13 +13,12 @@ import (
 func Kinds() (list []string) {
 	for _, k := range faults.Kinds() {
 		switch k.Effect {
-		case faults.Skew: // the clock of a node, which no operation has a part in
 		case faults.Crash:
 			list = append(list, string(k.Effect), kill)
 		case faults.Failover:
 			list = append(list, string(k.Effect)+" of "+faults.Redis, outage)
 		case faults.Partition:
-			for _, from := range []string{faults.Redis, faults.NATS, actors.KernelName} {
+			for _, from := range []string{"heartbeats", faults.Redis, faults.NATS, actors.KernelName} {
 				list = append(list, string(k.Effect)+" from "+from)
 			}
 		default:
@@ -95,10 +94,13 @@ func (d *Definition) strikesAt(p *plans.Plan, phase faults.Phase, s *moment) (li
 		if p.Then.Heal { // else it never ends, and neither does what waits for the node
 			node(faults.Fault{Do: faults.Crash, Node: faults.Actor})
 		}
-		each(standstill, func(d time.Duration) { node(faults.Fault{Do: faults.Pause, Node: faults.Actor, For: d}) })
+		each(standstill, func(d time.Duration) {
+			node(faults.Fault{Do: faults.Pause, Node: faults.Actor, For: d})
+			node(faults.Fault{Do: faults.Skew, Node: faults.Actor, By: ahead, For: d})
+		})
 	}
 	for _, link := range p.FaultWorld().Links {
-		if link.Name != "heartbeats" && slices.Contains(link.Nodes, s.Node) { // what a lost heartbeat is
+		if slices.Contains(link.Nodes, s.Node) {
 			each(standstill, func(d time.Duration) {
 				list = append(list, faults.Fault{At: s.At + 1, Do: faults.Partition, Node: s.Node, From: link.Name, For: d})
 			})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,7 +21,28 @@ import (
 type Bench struct {
 	Root     string   // the module's folder
 	Worker   []string // the command of a campaign's worker without a mistake; a mutant's program takes the place of the first
+	Program  string   // a hash of that worker's program, and so of the source
 	Searches []Search
+}
+
+// Begin builds the testbed without a mistake, as the program of a worker with those arguments. Its mutants differ from it in
+// nothing else: what runs now may be built of another source.
+func (b *Bench) Begin(ctx context.Context, program string, args ...string) (err error) {
+	b.Worker = append([]string{program}, args...)
+	b.Program, err = b.unmutated(ctx, program)
+	return err
+}
+
+// unmutated builds the testbed without a mistake, and hashes the program.
+func (b *Bench) unmutated(ctx context.Context, program string) (hash string, err error) {
+	out, err := b.goBuild(ctx, program)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		return "", &BuildError{Output: lastLines(out), Cause: err}
+	}
+	return campaign.ProgramOf(program)
 }
 
 // Row is what came of one mutant.
@@ -48,7 +70,11 @@ func (b *Bench) Measure(ctx context.Context, m Mutation) (Row, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	program := filepath.Join(dir, "wavetank")
-	if row.Compiles, err = b.build(ctx, dir, program, m); err != nil || !row.Compiles {
+	row.Compiles, err = b.build(ctx, dir, program, m)
+	if err == nil {
+		err = b.unchanged(ctx, program+"-unmutated")
+	}
+	if err != nil || !row.Compiles {
 		return row, err
 	}
 	for _, s := range b.Searches {
@@ -59,6 +85,15 @@ func (b *Bench) Measure(ctx context.Context, m Mutation) (Row, error) {
 		row.Kills = append(row.Kills, k)
 	}
 	return row, nil
+}
+
+// unchanged fails if the source is not as it was when the measurement began: the mutant would have more than its mistake.
+func (b *Bench) unchanged(ctx context.Context, program string) error {
+	hash, err := b.unmutated(ctx, program)
+	if err == nil && hash != b.Program {
+		err = errors.New("the source has changed since the measurement began; measure anew, in another folder")
+	}
+	return err
 }
 
 // build compiles the testbed with the mutation, and says whether it compiles.
@@ -87,9 +122,7 @@ func (b *Bench) build(ctx context.Context, dir, program string, m Mutation) (boo
 	if err := os.WriteFile(overlay, replace, 0o600); err != nil {
 		return false, err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-ldflags=-w", "-overlay", overlay, "-o", program, "./cmd/wavetank")
-	cmd.Dir, cmd.WaitDelay = root, outputDelay
-	out, err := cmd.CombinedOutput()
+	out, err := b.goBuild(ctx, program, "-overlay", overlay)
 	switch {
 	case err == nil:
 		return true, nil
@@ -99,6 +132,14 @@ func (b *Bench) build(ctx context.Context, dir, program string, m Mutation) (boo
 		return false, nil
 	}
 	return false, &BuildError{Mutation: m, Output: lastLines(out), Cause: err}
+}
+
+// goBuild builds the testbed as program, and returns what that says.
+func (b *Bench) goBuild(ctx context.Context, program string, flags ...string) ([]byte, error) {
+	args := slices.Concat([]string{"build", "-buildvcs=false", "-ldflags=-w", "-o", program}, flags, []string{"./cmd/wavetank"})
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.WaitDelay = b.Root, outputDelay
+	return cmd.CombinedOutput()
 }
 
 // outputDelay is how long the output of a build that was ended is waited for: what it started may hold it open.
@@ -121,12 +162,15 @@ func lastLines(output []byte) string {
 
 // BuildError is of a build that failed for another reason than that its mutation does not compile.
 type BuildError struct {
-	Mutation Mutation
-	Output   string // its last lines
+	Mutation Mutation // none in a build without a mistake
+	Output   string   // its last lines
 	Cause    error
 }
 
 func (e *BuildError) Error() string {
+	if e.Mutation == (Mutation{}) {
+		return fmt.Sprintf("go build of the source without a mistake failed (%v); mend what it says, and measure again", e.Cause)
+	}
 	return fmt.Sprintf("%s: go build failed (%v) and names no line of %s; mend what it says, such as a full disk, and measure again", e.Mutation, e.Cause, e.Mutation.File)
 }
 

@@ -34,9 +34,29 @@ func testbed(t *testing.T) (root string, mutation func(old, with string) Mutatio
 	}
 }
 
+// begun is a bench over the testbed in root.
+func begun(t *testing.T, root string) *Bench {
+	t.Helper()
+	b := &Bench{Root: root}
+	require.NoError(t, b.Begin(t.Context(), filepath.Join(t.TempDir(), "wavetank")))
+	return b
+}
+
+// A mutant differs from the program without a mistake in its mistake alone, whoever edits the source meanwhile.
+func TestASourceThatChangesEndsTheMeasurement(t *testing.T) {
+	root, mutation := testbed(t)
+	b := begun(t, root)
+	_, err := b.Measure(t.Context(), mutation("return n", "return n + 1"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(root, "engine", "more.go"), []byte("package engine\n\nfunc init() { println(1) }\n"), 0o600))
+	_, err = b.Measure(t.Context(), mutation("return n", "return n + 1"))
+	require.EqualError(t, err, "the source has changed since the measurement began; measure anew, in another folder")
+	assert.NotEqual(t, b.Program, begun(t, root).Program)
+}
+
 func TestAMutationThatTheCompilerRefusesIsNoMutant(t *testing.T) {
 	root, mutation := testbed(t)
-	b := &Bench{Root: root}
+	b := begun(t, root)
 	for with, compiles := range map[string]bool{"return n": true, "return 1": false, "return (": false} {
 		row, err := b.Measure(t.Context(), mutation("return n", with))
 		require.NoError(t, err, with)
@@ -52,7 +72,7 @@ func TestAMutationThatTheCompilerRefusesIsNoMutant(t *testing.T) {
 
 func TestABuildThatFailsForAnotherReasonEndsTheMeasurement(t *testing.T) {
 	root, mutation := testbed(t)
-	b := &Bench{Root: root}
+	b := begun(t, root)
 	same := mutation("return n", "return n")
 	failed := new(BuildError)
 	t.Run("no work folder", func(t *testing.T) {

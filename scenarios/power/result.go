@@ -14,6 +14,7 @@ const ResultVersion = 2 // 2: what a plan breaks without the mistake, too, is no
 type Result struct {
 	Version int           `json:"version"`
 	Build   string        `json:"build"`
+	Program string        `json:"program"` // a hash of the testbed without a mistake: sources of one build's name may differ
 	Seed    uint64        `json:"seed"`
 	Budget  time.Duration `json:"budget_ns"` // of each search, for each mutant
 	Rows    []Row         `json:"rows"`      // in the order in which they were drawn

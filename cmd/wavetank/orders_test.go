@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+)
+
+// What an earlier search found is gone before another begins, so that the findings of one never lie beside the numbers of
+// the other, whatever ends it.
+func TestASearchForOrdersBeginsInAnEmptyFolder(t *testing.T) {
+	findings := filepath.Join(t.TempDir(), ordersCampaign, "findings")
+	require.NoError(t, os.MkdirAll(findings, 0o700))
+	dir := filepath.Dir(filepath.Dir(findings))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ordersFile), []byte("{}"), 0o600))
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	interrupt(cli.ErrInterrupted)
+	cmd := newOrders()
+	cmd.SetArgs([]string{"calm", "--set", "workload.jobs=1", "--preemptions", "0", "--workers", "1", "--out", dir, "-q"})
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(io.Discard)
+	require.Error(t, cmd.ExecuteContext(ctx))
+	assert.NoDirExists(t, filepath.Join(dir, ordersCampaign))
+	assert.NoFileExists(t, filepath.Join(dir, ordersFile))
+}
