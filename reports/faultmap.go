@@ -182,7 +182,7 @@ func leadOf(c *exhaust.Certificate) string {
 		lead += " Operations of jobs that the plan is not about are not struck."
 	}
 	if !c.Complete {
-		lead += fmt.Sprintf(" So far %s of %s were tried.", words.Count(len(c.Tries)), words.Counted(c.All, c.Noun()))
+		lead += fmt.Sprintf(" So far %s of %s were tried; an operation of which none was has no row yet.", words.Count(len(c.Tries)), words.Counted(c.All, c.Noun()))
 	}
 	return lead
 }
@@ -198,7 +198,7 @@ func certified(c *exhaust.Certificate) (tone, says string) {
 	case broken > 0:
 		return "bad", fmt.Sprintf("%s of %s broke a promise.", words.Count(broken), words.Counted(len(c.Tries), c.Noun()))
 	case !c.Complete:
-		return "warn", fmt.Sprintf("%s of %s were tried, and none broke a promise.", words.Count(len(c.Tries)), words.Counted(c.All, c.Noun()))
+		return "warn", fmt.Sprintf("Unfinished: %s of %s were tried, and none broke a promise.", words.Count(len(c.Tries)), words.Counted(c.All, c.Noun()))
 	}
 	return "good", fmt.Sprintf("None of %s broke a promise.", words.Counted(len(c.Tries), c.Noun()))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/shell"
 	"github.com/wavetank-sim/wavetank/scenarios/visible"
 )
 
@@ -101,7 +102,7 @@ func (s *Stored) Entry(index, program string) Entry {
 		if e.Tone, e.Reason = certified(c); e.Tone == "bad" {
 			e.Outcome = "broken"
 		} else if e.Tone == "warn" {
-			e.Outcome = "cut short"
+			e.Outcome, e.Replay = "cut short", program+" exhaust --resume "+shell.Word(s.Dir)
 		}
 	case s.Sweep != nil:
 		e.Kind, e.Name, e.Seed = "sweep", s.Sweep.Name, seedsOf(s.Sweep.Seeds, s.Sweep.FirstSeed)

@@ -293,7 +293,7 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 		p.Line("  the plan by itself breaks %s outside of its promise: %s", b.Invariant, b.Says())
 	}
 	if n := c.Counts[exhaust.Outside]; n > 0 {
-		p.Line("  outside of a promise: %s", cli.Plural(n, c.Noun()))
+		p.Line("  outside of a promise: %s, each by one of these or by several", cli.Plural(n, c.Noun()))
 	}
 	for _, r := range c.Releases {
 		p.Line("    %4d  %s: %s", r.Tries, r.Invariant, r.Says())
@@ -303,7 +303,11 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 			p.Line("  %s: %s", o, cli.Plural(n, c.Noun()))
 		}
 	}
-	p.Line("%s, %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), c.Digest)
+	ahead := ""
+	if n := res.Runs - 1 - len(c.Tries); n > 0 {
+		ahead = fmt.Sprintf(" (%s ahead of one that is missing; they count once it is made)", cli.Thousands(n))
+	}
+	p.Line("%s%s, %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), ahead, cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), c.Digest)
 }
 
 // bounded is ctx until the budget has passed, if there is one.

@@ -46,11 +46,10 @@ func newExhaust() *cobra.Command {
 		Short: "Strike every operation of a run once, by everything that can strike it, and certify what holds",
 		Long: `Exhaust runs a plan as it is and lists the operations that it makes. Then it
 runs the plan once for each of them and each fault that can strike it: every
-effect on the operation, and right after it a crash with a restart and, if the plan
-heals, without one,
-a pause and a partition of the node that made it, a clock that is an hour ahead,
-a failover of Redis, a restart of nats-server, a kill and a power loss of either,
-and a Redis without memory.
+effect on the operation, and right after it a crash with a restart and, if the
+plan heals, without one, a pause and a partition of the node that made it, a
+clock that is an hour ahead, a failover of Redis, a restart of nats-server, a
+kill and a power loss of either, and a Redis without memory.
 
 It leaves a certificate, which says what was tried and what came of each try,
 and a page of it: the fault map. What is broken outside of its promise is there
@@ -61,14 +60,14 @@ With --faults 2, each of these faults is followed by every fault at every
 operation that its run makes from then on, those that it brings about among
 them. A second fault that looks the same as another is left out, whatever the
 time: the same operation, and the same known of its job, or of everything. The
-closest pairs come first, and --budget ends the search after a time; the same command
-goes on.
+closest pairs come first, and --budget ends the search after a time; the same
+command goes on.
 
 With --reduced, operations are struck of the jobs that the plan is about, and of
 no job. Of faults that look the same to those jobs, whatever the time, as at the
-polls of a long wait, one is tried. Several scenarios, or all of them, are struck in this way one after the
-other, those with the fewest runs first, with an index over their certificates
-and a table of them, certificates.tsv.
+polls of a long wait, one is tried. Several scenarios, or all of them, are struck
+in this way one after the other, those with the fewest runs first, with an index
+over their certificates and a table of them, certificates.tsv.
 
 With --lengths every, faults that last are tried at each length just below and
 just above every duration that the engine's settings name, up to an hour. With
@@ -191,6 +190,9 @@ func (f *exhaustFlags) tell(dir string, c *exhaust.Certificate, res *campaign.Re
 		if failed == nil {
 			p.Line("Certificate: %s", in(dir, exhaust.CertificateFile))
 			p.Line("Fault map:   %s", filepath.Join(dir, reports.PageFile))
+		}
+		if !c.Complete {
+			p.Line("Go on with:  %s", goOnIn(dir))
 		}
 	}
 	switch {

@@ -127,7 +127,7 @@ func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.W
 	}
 	switch {
 	case interrupted:
-		return cli.Fail(cli.ExitInterrupted, "interrupted; what was tried by then is kept")
+		return cli.Fail(cli.ExitInterrupted, "interrupted; what was tried by then is in %s. The same command begins anew", in(dir, ordersFile))
 	case slices.ContainsFunc(broke.Findings, func(f campaign.Finding) bool { return f.Flaky }):
 		return &cli.Error{Code: cli.ExitNotDeterministic}
 	case res.Broken > 0:

@@ -3,9 +3,11 @@ package exhaust
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
@@ -33,7 +35,11 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 		_, known := phases[name]
 		brought := o.Pairs && known // by a first fault, maybe
 		if !brought && !slices.ContainsFunc(l.Moments, met(name)) {
-			return nil, fmt.Errorf("%s makes no operation of phase %.60q that a fault can strike; it makes %s", p.Name, name, strings.Join(names(l.Moments), ", "))
+			hint := ""
+			if !known {
+				hint = suggest.Hint(name, slices.Sorted(maps.Keys(phases)))
+			}
+			return nil, fmt.Errorf("%s makes no operation of phase %.60q%s that a fault can strike; it makes %s", p.Name, name, hint, strings.Join(names(l.Moments), ", "))
 		}
 	}
 	text, err := plans.Marshal(p)

@@ -74,6 +74,9 @@ type Job struct {
 	Replayer  string // the process whose replayer has read it, and that has not scheduled it since
 }
 
+// compensates is the job that this one undoes; "" for none.
+func (j *Job) compensates() string { return j.Wish.Labels["saga_job_id"] }
+
 // Notice is one word to a worker that a job of its is cancelled.
 type Notice struct {
 	Worker string

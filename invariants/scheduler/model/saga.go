@@ -59,9 +59,6 @@ func scoped(saga string, p *history.Request) string {
 	return saga + "|" + p.IdempotencyKey + "|" + p.Labels["saga_job_id"]
 }
 
-// compensates is the job that this one undoes; "" for none.
-func (j *Job) compensates() string { return j.Wish.Labels["saga_job_id"] }
-
 // Compensation is one that was put onto a stack, under an idempotency key.
 type Compensation struct {
 	Saga  *Saga
