@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/wavetank-sim/wavetank/engine/bus"
@@ -54,6 +55,8 @@ func (e *Engine) stateFirst(ctx context.Context, h *handling, workerID string) e
 		return e.busyRetry(ctx, err, phase.Publish, "")
 	case void:
 		return nil
+	case errors.Is(err, errUnsafe) && e.resumable(&h.rec):
+		return e.storeRetry(ctx, err, phase.ReplicaWait, "")
 	case err != nil && e.resumable(&h.rec) && !bus.Refused(err):
 		return e.publishRetry(ctx, h, err, h.rec.Attempts)
 	case err != nil:
@@ -79,14 +82,19 @@ func (e *Engine) publishFirst(ctx context.Context, h *handling, workerID string)
 	return e.running(ctx, h, worker)
 }
 
+// errUnsafe says that a dispatch was not published, as what it follows from may be lost yet.
+var errUnsafe = errors.New("not on a replica yet")
+
 // publish publishes the dispatch of an epoch, once what it follows from is safe, and says who has it.
 func (e *Engine) publish(ctx context.Context, h *handling, workerID string, epoch int64) (string, error) {
 	entry, err := h.entry(workerID, epoch)
-	if err == nil && h.safe != nil {
-		err = h.safe(ctx)
-	}
 	if err != nil {
 		return "", err
+	}
+	if h.safe != nil {
+		if err := h.safe(ctx); err != nil {
+			return "", fmt.Errorf("%w: %w", errUnsafe, err)
+		}
 	}
 	return e.publishEntry(ctx, h.req.JobID, workerID, &entry, h.started)
 }

@@ -28,6 +28,7 @@ type outputs struct {
 	breaker *safety.Breaker
 	ledger  *output.Ledger
 	slots   chan struct{} // one for each scan in progress
+	kept    chan struct{} // one for each scan in progress, or waiting for that, that is kept
 }
 
 // keeps says whether scans outlive the process that is to do them.
@@ -48,6 +49,7 @@ func (e *Engine) outputs(c Config) *outputs {
 		},
 		ledger: &output.Ledger{Redis: c.Redis, Clock: c.Clock, Timeout: s.StoreOpTimeout, TTL: s.DLQEntryTTL, Durable: s.Output.DurableScans},
 		slots:  make(chan struct{}, scansMax),
+		kept:   make(chan struct{}, keptMax),
 	}
 }
 

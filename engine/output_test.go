@@ -348,11 +348,14 @@ func TestARedactionThatCannotBeLookedFor(t *testing.T) {
 	assert.Equal(t, "res:job-1:redacted", h.record().ResultPtr)
 }
 
-// A scan that is kept and finds no slot is left to a tick, and nothing waits for one; a tick takes up no more than it has slots for.
+// A scan that is kept and finds too many before it is left to a tick; a tick takes up no more than it has slots for.
 func TestScansAreBounded(t *testing.T) {
 	h, p := newChecked(t, func(s *settings.Settings) { s.Output.DurableScans = true })
 	for range scansMax {
 		h.output.slots <- struct{}{}
+	}
+	for range keptMax {
+		h.output.kept <- struct{}{}
 	}
 	require.NoError(t, h.succeeds())
 	idle := make(chan struct{})
@@ -363,8 +366,22 @@ func TestScansAreBounded(t *testing.T) {
 	h.scanned()
 	require.Len(t, p.asked, 1, "of the metadata")
 	<-h.output.slots
+	<-h.output.kept
 	require.NoError(t, h.resumeScans(t.Context()))
 	h.scanned()
+	assert.True(t, p.asked[1].GetWithContent())
+}
+
+// One that is kept waits for a slot while few do.
+func TestAScanWaitsForItsSlot(t *testing.T) {
+	h, p := newChecked(t, func(s *settings.Settings) { s.Output.DurableScans = true })
+	for range scansMax {
+		h.output.slots <- struct{}{}
+	}
+	require.NoError(t, h.succeeds())
+	<-h.output.slots
+	h.scanned()
+	require.Len(t, p.asked, 2)
 	assert.True(t, p.asked[1].GetWithContent())
 }
 

@@ -23,28 +23,36 @@ func (e *Engine) scanLater(ctx context.Context, rec *store.Record) {
 	e.inBackground(ctx, func(ctx context.Context) { e.scan(ctx, &listed) })
 }
 
-// scansMax bounds the scans that a replica does at once. Their outputs are 256 MiB at most.
-const scansMax = 64
+// scansMax bounds the scans that a replica does at once: each holds an output in memory, and all of them 256 MiB at most.
+// keptMax bounds those that are kept and that it does or that wait here: each holds a record.
+const (
+	scansMax = 64
+	keptMax  = 5 * scansMax
+)
 
-// inBackground does what belongs to a scan in the background, in one of scansMax slots: each scan holds an output in
-// memory. A scan that is kept and finds no slot, or that the engine's stop overtakes, is left to a later tick, of this replica or
-// another; one that is not kept waits, and is finished.
+// inBackground does what belongs to a scan in the background, once one of scansMax slots is free. A scan that is kept is left
+// to a later tick, of this replica or another, if keptMax are here already, or when the engine stops; one that is not kept is
+// finished.
 func (e *Engine) inBackground(ctx context.Context, fn func(ctx context.Context)) {
-	kept, slots := e.output.keeps(), e.output.slots
+	kept := e.output.keeps()
 	if kept {
 		select {
-		case slots <- struct{}{}:
+		case e.output.kept <- struct{}{}:
 		default:
 			return
 		}
 	}
 	e.background(ctx, kept, func(ctx context.Context) {
-		if !kept {
-			slots <- struct{}{}
+		if kept {
+			defer func() { <-e.output.kept }()
 		}
-		defer func() { <-slots }()
-		if ctx.Err() == nil {
-			fn(ctx)
+		select {
+		case e.output.slots <- struct{}{}:
+			defer func() { <-e.output.slots }()
+			if ctx.Err() == nil {
+				fn(ctx)
+			}
+		case <-ctx.Done():
 		}
 	})
 }

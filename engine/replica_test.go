@@ -89,7 +89,9 @@ func TestADispatchThatWaitsForAReplicaCountsNoAttempts(t *testing.T) {
 	req := h.submit()
 	r.online = false
 	for range 5 {
-		require.ErrorIs(t, h.retry(h.handle(req)), store.ErrNotReplicated)
+		retry := h.retry(h.handle(req))
+		require.ErrorIs(t, retry, store.ErrNotReplicated)
+		assert.Equal(t, phase.ReplicaWait, retry.Phase)
 		h.clock.Advance(h.settings.BackoffMax)
 		h.worker("worker-1")
 	}

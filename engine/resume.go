@@ -9,7 +9,6 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
-	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // resumeIntent holds the lock of a DISPATCHED job. It publishes the dispatch that the record describes:
@@ -38,10 +37,12 @@ func (e *Engine) resumeIntent(ctx context.Context, h *handling) error {
 
 // resumedInVain puts off a publish that has failed again. With even_backoff the job goes back to SCHEDULED once the
 // longest delay has passed, which counts an attempt: else the attempts of a job whose publishes fail would last for hours. What
-// waits for a replica of Redis has not been published at all, and no other worker would do better.
+// is not safe yet has not been published at all, and no other worker would do better.
 func (e *Engine) resumedInVain(ctx context.Context, h *handling, cause error) error {
-	tried := !errors.Is(cause, bus.ErrStored) && !errors.Is(cause, store.ErrNotReplicated)
-	if tried && e.settings.EvenBackoff && e.voids(&h.rec) && e.clock.Since(h.rec.UpdatedAt) >= e.settings.BackoffMax {
+	if errors.Is(cause, errUnsafe) {
+		return e.storeRetry(ctx, cause, phase.ReplicaWait, "")
+	}
+	if !errors.Is(cause, bus.ErrStored) && e.settings.EvenBackoff && e.voids(&h.rec) && e.clock.Since(h.rec.UpdatedAt) >= e.settings.BackoffMax {
 		return e.repick(ctx, h, "it could not be published")
 	}
 	return e.publishRetry(ctx, h, cause, h.rec.Attempts)

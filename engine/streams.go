@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/wavetank-sim/wavetank/engine/bus"
+	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 )
@@ -73,7 +74,7 @@ func (e *Engine) safe(ctx context.Context, jobID string) (confirm func(context.C
 	confirmed := e.replica.Since(ctx, jobID)
 	return func(ctx context.Context) error {
 		if err := confirmed(ctx); err != nil {
-			return e.storeRetry(ctx, err, phase.ReplicaWait, "")
+			return e.retrying(ctx, jobID, metrics.UnknownTopic, e.storeRetry(ctx, err, phase.ReplicaWait, ""))
 		}
 		return nil
 	}

@@ -77,8 +77,11 @@ func (t *Task) Spend(ctx context.Context, left time.Duration) bool {
 // Progress keeps the dispatch from being delivered again for another AckWait. An Execute that works for longer than that calls
 // it meanwhile, or a second worker begins with the job.
 func (t *Task) Progress() {
-	t.kept.Store(t.w.Clock.Now().UnixNano())
-	t.w.tell("in progress", t.msg.InProgress())
+	err := t.msg.InProgress()
+	if err == nil {
+		t.kept.Store(t.w.Clock.Now().UnixNano())
+	}
+	t.w.tell("in progress", err)
 }
 
 // take does what a dispatch asks for: it executes the job, reports its result and acknowledges the dispatch, in this
