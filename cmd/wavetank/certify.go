@@ -85,7 +85,11 @@ func askedIn(dir string) (*asked, error) {
 		err = errors.New("it names no plan")
 	}
 	if spec, none := campaign.Load(dir); err != nil && none == nil {
-		return nil, cli.Fail(cli.ExitUsage, "%s holds a campaign, and no certificate; go on with: %s", dir, resumeCommand(dir, spec))
+		remedy := "give the folder of a certificate"
+		if spec.Drawn != nil {
+			remedy = "go on with: " + resumeCommand(dir, spec)
+		}
+		return nil, cli.Fail(cli.ExitUsage, "%s holds a campaign, and no certificate; %s", dir, remedy)
 	}
 	if err != nil {
 		return nil, cli.Fail(cli.ExitUsage, "%s cannot be read: %v; give the folder of a certificate that this build has begun", file, strictyaml.FileReason(err))

@@ -80,8 +80,6 @@ func printVerdict(p *cli.Printer, res *scenarios.Result) {
 	p.Line("%s  %s: %s.", p.Paint(color, strings.ToUpper(string(res.Verdict))), res.Scenario, res.Reason)
 }
 
-// instant is a virtual time since the start, to the millisecond.
-
 // unsettled says why jobs did not settle. Those without a record have one line for each reason.
 func unsettled(list []scenarios.Unsettled) (says []string) {
 	line, more := map[string]int{}, map[string]int{}

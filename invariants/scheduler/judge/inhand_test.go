@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -18,7 +19,11 @@ func TestALostDeliveryIsInNobodysHand(t *testing.T) {
 			s.lost()
 		}
 		s.lock(s1, job1).read(s1, job1).write(s1, job1, "result_write", "SUCCEEDED").unlock(s1, job1)
-		assert.Len(t, outcomeOf(s.judge(config.Config{}), "job-ends-as-its-result-says").Violations, violations, lost)
+		found := outcomeOf(s.judge(config.Config{}), "job-ends-as-its-result-says").Violations
+		require.Len(t, found, violations, lost)
+		for _, v := range found {
+			assert.Contains(t, v.Message, "scheduler-1 wrote SUCCEEDED at step 19, but it had no result of the job in hand")
+		}
 	}
 }
 
@@ -55,8 +60,29 @@ func TestAResultIsInSeveralHands(t *testing.T) {
 	o := outcomeOf(s.judge(hardened), "result-of-current-epoch")
 	if assert.NotEmpty(t, o.Violations) {
 		assert.Contains(t, o.Violations[0].Message, "scheduler-1 wrote SUCCEEDED at step")
-		assert.Contains(t, o.Violations[0].Message, "by a result of epoch 1; the record's is 2")
+		assert.Contains(t, o.Violations[0].Message, "by a result of epoch 1; the record's epoch is 2")
 	}
+}
+
+// A nak that is sent again sends one delivery back.
+func TestANakThatIsSentAgainCountsOnce(t *testing.T) {
+	s := newStory().submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).
+		message(s1, job1, "submit_nak", sim.KindNak, 1).message(s1, job1, "submit_nak", sim.KindNak, 1)
+	judge := NewJudge(config.Config{})
+	for i := range s.events {
+		judge.Observe(&s.events[i])
+	}
+	assert.Zero(t, judge.Facts.Jobs[job1].Messages[0].Unanswered())
+	judge.Facts.Jobs[job1].Messages[0].Delivered = 2 // one more, of which nobody was seen to get it
+	assert.EqualValues(t, 1, judge.Facts.Jobs[job1].Messages[0].Unanswered())
+}
+
+// A server that has forgotten a delivery makes it again under the same number, to a process that is at it still.
+func TestTwoDeliveriesOfOneNumber(t *testing.T) {
+	s := newStory().submit(job1).dispatched(s1, job1, w1).executed(w1, job1)
+	s.message(s1, job1, "result_deliver", sim.KindDeliver, 1).message(s1, job1, "result_deliver", sim.KindDeliver, 1)
+	s.message(s1, job1, "result_nak", sim.KindNak, 1).lock(s1, job1).read(s1, job1).write(s1, job1, "result_write", "SUCCEEDED")
+	assert.Empty(t, outcomeOf(s.judge(config.Config{}), "job-ends-as-its-result-says").Violations)
 }
 
 // What a process has in hand dies with it.

@@ -168,7 +168,7 @@ var recoveryTrials = map[string]trial{
 			s.submit(job1).dispatchedAt(s1, job1, w1, 1).answers(w1, job1, 1).begins(s1, job1).minted(s1, job1, w2, 2).unlock(s1, job1)
 			s.message(s2, job1, "result_deliver", sim.KindDeliver, 1).of(2).lock(s2, job1).write(s2, job1, "result_write", "SUCCEEDED")
 		},
-		says: "scheduler-2 wrote SUCCEEDED at step 23 by a result of epoch 1; the record's is 2",
+		says: "scheduler-2 wrote SUCCEEDED at step 23 by a result of epoch 1; the record's epoch is 2",
 		holds: func(s *story) {
 			s.submit(job1).dispatchedAt(s1, job1, w1, 1).answers(w1, job1, 1)
 			s.message(s2, job1, "result_deliver", sim.KindDeliver, 1).of(2).lock(s2, job1).write(s2, job1, "result_write", "SUCCEEDED")

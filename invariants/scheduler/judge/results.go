@@ -34,16 +34,18 @@ var resultOfCurrentEpoch = rule.New(invariants.Invariant{
 			return
 		}
 		t.Exercise()
-		newest := int64(-1)
+		newest, by := int64(-1), invariants.Say("no result in its hand")
 		for _, m := range j.Answers(s) {
-			newest = max(newest, m.Epoch)
+			if m.Epoch > newest {
+				newest, by = m.Epoch, invariants.Say("a result of epoch %d", m.Epoch)
+			}
 		}
 		if newest < w.Epoch {
 			since := invariants.Clause{}
 			if i := slices.IndexFunc(j.Dispatches, func(d model.Dispatch) bool { return d.Epoch == w.Epoch }); i >= 0 {
 				since = invariants.Say(", dispatched at step %d", invariants.StepNo(j.Dispatches[i].Step))
 			}
-			t.Violation(j, "%s wrote %s at step %d by a result of epoch %d; the record's is %d%s", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), newest, w.Epoch, since)
+			t.Violation(j, "%s wrote %s at step %d by %s; the record's epoch is %d%s", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), by, w.Epoch, since)
 		}
 	}}
 })
@@ -60,7 +62,7 @@ var jobEndsAsItsResultSays = rule.New(invariants.Invariant{
 			return
 		}
 		t.Exercise()
-		why := invariants.Say("no result of it was stored")
+		why := invariants.Say("it had no result of the job in hand")
 		for _, m := range j.Answers(s) {
 			is, should := m.Differs(j)
 			if should == "" {

@@ -270,7 +270,6 @@ func TestACompensationIsRecorded(t *testing.T) {
 	}
 }
 
-// That a compensation was denied is the safety kernel's to say, whatever the audit trail says of that.
 // A compensation that a failover took off the stack is recorded anew: who rolled back before then did not see it.
 func TestACompensationThatAFailoverTookComesLater(t *testing.T) {
 	s := newStory().succeeds(job1).succeeds(job2)
@@ -282,6 +281,7 @@ func TestACompensationThatAFailoverTookComesLater(t *testing.T) {
 	assert.Equal(t, 1, o.Exercised)
 }
 
+// That a compensation was denied is the safety kernel's to say, whatever the audit trail says of that.
 func TestACompensationIsDeniedByTheKernel(t *testing.T) {
 	popped := func() *story { return newStory().succeeds(job1).failsForGood(job2).sagaLock(s1).pops(s1) }
 	for name, s := range map[string]*story{

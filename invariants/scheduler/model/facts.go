@@ -36,7 +36,7 @@ type Facts struct {
 	Strikes Strikes
 	Reached [moments]int      // how often each moment came
 	Broken  invariants.Places // invariants violated for the run as a whole, by their place in All
-	Mixed   bool              // so is one of the jobs
+	Mixed   bool              // a job is; see Job.Mixed
 	Count   counts
 	Fenced  Fenced // the last one
 	Rescued Rescue // likewise

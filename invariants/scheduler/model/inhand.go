@@ -12,8 +12,9 @@ import (
 // delivery is one of a message that has reached a process.
 type delivery struct {
 	process string
-	number  uint64   // as JetStream counts them, from 1
+	number  uint64   // as JetStream counts them, from 1; again from 1 if it has lost a part of its state
 	end     sim.Kind // the kind of its answer, or died; "" while the process has the message in hand
+	back    bool     // a nak of it has reached JetStream
 }
 
 // died ends a delivery whose process has crashed.
@@ -26,17 +27,23 @@ type deliveries []delivery
 // sent again if the delivery had that answer before.
 func (d *deliveries) follow(e *sim.Event) (first, again bool) {
 	me := invariants.Process(e.Node, e.Incarnation)
-	i := slices.IndexFunc(*d, func(d delivery) bool { return d.process == me && d.number == e.Delivered })
-	switch {
-	case i < 0:
-		*d, i = append(*d, delivery{process: me, number: e.Delivered, end: e.Kind}), len(*d)
-	default:
-		first, again = (*d)[i].end == "", (*d)[i].end == e.Kind
-		(*d)[i].end = e.Kind
+	if e.Kind == sim.KindDeliver {
+		*d = append(*d, delivery{process: me, number: e.Delivered})
+		return false, false
 	}
-	if e.Kind == sim.KindDeliver { // once more if a consumer has lost a part of its state, and counts from one again
-		(*d)[i].end = ""
+	var is *delivery // the first that is in hand, or the last
+	for i := range *d {
+		if of := &(*d)[i]; of.process == me && of.number == e.Delivered && (is == nil || is.end != "") {
+			is = of
+		}
 	}
+	if is == nil { // it was not seen delivered
+		*d = append(*d, delivery{process: me, number: e.Delivered})
+		is = &(*d)[len(*d)-1]
+	} else {
+		first, again = is.end == "", is.end == e.Kind
+	}
+	is.end, is.back = e.Kind, is.back || e.Kind == sim.KindNak && history.Applied(e)
 	return first, again
 }
 
@@ -75,9 +82,20 @@ func (m *Message) inHandOn(node string) bool {
 // GivenOnce says whether it has reached a process once, which has it in hand.
 func (m *Message) GivenOnce() bool { return !m.Done && len(m.deliveries) == 1 && m.InHand() }
 
-// GivenInVain says whether it has reached a process that was done with it, or died, before it was acknowledged.
+// GivenInVain says whether it has reached a process that was done with it, died, or had it until it was delivered again, and
+// was not acknowledged.
 func (m *Message) GivenInVain() bool {
 	return !m.Done && (len(m.deliveries) > 1 || len(m.deliveries) == 1 && !m.InHand())
+}
+
+// sentBack is how many of its deliveries were.
+func (m *Message) sentBack() (n uint64) {
+	for _, d := range m.deliveries {
+		if d.back {
+			n++
+		}
+	}
+	return n
 }
 
 // holders are the processes that have it in hand.

@@ -27,7 +27,6 @@ type Message struct {
 
 	deliveries
 	PutOff    time.Duration // when it was last sent back, to come again after a delay
-	sentBack  uint64        // how often it was
 	Delivered uint64        // how often somebody saw it delivered
 	Since     int           // the step up to which every delivery is among those
 	Done      bool          // acknowledged, or terminated
@@ -117,8 +116,11 @@ func (f *Facts) Follow(j *Job, e *sim.Event) (m *Message, first, again bool) {
 	if m == nil {
 		return nil, false, false
 	}
-	reached, late := history.Applied(e), e.Delivered > m.Delivered
-	if e.Kind == sim.KindDeliver && late {
+	if m.Garbled && m.Refusal == nil {
+		m.Refusal = &refusal{}
+	}
+	reached, newer := history.Applied(e), e.Delivered > m.Delivered
+	if e.Kind == sim.KindDeliver && newer {
 		m.Since = max(m.Since, f.Node(e.Node).pulls[m.Consumer]) // it counts those before it, and was sent after its pull
 		if e.Delivered > m.Delivered+1 {                         // somebody has it, or had it, who was not seen to get it
 			j.Struck |= f.StruckNow() & ofReplicas
@@ -136,11 +138,8 @@ func (f *Facts) Follow(j *Job, e *sim.Event) (m *Message, first, again bool) {
 	}
 	m.twice = m.twice || e.Kind == sim.KindDeliver && (m.InHand() || m.PutOff != 0 && e.At-m.PutOff < f.Config.ShortestDelay())
 	first, again = m.follow(e)
-	if m.Garbled && m.Refusal == nil {
-		m.Refusal = &refusal{}
-	}
 	if m.Garbled && !again {
-		m.Refusal.follow(e, m.Done && late)
+		m.Refusal.follow(e, m.Done && newer)
 	}
 	switch e.Kind {
 	case sim.KindDeliver:
@@ -150,9 +149,6 @@ func (f *Facts) Follow(j *Job, e *sim.Event) (m *Message, first, again bool) {
 		}
 	case sim.KindNak:
 		m.PutOff = e.At
-		if reached {
-			m.sentBack++
-		}
 	case sim.KindAck, sim.KindTerm:
 		m.Done = m.Done || reached
 	}
@@ -233,13 +229,13 @@ func (f *Facts) Handed(s *Step, m *Message, first, skipped bool) {
 }
 
 // Unanswered is how many of its deliveries were not sent back: each comes again after AckWait.
-func (m *Message) Unanswered() uint64 { return m.Delivered - min(m.sentBack, m.Delivered) }
+func (m *Message) Unanswered() uint64 { return m.Delivered - min(m.sentBack(), m.Delivered) }
 
 // SentBack says whether the process has the job's request in hand, and every delivery before that was sent back, to come again
 // after a delay. Otherwise the job waits for AckWait, or for the replayer.
 func (j *Job) SentBack(process string) bool {
 	return slices.ContainsFunc(j.Messages, func(m Message) bool {
-		return m.asks() && m.InHandOf(process) && !m.Lost && !m.Abandoned && m.sentBack+1 == m.Delivered
+		return m.asks() && m.InHandOf(process) && !m.Lost && !m.Abandoned && m.sentBack()+1 == m.Delivered
 	})
 }
 

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -197,7 +198,7 @@ func (f *Facts) dealt(e *sim.Event) {
 }
 
 // struckOperation takes in a strike on an operation. It reaches the operation's job, saga or run; on a key of all, the
-// runs and sagas that its scheduler has in hand; and what is about none, whatever is unfinished. So do calls of the safety
+// runs and sagas that its scheduler has in hand; and what is about none, whatever is unfinished; of a tick for runs alone, the runs. So do calls of the safety
 // kernel, once enough of them have failed to open a circuit. A read of the snapshot reaches what its scheduler deals with,
 // and a write of it nothing.
 func (f *Facts) struckOperation(s invariants.Strike) {
@@ -206,14 +207,21 @@ func (f *Facts) struckOperation(s invariants.Strike) {
 	forAll := s.Kind == history.TickFails || s.Kind == history.HeartbeatLost || opens
 	if forAll {
 		w := window{kind: s.Kind, node: s.Node, since: f.At, reach: everything}
-		switch s.Phase {
-		case "snapshot_read": // who starts goes by it
+		switch tick := cmp.Or(lists[s.Phase], s.Key); {
+		case s.Phase == "snapshot_read": // who starts goes by it
 			w.reach = dealt
-		case "snapshot_lock", "snapshot_write", "snapshot_unlock":
+		case s.Phase == "snapshot_lock", s.Phase == "snapshot_write", s.Phase == "snapshot_unlock":
 			w.reach = nothing
+		case tick == history.PollerKey, tick == history.RunsKey:
+			w.reach = ofRuns
 		}
 		w.until = f.At + f.aftermath(&w)
-		if f.opens(w); w.reach != everything {
+		switch f.opens(w); w.reach {
+		case everything:
+		case ofRuns:
+			f.reachRuns(kind)
+			return
+		default:
 			return
 		}
 	}

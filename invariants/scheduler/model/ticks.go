@@ -13,7 +13,7 @@ import (
 type ticks struct {
 	Reconciler, Replayer, Writer Tick
 	Poller, Runs, Letters        Tick               // of delays, of the runs' reconciler, and of dead letters
-	Writing                      []string           // the processes that have had the Writer's lock since the last write, and have not written
+	Writing                      []string           // the processes that have had the Writer's lock since anybody wrote
 	Snapshot                     []known            // what sys:workers:snapshot holds; never changed in place
 	Offered                      map[string][]known // what it held when the process began, by its name
 	recovered                    map[string]bool    // the processes that have looked for delays at their start
