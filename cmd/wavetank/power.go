@@ -231,7 +231,7 @@ func printPower(p *cli.Printer, dir string, res *power.Result) {
 		if r.Killed > 0 {
 			soon = ", half of them within " + r.Median.Round(100*time.Millisecond).String()
 		}
-		p.Line("  %-18s found %d of %d (%.0f to %.0f %%)%s", r.Search, r.Killed, r.Of, 100*r.Low, 100*r.High, soon)
+		p.Line("  %-20s found %d of %d (%.0f to %.0f %%)%s", r.Search, r.Killed, r.Of, 100*r.Low, 100*r.High, soon)
 	}
 	for _, m := range res.Survivors() {
 		p.Line("  not found: %s: %s", m.Mutation, fmt.Sprintf("%.100q -> %.100q", m.Old, m.New))

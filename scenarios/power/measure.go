@@ -77,7 +77,15 @@ func (b *Bench) Measure(ctx context.Context, m Mutation) (Row, error) {
 	if err != nil || !row.Compiles {
 		return row, err
 	}
+	starts := exec.CommandContext(ctx, program, "version").Run() == nil
+	if ctx.Err() != nil {
+		return row, ctx.Err()
+	}
 	for _, s := range b.Searches {
+		if !starts { // it panics before main, so that no search has anything to do
+			row.Kills = append(row.Kills, Kill{Search: s.Name, By: []string{string(campaign.Panicked)}})
+			continue
+		}
 		k, err := b.kill(ctx, program, s)
 		if err != nil {
 			return row, fmt.Errorf("%s, %s: %w", m, s.Name, err)
