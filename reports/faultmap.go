@@ -182,7 +182,7 @@ func leadOf(c *exhaust.Certificate) string {
 		lead += " Operations of jobs that the plan is not about are not struck."
 	}
 	if !c.Complete {
-		lead += fmt.Sprintf(" So far %s of %s were tried; an operation of which none was has no row yet.", words.Count(len(c.Tries)), words.Counted(c.All, c.Noun()))
+		lead += fmt.Sprintf(" So far %s of %s were tried. An operation that nothing has struck yet has no row.", words.Count(len(c.Tries)), words.Counted(c.All, c.Noun()))
 	}
 	return lead
 }

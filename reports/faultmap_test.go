@@ -56,7 +56,7 @@ func TestAFaultMapSaysWhatWasTried(t *testing.T) {
 		"some cannot be named": {func(c *exhaust.Certificate) { c.Apart = 2 }, "calm, single faults", []string{"every kind of fault that can strike it, in a run for each."}, false},
 		"some phases":          {func(c *exhaust.Certificate) { c.Phases = []string{"publish", "effect"} }, "calm, single faults", []string{"Each of 2 operations of the phases publish and effect in one run was struck"}, false},
 		"some kinds":           {func(c *exhaust.Certificate) { c.Kinds = c.Kinds[:2] }, "calm, single faults", []string{"by every kind of fault that was asked for and can strike it, in a run for each."}, false},
-		"unfinished":           {func(c *exhaust.Certificate) { c.Complete, c.All = false, 1200 }, "calm, single faults", []string{"is to be struck alone", "So far 3 of 1,200 single faults were tried; an operation of which none was has no row yet."}, false},
+		"unfinished":           {func(c *exhaust.Certificate) { c.Complete, c.All = false, 1200 }, "calm, single faults", []string{"is to be struck alone", "So far 3 of 1,200 single faults were tried. An operation that nothing has struck yet has no row."}, false},
 		"every pair": {inPairs, "calm, every pair of faults", []string{
 			"Each of 2 single faults was followed by every kind of fault, at every operation that its run makes from then on, in a run for each."}, true},
 		"pairs": {func(c *exhaust.Certificate) { inPairs(c); c.Alike = 4 }, "calm, pairs of faults", []string{"that its run makes from then on, in a run for each. A fault is left out where another looks the same, whatever the time."}, false},
