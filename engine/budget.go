@@ -20,8 +20,8 @@ type Budget struct {
 //
 // It leaves out a replica of Redis that is away, with wait_replica. A message that waits for one lasts like one that meets a
 // store that cannot be read. A dispatch to a worker, which waits likewise, counts no attempt before its dispatch timeout. With
-// retry_unpublished the job goes on from there, and lasts for hours; else it ends TIMEOUT. A dispatch to a topic is rolled
-// back each time, which counts two attempts.
+// retry_unpublished the job goes on from there, and lasts for hours; else it ends TIMEOUT. A dispatch to a topic, or any
+// without resume_intents, is rolled back each time, which counts two attempts.
 func Budgets(s *settings.Settings) []Budget {
 	given := "FAILED, with a dead letter"
 	return []Budget{

@@ -24,10 +24,11 @@ func (e *Engine) scanLater(ctx context.Context, rec *store.Record) {
 }
 
 // scansMax bounds the scans that a replica does at once: each holds an output in memory, and all of them 256 MiB at most.
-// keptMax bounds those that are kept and that it does or that wait here: each holds a record.
+// keptMax bounds those that are kept and that it does or that wait here: each holds a record, and is to be over before others
+// take it up for one that was left.
 const (
 	scansMax = 64
-	keptMax  = 5 * scansMax
+	keptMax  = 2 * scansMax
 )
 
 // inBackground does what belongs to a scan in the background, once one of scansMax slots is free. A scan that is kept is left

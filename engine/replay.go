@@ -38,7 +38,7 @@ func (e *Engine) replay(ctx context.Context, listed *store.Record) error {
 }
 
 // own marks what puts a job off although nothing has failed that other jobs need: its topic has no worker to take it, its
-// tenant no slot, the kernel throttles it, refuses its question or is away, or it is on its way from a dead worker to
+// tenant no slot, the kernel throttles it, refuses its question or is away for all, or it is on its way from a dead worker to
 // another. A replica that knows of no worker at all may be the only one: it hears no heartbeats.
 func (e *Engine) own(err error) error {
 	retry, ok := errors.AsType[*RetryableError](err)
@@ -50,7 +50,7 @@ func (e *Engine) own(err error) error {
 	case retry.Phase == phase.Pick && len(e.registry.Alive().Workers) > 0:
 	case retry.ReasonCode == job.ReasonTenantLimit, void && retry.Phase == phase.Publish:
 	case errors.Is(err, errThrottled), safety.AboutRequest(err):
-	case errors.Is(err, safety.ErrUnavailable) && e.safety.Breaker.Last() != safety.Closed: // else it may be this replica that is cut off
+	case errors.Is(err, safety.ErrOpen) && e.settings.Policy.SharedBreaker: // a call of its own fails if this replica alone is cut off, too
 	default:
 		return err
 	}

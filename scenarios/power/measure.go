@@ -77,12 +77,12 @@ func (b *Bench) Measure(ctx context.Context, m Mutation) (Row, error) {
 	if err != nil || !row.Compiles {
 		return row, err
 	}
-	starts := exec.CommandContext(ctx, program, "version").Run() == nil
-	if ctx.Err() != nil {
-		return row, ctx.Err()
+	starts, err := starts(ctx, program)
+	if err != nil {
+		return row, err
 	}
 	for _, s := range b.Searches {
-		if !starts { // it panics before main, so that no search has anything to do
+		if !starts { // no search has anything to do
 			row.Kills = append(row.Kills, Kill{Search: s.Name, By: []string{string(campaign.Panicked)}})
 			continue
 		}
@@ -93,6 +93,17 @@ func (b *Bench) Measure(ctx context.Context, m Mutation) (Row, error) {
 		row.Kills = append(row.Kills, k)
 	}
 	return row, nil
+}
+
+// starts says whether the program gets to its main function: a mistake in what is set up before makes it panic.
+func starts(ctx context.Context, program string) (bool, error) {
+	ctx, stop := context.WithTimeout(ctx, runTimeout)
+	defer stop()
+	err := exec.CommandContext(ctx, program, "version").Run()
+	if _, exited := errors.AsType[*exec.ExitError](err); exited && ctx.Err() == nil {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // unchanged fails if the source is not as it was when the measurement began: the mutant would have more than its mistake.
