@@ -189,7 +189,7 @@ var Matrix = withDeaths(map[string]row{
 		rewound,
 	}},
 	"half-open-closes-on-successes": {Except: []exception{rewound}},
-	"half-open-probes-within-limit": {Takes: []mechanism{having(withSharedProbes)}},
+	"half-open-probes-within-limit": {Takes: []mechanism{having(withSharedProbes)}, Except: []exception{rewound}},
 	"no-dispatch-without-decision": {Except: []exception{
 		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
 		lost,
