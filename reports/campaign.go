@@ -16,7 +16,6 @@ import (
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
-	"github.com/wavetank-sim/wavetank/scenarios/shell"
 )
 
 // Caps of a campaign's page. Its result.json has all.
@@ -96,7 +95,7 @@ func FindingPage(f *campaign.Finding) string {
 
 // FindingReplay is the command that has program replay f, which the campaign in dir has found.
 func FindingReplay(dir, program string, f *campaign.Finding) string {
-	return program + " run " + shell.Word(path.Join(filepath.ToSlash(dir), f.File))
+	return scenarios.RunCommand(program, path.Join(filepath.ToSlash(dir), f.File))
 }
 
 func campaignPage(w io.Writer, res *campaign.Result, there func(page string) bool) error {

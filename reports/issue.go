@@ -48,7 +48,7 @@ func markSighting(b *strings.Builder, r *ledger.Report, o *ledger.Outcome, file,
 		fmt.Fprintf(b, "%s\n\n", markText(o.Seen.Why))
 	}
 	fmt.Fprintf(b, "%s\n\n", markText(Standing(o)))
-	fmt.Fprintf(b, "To replay it%s, with the ledger's file of it or the plan below:\n\n%s\n", atCommit(r.Commit), markBlock("sh", "bin/"+scenarios.RunCommand(filepath.ToSlash(file))))
+	fmt.Fprintf(b, "To replay it%s, with the ledger's file of it or the plan below:\n\n%s\n", atCommit(r.Commit), markBlock("sh", "bin/"+scenarios.RunCommand(scenarios.ProgramName, filepath.ToSlash(file))))
 	if good := goodCommit(r, o); good != "" && r.Commit != "" && good != r.Commit { // nights of one commit draw other plans
 		fmt.Fprintf(b, "To find the commit that brought it:\n\n%s\n", markBlock("sh", fmt.Sprintf("bin/wavetank bisect %s %s %s", shell.Word(filepath.ToSlash(file)), good, r.Commit)))
 	}

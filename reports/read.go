@@ -81,7 +81,7 @@ func Read(dir string) (*Stored, error) {
 		}
 	default:
 		s.Run = &scenarios.Result{}
-		if err = readJSON(dir, ResultFile, scenarios.ResultVersion, runAgain(dir, scenarios.RunCommand(filepath.Join(dir, PlanFile))), s.Run); err == nil {
+		if err = readJSON(dir, ResultFile, scenarios.ResultVersion, runAgain(dir, scenarios.RunCommand(scenarios.ProgramName, filepath.Join(dir, PlanFile))), s.Run); err == nil {
 			s.Plan, err = readStoredPlan(dir, runAgain(dir, s.Run.Replay))
 		}
 		if err == nil {

@@ -19,8 +19,8 @@ type Command struct {
 // ProgramName is what a shell calls the program by, unless somebody has called it otherwise.
 const ProgramName = "wavetank"
 
-// RunCommand is the shell command that runs a scenario or a plan's file as it is.
-func RunCommand(source string) string { return ProgramName + " run " + shell.Word(source) }
+// RunCommand is the shell command that has program run a scenario or a plan's file as it is.
+func RunCommand(program, source string) string { return program + " run " + shell.Word(source) }
 
 // RepeatedBy sets the command that repeats the run.
 func (res *Result) RepeatedBy(c Command) {

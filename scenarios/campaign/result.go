@@ -82,7 +82,7 @@ func (f *Finding) keep(p *plans.Plan) error {
 		return err
 	}
 	f.Plan, f.File = string(text), FindingsDir+"/"+p.Name+".yaml"
-	f.Replay = scenarios.RunCommand(f.File)
+	f.Replay = scenarios.RunCommand(scenarios.ProgramName, f.File)
 	f.Jobs, f.Faults, f.Schedulers, f.Workers = p.Workload.Jobs, len(p.Faults), p.Topology.Schedulers, p.Topology.Workers
 	return nil
 }

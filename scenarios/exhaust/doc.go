@@ -4,7 +4,8 @@
 // [Define] runs a plan as it is and lists its [Site]s: the operations, each of a phase, a job and an occurrence. From them
 // it makes a [Try] for each site and each fault that can strike there: each effect on the operation itself, and right after
 // it a crash of the node that made it, with and without a restart, a pause, a clock an hour ahead, a partition from each server
-// that it has a way to and of a worker's heartbeats, a failover of Redis, a restart of nats-server, a kill and a power loss of either, and a Redis without memory. A crash before an operation is one after the
+// that it has a way to and of a worker's heartbeats, a failover of Redis, a restart of nats-server, a kill and a power loss of
+// either, and a Redis without memory. A crash before an operation is one after the
 // operation of its node before it. Faults that last have one length each, or each length just below and just above every
 // duration that the engine's settings name.
 //

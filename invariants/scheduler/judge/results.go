@@ -34,10 +34,10 @@ var resultOfCurrentEpoch = rule.New(invariants.Invariant{
 			return
 		}
 		t.Exercise()
-		newest, by := int64(-1), invariants.Say("no result in its hand")
+		newest, by := int64(-1), invariants.Say("without a result in its hand")
 		for _, m := range j.Answers(s) {
 			if m.Epoch > newest {
-				newest, by = m.Epoch, invariants.Say("a result of epoch %d", m.Epoch)
+				newest, by = m.Epoch, invariants.Say("by a result of epoch %d", m.Epoch)
 			}
 		}
 		if newest < w.Epoch {
@@ -45,7 +45,7 @@ var resultOfCurrentEpoch = rule.New(invariants.Invariant{
 			if i := slices.IndexFunc(j.Dispatches, func(d model.Dispatch) bool { return d.Epoch == w.Epoch }); i >= 0 {
 				since = invariants.Say(", dispatched at step %d", invariants.StepNo(j.Dispatches[i].Step))
 			}
-			t.Violation(j, "%s wrote %s at step %d by %s; the record's epoch is %d%s", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), by, w.Epoch, since)
+			t.Violation(j, "%s wrote %s at step %d %s; the record's epoch is %d%s", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), by, w.Epoch, since)
 		}
 	}}
 })

@@ -61,7 +61,7 @@ func (d *delivery) on(node string) bool {
 	return name == node
 }
 
-// inHand says whether a process has the message in hand, of a delivery of which that is so.
+// inHand says whether a delivery of which that is so is not answered yet.
 func (m *Message) inHand(so func(*delivery) bool) bool {
 	return slices.ContainsFunc(m.deliveries, func(d delivery) bool { return d.end == "" && so(&d) })
 }
@@ -88,7 +88,7 @@ func (m *Message) GivenInVain() bool {
 	return !m.Done && (len(m.deliveries) > 1 || len(m.deliveries) == 1 && !m.InHand())
 }
 
-// sentBack is how many of its deliveries were.
+// sentBack is how many of its deliveries a nak has sent back.
 func (m *Message) sentBack() (n uint64) {
 	for _, d := range m.deliveries {
 		if d.back {

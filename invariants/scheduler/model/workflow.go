@@ -122,7 +122,7 @@ var advances = map[string]bool{
 
 // Answered takes in what came of a poll, or of asking for a run's lock.
 func (k *Workflows) Answered(f *Facts, s *Step) {
-	if struck := s.Fault != "" || f.StruckNow() != 0; s.Failed && struck && strings.HasPrefix(s.Node, history.SchedulerNodes) {
+	if s.Failed && strings.HasPrefix(s.Node, history.SchedulerNodes) && (s.Fault != "" || f.StruckNow() != 0) {
 		switch r := k.advancedBy(s); {
 		case s.Phase == "poll_lock", s.Phase == "timer_pop", advances[s.Phase] && s.Kind == sim.KindReturn: // the runs behind it have waited
 			k.PollFailed = s.At
