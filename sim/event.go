@@ -59,6 +59,7 @@ type Event struct {
 	Outcome     string        `json:"outcome"`             // "ok", "nil" (redis.Nil), "pending" (blocks in a server), or the caller's error
 	Seq         uint64        `json:"seq,omitempty"`       // stream sequence of the message that a deliver, ack, nak or term is about
 	Delivered   uint64        `json:"delivered,omitempty"` // how many times that message has been delivered
+	Answers     int           `json:"answers,omitempty"`   // of an ack, nak, term or progress: the step of the delivery that it answers
 	Data        string        `json:"data,omitempty"`      // what a core message says that is received, or a server's answer to a call; a stream's messages are among the changes
 	Changes     []Change      `json:"changes,omitempty"`
 }

@@ -18,6 +18,13 @@ func steps(t *testing.T, actor func(ctx context.Context, js jetstream.JetStream,
 	t.Helper()
 	_, err := sim.Run(sim.Config{Seed: 1, Observe: func(e *sim.Event) {
 		list = append(list, fmt.Sprint(e.Kind, " ", e.Name, " ", e.Target, " ", e.Seq, "/", e.Delivered))
+		if e.Answers != 0 {
+			assert.Equal(t, fmt.Sprint("deliver  ", e.Target, " ", e.Seq, "/", e.Delivered), list[e.Answers-1], "what it answers")
+		}
+		switch e.Kind {
+		case sim.KindAck, sim.KindNak, sim.KindTerm, sim.KindProgress:
+			assert.NotZero(t, e.Answers)
+		}
 	}}, func(w *sim.World) error {
 		_, err := w.JetStream().CreateStream(context.Background(), jetstream.StreamConfig{
 			Name: "S", Subjects: []string{"s.>"}, AllowDirect: true, Storage: jetstream.MemoryStorage,

@@ -112,8 +112,9 @@ func (c *gatedConsumer) asksFor(subject string) bool {
 
 type gatedMsg struct {
 	jetstream.Msg
-	p  *Process
-	by string // the consumer that handed it out, if it did not ask for its subject
+	p         *Process
+	by        string // the consumer that handed it out, if it did not ask for its subject
+	delivered int    // the step at which it was
 }
 
 // NameDoubleAck tells the acknowledgement that waits for the server's answer.
@@ -125,6 +126,7 @@ const NameDoubleAck = "DoubleAck"
 // redelivers without a look at the subject.
 func (m *gatedMsg) do(ctx context.Context, kind Kind, name string, apply func() error) error {
 	op := &Op{Kind: kind, Name: cmp.Or(m.by, name), Target: m.Subject(), Write: kind != KindDeliver}
+	op.Answers = m.delivered
 	if m.by == "" {
 		op.Tags = m.p.node.world.cfg.MsgTags(m.Subject(), m.Headers(), m.Data())
 	}
@@ -139,7 +141,11 @@ func (m *gatedMsg) do(ctx context.Context, kind Kind, name string, apply func() 
 			return find[*natsServer](m.p.node.world.servers).admin.Publish(m.Reply(), []byte("-NAK"))
 		}
 	}
-	return m.p.do(ctx, op, apply)
+	err := m.p.do(ctx, op, apply)
+	if kind == KindDeliver {
+		m.delivered = op.step
+	}
+	return err
 }
 
 func (m *gatedMsg) Ack() error { return m.do(m.p.ctx, KindAck, "", m.Msg.Ack) }

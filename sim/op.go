@@ -22,6 +22,7 @@ type Op struct {
 	ready     time.Duration // the earliest instant it may be granted at
 	after     time.Duration // it takes so much longer than is drawn
 	since     int           // how many steps had been taken when it parked
+	step      int           // its number, once it is granted
 
 	world   *World
 	process *Process // nil for the harness itself
@@ -41,6 +42,7 @@ type Op struct {
 type Message struct {
 	Seq       uint64 // its sequence in the stream
 	Delivered uint64 // how many times it was delivered
+	Answers   int    // the step of the delivery that an ack, nak, term or progress answers: a server that has lost its state uses a number of Delivered again
 	Data      string // of a core message that is received, or of the answer to a gRPC call
 }
 

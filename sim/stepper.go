@@ -94,6 +94,7 @@ func (w *World) every() {
 func (w *World) grant(op *Op, now time.Duration) {
 	w.queue.take(op, now)
 	w.steps++
+	op.step = w.steps
 	if w.steps&0xff == 0 { // it is a system call
 		w.checkRoom()
 	}
@@ -113,7 +114,7 @@ func (w *World) settle() {
 	if op := w.current; op != nil {
 		w.current = nil
 		e := w.trace.event(op)
-		e.Step, e.At = w.steps, w.queue.last
+		e.Step, e.At = op.step, w.queue.last
 		for _, s := range w.servers {
 			e.Changes = s.changed(op, e.Changes)
 		}

@@ -118,7 +118,8 @@ func (s *story) submit(job string) *story {
 	return s.add("submitter", sim.KindPublish, "", history.SubjectSubmit, job, "submit_publish", s.store(history.StreamSys, history.SubjectSubmit, job))
 }
 
-// message is a delivery or an answer: of the job's last message to the consumer that the phase names.
+// message is a delivery of the job's last message to the consumer that the phase names, or the answer to one: to the first of
+// that number that the node has not answered yet, or to its last.
 func (s *story) message(node, job, phase string, kind sim.Kind, delivered uint64) *story {
 	s.add(node, kind, "", history.SubjectSubmit, job, phase)
 	s.last().Delivered = delivered
@@ -128,7 +129,26 @@ func (s *story) message(node, job, phase string, kind sim.Kind, delivered uint64
 			s.last().Seq = c.Seq
 		}
 	}
+	if kind != sim.KindDeliver {
+		s.last().Answers = s.delivery(*s.last())
+	}
 	return s
+}
+
+// delivery is the step of the one that the event answers; 0 if there was none.
+func (s *story) delivery(of sim.Event) (step int) {
+	answered := map[int]bool{}
+	for _, e := range s.events {
+		answered[e.Answers] = true
+	}
+	for _, e := range s.events {
+		if e.Kind == sim.KindDeliver && e.Node == of.Node && e.Incarnation == of.Incarnation && e.Seq == of.Seq && e.Delivered == of.Delivered {
+			if step = e.Step; !answered[step] {
+				return step
+			}
+		}
+	}
+	return step
 }
 
 // pull is a pull for requests that sets out.

@@ -11,8 +11,8 @@ import (
 
 // delivery is one of a message that has reached a process.
 type delivery struct {
+	step    int
 	process string
-	number  uint64   // as JetStream counts them, from 1; again from 1 if it has lost a part of its state
 	end     sim.Kind // the kind of its answer, or died; "" while the process has the message in hand
 	back    bool     // a nak of it has reached JetStream
 }
@@ -26,24 +26,16 @@ type deliveries []delivery
 // follow takes in a delivery, or the answer to one. The answer is the first if the message was in hand until then, and it is
 // sent again if the delivery had that answer before.
 func (d *deliveries) follow(e *sim.Event) (first, again bool) {
-	me := invariants.Process(e.Node, e.Incarnation)
 	if e.Kind == sim.KindDeliver {
-		*d = append(*d, delivery{process: me, number: e.Delivered})
+		*d = append(*d, delivery{step: e.Step, process: invariants.Process(e.Node, e.Incarnation)})
 		return false, false
 	}
-	var is *delivery // the first that is in hand, or the last
 	for i := range *d {
-		if of := &(*d)[i]; of.process == me && of.number == e.Delivered && (is == nil || is.end != "") {
-			is = of
+		if is := &(*d)[i]; is.step == e.Answers {
+			first, again = is.end == "", is.end == e.Kind
+			is.end, is.back = e.Kind, is.back || e.Kind == sim.KindNak && history.Applied(e)
 		}
 	}
-	if is == nil { // it was not seen delivered
-		*d = append(*d, delivery{process: me, number: e.Delivered})
-		is = &(*d)[len(*d)-1]
-	} else {
-		first, again = is.end == "", is.end == e.Kind
-	}
-	is.end, is.back = e.Kind, is.back || e.Kind == sim.KindNak && history.Applied(e)
 	return first, again
 }
 
