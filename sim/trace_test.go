@@ -33,8 +33,11 @@ func TestEventIsWrittenAsEncodingJSONWould(t *testing.T) {
 		e := Event{
 			Step: rapid.IntMin(1).Draw(t, "step"), At: time.Duration(rapid.Int64Min(0).Draw(t, "at")),
 			Node: rapid.String().Draw(t, "node"), Incarnation: rapid.IntMin(0).Draw(t, "inc"),
-			Kind: Kind(rapid.StringN(1, -1, -1).Draw(t, "kind")), Target: rapid.String().Draw(t, "target"),
-			Outcome: rapid.String().Draw(t, "outcome"), Changes: rapid.SliceOfN(anyChange, 0, 3).Draw(t, "changes"),
+			Kind: Kind(rapid.StringN(1, -1, -1).Draw(t, "kind")), Name: rapid.String().Draw(t, "name"), Target: rapid.String().Draw(t, "target"),
+			Job: rapid.String().Draw(t, "job"), Phase: rapid.String().Draw(t, "phase"), Occurrence: rapid.IntMin(0).Draw(t, "n"),
+			Fault: rapid.String().Draw(t, "fault"), Outcome: rapid.String().Draw(t, "outcome"),
+			Seq: rapid.Uint64().Draw(t, "seq"), Delivered: rapid.Uint64().Draw(t, "delivered"), Answers: rapid.IntMin(0).Draw(t, "answers"),
+			Data: rapid.String().Draw(t, "data"), Changes: rapid.SliceOfN(anyChange, 0, 3).Draw(t, "changes"),
 		}
 		want, err := json.Marshal(e)
 		require.NoError(t, err)
