@@ -20,7 +20,7 @@ type Outcome struct {
 	Exercised  int          // how often there was something to judge; of a Sometimes, how often it was reached
 	Promised   int          // violations within the promise
 	Unpromised int          // violations outside of it
-	Stopped    int          // violations not counted, since an invariant that this one needs was violated before
+	Stopped    int          // judgements not made, since an invariant that this one needs was violated before
 	Unprovided bool         // the settings of the run have nothing that provides for it, whatever the faults
 	Released   []StrikeKind // the kinds of strike that release it under the settings of the run
 	Violations []Violation  // in the order of their steps; at most ViolationsMax of each sort

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/lasting"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -41,7 +42,7 @@ func statusBadge(s scenarios.Status) badge {
 		return badge{string(s), "good"}
 	case scenarios.StatusViolated:
 		return badge{string(s), "bad"}
-	case scenarios.StatusUnpromised:
+	case scenarios.StatusUnpromised, scenarios.StatusNotJudged:
 		return badge{string(s), "warn"}
 	}
 	return badge{string(s), "quiet"}
@@ -92,6 +93,7 @@ type invariantRow struct {
 	scenarios.InvariantResult
 	Badge badge
 	Times string
+	Since string // what was violated, of one that is not judged
 }
 
 type jobRow struct {
@@ -203,7 +205,14 @@ func faultRows(res *scenarios.Result, shown map[int]bool) (rows []faultRow, left
 // that the plan expects, and those that it did not reach.
 func invariantRows(plan *plans.Plan, res *scenarios.Result) (exercised, idle, situations, unreached []invariantRow) {
 	for _, i := range res.Invariants {
-		row := invariantRow{i, statusBadge(i.Status), words.Count(i.Exercised)}
+		row := invariantRow{InvariantResult: i, Badge: statusBadge(i.Status), Times: words.Count(i.Exercised)}
+		switch stopped := i.StoppedBy; len(stopped) {
+		case 0:
+		case 1:
+			row.Since = stopped[0] + " was violated"
+		default:
+			row.Since = invariants.List(stopped) + " were violated"
+		}
 		expected := slices.Contains(plan.Expect.Sometimes, i.Name)
 		switch {
 		case i.Status == scenarios.StatusNotExercised:

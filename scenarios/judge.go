@@ -85,6 +85,9 @@ func (r *run) judged(res *Result) {
 			row.Status = StatusReached
 		case row.Kind == "sometimes":
 			row.Status = StatusNotReached
+		case o.Stopped > 0:
+			row.Status = StatusNotJudged
+			row.StoppedBy = slices.DeleteFunc(slices.Clone(o.Needs), func(need string) bool { return !r.judge.Violated(need) })
 		case o.Exercised == 0 && len(o.Violations) == 0:
 			row.Status = StatusNotExercised
 		}

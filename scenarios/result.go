@@ -84,6 +84,7 @@ const (
 	StatusViolated     Status = "violated"
 	StatusUnpromised   Status = "broken outside its promise" // violated, but only under faults for which it is not promised
 	StatusNotExercised Status = "not exercised"
+	StatusNotJudged    Status = "not judged"  // for some job at least: an invariant that it needs was violated before
 	StatusReached      Status = "reached"     // a sometimes
 	StatusNotReached   Status = "not reached" // a sometimes
 )
@@ -97,6 +98,9 @@ type InvariantResult struct {
 	Status    Status `json:"status"`
 	Exercised int    `json:"exercised"`          // how often there was something to judge
 	Unlisted  int    `json:"unlisted,omitempty"` // violations that are not in the result's list, as there are so many
+
+	// StoppedBy are the invariants that it needs and that were violated, of one that is not judged.
+	StoppedBy []string `json:"stopped_by,omitempty"`
 
 	unlisted []invariants.Unlisted
 }

@@ -150,6 +150,12 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) (*run, error)
 			r.injector.Users = link.Nodes
 		}
 	}
+	for _, name := range slices.Concat(plan.Expect.Violates, plan.Expect.Judged) {
+		r.judge.Ask(name)
+	}
+	if opt.Anyway {
+		r.judge.Ask(opt.StopAt)
+	}
 	if opt.Survey != nil {
 		r.injector.Survey = func(op faults.Operation) {
 			opt.Survey(Surveyed{op, r.judge.Facts})

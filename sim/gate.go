@@ -8,9 +8,17 @@ import (
 )
 
 // Do runs an operation of the service's own kind, such as a call to an external system, as a step
-// of the world. ctx gives its tags.
+// of the world. ctx gives its tags. That the system refused it is the step's outcome even if the process dies with it: no
+// server shows what became of it.
 func (p *Process) Do(ctx context.Context, kind Kind, name, target string, apply func() error) error {
-	return p.do(ctx, &Op{Kind: kind, Name: name, Target: target, Tags: p.node.world.cfg.Tags(ctx), Write: true}, apply)
+	op := &Op{Kind: kind, Name: name, Target: target, Tags: p.node.world.cfg.Tags(ctx), Write: true}
+	return p.do(ctx, op, func() error {
+		err := apply()
+		if err != nil {
+			op.outcome = outcome(err)
+		}
+		return err
+	})
 }
 
 // do is the gate that every operation of a process goes through: it parks, waits for its grant,

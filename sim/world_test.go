@@ -3,6 +3,7 @@ package sim_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -324,4 +325,35 @@ func TestCallsThatCannotBeStepped(t *testing.T) {
 func TestABodyThatEndsItsGoroutineIsAnError(t *testing.T) {
 	_, err := sim.Run(sim.Config{}, func(*sim.World) error { runtime.Goexit(); return nil })
 	require.ErrorContains(t, err, "failed within the world")
+}
+
+// What an external system refuses is the step's outcome even if its caller dies with the answer; what it does is unheard then.
+func TestARefusalOutlivesItsCaller(t *testing.T) {
+	for outcome, err := range map[string]error{"had before": errors.New("had before"), sim.OutcomePending: nil} {
+		var got []string
+		cfg := sim.Config{
+			Intercept: func(_ context.Context, op *sim.Op, apply func() error) error {
+				err := apply()
+				if op.Kind == "call" {
+					op.World().Find("n").Crash()
+				}
+				return err
+			},
+			Observe: func(e *sim.Event) {
+				if e.Kind == "call" {
+					got = append(got, e.Outcome)
+				}
+			},
+		}
+		_, failed := sim.Run(cfg, func(w *sim.World) error {
+			w.Node("n", func(p *sim.Process) {
+				_ = p.Do(p.Context(), "call", "buy", "shop", func() error { return err })
+				t.Error("it is dead")
+			}).Start()
+			w.Step(time.Second, nil)
+			return nil
+		})
+		require.NoError(t, failed)
+		assert.Equal(t, []string{outcome}, got)
+	}
 }

@@ -93,7 +93,7 @@ func (r *otherResult) comesTo(invariant string) (s why.Standing, unknown string)
 		case i.Status == scenarios.StatusHeld:
 			return why.Holds, ""
 		}
-		return "", fmt.Sprintf("its result calls it %q", i.Status)
+		return "", fmt.Sprintf("its result calls it %q", i.Status) // not judged, or a situation
 	}
 	return "", "it has no such invariant"
 }

@@ -144,7 +144,7 @@ var knobs = []Knob{
 	{Name: "engine.fence", Draws: "true false", scenario: "paused-holder", off: "false", breaks: "lock-mutual-exclusion",
 		says: "a replica whose lock has run out still writes, over what its successor wrote"},
 	{Name: "engine.epochs", Draws: "true false", scenario: "publish-ack-lost", off: "false", breaks: "one-dispatch-per-job",
-		says: "the stream accepts a second dispatch of the same job"},
+		says: "the stream accepts the dispatch of one decision twice, and cannot tell a late one from the next"},
 	{Name: "engine.resume_intents", Draws: "true false", scenario: "crash-before-publish", off: "false", breaks: "every-intent-is-published",
 		says: "nobody publishes what a DISPATCHED record intends and the stream does not have: a redelivery takes the job for one in flight"},
 	{Name: "engine.refuse_stale_results", Draws: "true false", scenario: "stale-result", off: "false", breaks: "result-of-current-epoch",

@@ -137,6 +137,6 @@ func TestWhatOnlyChangesTheOrderIsNoRemedy(t *testing.T) {
 func TestHarmThatARemedyLeavesIsSaid(t *testing.T) {
 	c, err := Explain(context.Background(), load(t, "early-result"), Options{})
 	require.NoError(t, err)
-	assert.Contains(t, c.Holding(), "With engine.epochs=true, one-dispatch-per-job holds, but then one-execution-per-job breaks, which the plan's own run does not judge.")
+	assert.Contains(t, c.Holding(), "With engine.epochs=true, one-dispatch-per-job holds, but then one-execution-per-job still breaks.")
 	assert.Equal(t, "engine.resume_intents=true", c.Remedies()[0].Instead)
 }

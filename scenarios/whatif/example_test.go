@@ -23,5 +23,5 @@ func ExampleExplain() {
 	fmt.Println(c.Holding())
 	// Output:
 	// it needs fail-after on publish of job 3
-	// Without the fault, one-dispatch-per-job holds. With engine.epochs=true, one-dispatch-per-job holds, but then one-execution-per-job breaks, which the plan's own run does not judge; and result-of-current-epoch breaks outside of its promise. The same plan holds under the preset hardened.
+	// Without the fault, one-dispatch-per-job holds. With engine.epochs=true, one-dispatch-per-job holds, but then one-execution-per-job still breaks and result-of-current-epoch breaks outside of its promise. The same plan holds under the preset hardened.
 }

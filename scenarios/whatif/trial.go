@@ -13,7 +13,6 @@ import (
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/invariants"
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
@@ -84,10 +83,8 @@ func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
 		switch {
 		case i.Name == b.invariant:
 			o.Idle = i.Status == scenarios.StatusNotExercised
-		case fails(i.Status) && own[i.Name] == scenarios.StatusViolated:
+		case fails(i.Status) && (own[i.Name] == scenarios.StatusViolated || own[i.Name] == scenarios.StatusNotJudged):
 			o.Still = append(o.Still, i.Name)
-		case fails(i.Status) && masked(i.Name, own):
-			o.Masked = append(o.Masked, i.Name)
 		case i.Status == scenarios.StatusViolated:
 			o.Breaks = append(o.Breaks, i.Name)
 		case fails(i.Status) && !fails(own[i.Name]):
@@ -118,12 +115,6 @@ func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
 		}
 	}
 	return o
-}
-
-// masked says whether an invariant is not judged in a run with these statuses, as one that it needs is broken.
-func masked(invariant string, in map[string]scenarios.Status) bool {
-	i, _ := judge.Find(invariant)
-	return slices.ContainsFunc(i.Needs, func(name string) bool { return fails(in[name]) })
 }
 
 func fails(s scenarios.Status) bool {

@@ -58,8 +58,8 @@ func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
 	assert.Equal(t, "workload.slow.3=10s", c.Unneeded()[0].Says)
 	require.Len(t, c.Needed(why.Remedy), 1)
 	assert.Equal(t, "engine.epochs=true", c.Needed(why.Remedy)[0].Instead)
-	assert.Contains(t, c.String(), "Without engine.epochs, the stream accepts a second dispatch of the same job. The violation needs a fault: the publish of job-3 by scheduler-2 was applied, and its caller was told of an error (fail-after).")
-	assert.Contains(t, c.String(), "With engine.epochs=true, one-dispatch-per-job holds, but then one-execution-per-job breaks, which the plan's own run does not judge; and result-of-current-epoch breaks outside of its promise.")
+	assert.Contains(t, c.String(), "Without engine.epochs, the stream accepts the dispatch of one decision twice, and cannot tell a late one from the next. The violation needs a fault: the publish of job-3 by scheduler-2 was applied, and its caller was told of an error (fail-after).")
+	assert.Contains(t, c.String(), "With engine.epochs=true, one-dispatch-per-job holds, but then one-execution-per-job still breaks and result-of-current-epoch breaks outside of its promise.")
 	assert.Contains(t, c.Nearest.Own.Says, "struck by fail-after")
 	assert.Contains(t, c.Nearest.Other.Says, "publish")
 	assert.Equal(t, c.Nearest.Own.Step, c.Nearest.Other.Step)
@@ -141,11 +141,11 @@ func TestARemedyThatDoesNotSaveTheJob(t *testing.T) {
 	assert.False(t, slices.ContainsFunc(c.Path, func(p why.Point) bool { return strings.Contains(p.Says, "partition") }), "it hangs on none")
 }
 
-// What an invariant comes to that the plan's own run does not judge is told as that. One that the preset hardened does not promise
+// An invariant that the plan's own run does not judge, as one that it needs is broken, still breaks with a change. One that the preset hardened does not promise
 // is not violated under it.
 func TestWhatIsNotJudgedOrNotPromised(t *testing.T) {
 	c := explained(t, "stale-result")
-	assert.Contains(t, c.Holding(), "With engine.epochs=true, one-dispatch-per-job holds, but then one-execution-per-job breaks, which the plan's own run does not judge; and result-of-current-epoch breaks outside of its promise. Under the preset hardened, one-dispatch-per-job holds, but then one-execution-per-job breaks, which the plan's own run does not judge.")
+	assert.Contains(t, c.Holding(), "With engine.epochs=true, one-dispatch-per-job holds, but then one-execution-per-job still breaks and result-of-current-epoch breaks outside of its promise. Under the preset hardened, one-dispatch-per-job holds, but then one-execution-per-job still breaks.")
 	c = explained(t, "topic-timeout")
 	assert.Equal(t, why.Beyond, c.Hardened)
 	c = explained(t, "clock-skew")

@@ -74,8 +74,7 @@ type Outcome struct {
 	Idle   bool     `json:"idle,omitempty"`   // the invariant has nothing to judge, so it does not hold either
 	Breaks []string `json:"breaks,omitempty"` // other invariants, which the plan's own run does not break, or only outside of their promise
 	Beyond []string `json:"beyond,omitempty"` // those that break outside of their promise, and in the plan's own run do not
-	Still  []string `json:"still,omitempty"`  // those that break and are among what the plan's own run also breaks
-	Masked []string `json:"masked,omitempty"` // those that break, and that the plan's own run does not judge, as one that they need is broken
+	Still  []string `json:"still,omitempty"`  // those that break and are among what the plan's own run also breaks, or does not judge, as one that they need is broken
 	Jobs   []string `json:"jobs,omitempty"`   // that do not settle, or fail, and do well in the plan's own run
 
 	Same      string   `json:"same,omitempty"`      // what becomes of the violation's job as in the plan's own run: that it ends TIMEOUT
@@ -89,7 +88,7 @@ func (o *Outcome) Clean() bool { return o.wrong() == 0 }
 
 // wrong counts what goes wrong. That nothing is judged is less than any of it.
 func (o *Outcome) wrong() int {
-	n := 2 * (len(o.Breaks) + len(o.Beyond) + len(o.Still) + len(o.Masked) + len(o.Jobs) + len(o.Elsewhere) + len(o.Others))
+	n := 2 * (len(o.Breaks) + len(o.Beyond) + len(o.Still) + len(o.Jobs) + len(o.Elsewhere) + len(o.Others))
 	if o.Idle {
 		n++
 	}

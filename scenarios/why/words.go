@@ -378,7 +378,6 @@ func (o *Outcome) But() string {
 	}
 	breaks(o.Breaks, "", "", "")
 	breaks(o.Still, " still", "", "")
-	breaks(o.Masked, "", ", which the plan's own run does not judge", ", which the plan's own run does not judge")
 	breaks(o.Beyond, "", " outside of its promise", " outside of their promises")
 	says = append(says, few(likewise(o.Jobs))...)
 	if o.Same != "" {

@@ -39,6 +39,13 @@ func NewJudge(cfg config.Config) *Judge {
 	return j
 }
 
+// Ask has the invariant of that name judged whatever becomes of those that it needs.
+func (j *Judge) Ask(name string) {
+	if t := j.tally(name); t != nil {
+		t.StoppedBy = invariants.Places{}
+	}
+}
+
 // Broken says whether the invariant of that name was violated within its promise so far; with no
 // name, whether any was.
 func (j *Judge) Broken(name string) bool {
@@ -82,10 +89,13 @@ func (j *Judge) Finish(end invariants.End) invariants.Report {
 	}
 	for i, ended := range j.ended {
 		t := j.tallies[i]
-		if ended == nil || !end.InTime && t.Kind == invariants.Eventually || f.Broken.Meets(t.StoppedBy) {
-			continue
+		switch {
+		case ended == nil || !end.InTime && t.Kind == invariants.Eventually:
+		case f.Broken.Meets(t.StoppedBy):
+			t.Stopped++
+		default:
+			ended(&end)
 		}
-		ended(&end)
 	}
 	return j.report(end.InTime)
 }
