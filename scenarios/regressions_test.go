@@ -151,7 +151,7 @@ func TestCorpusSaysWhatIsWrong(t *testing.T) {
 		lines = append(lines, line)
 	}
 	require.Len(t, lines, 7)
-	assert.Regexp(t, `^broken\.yaml:\d:\d+: broken YAML: .*; mend the syntax here or just before$`, lines[0])
+	assert.Regexp(t, `^broken\.yaml:\d:\d+: broken YAML: .*; mend the syntax here or nearby$`, lines[0])
 	assert.Equal(t, []string{
 		"folder.yaml: this is a directory; give the plan.yaml in it, or another plan's file",
 		`new.yaml:2:10: the plan's format is version 2; this build reads version 1: use the build that wrote it`,
