@@ -63,7 +63,7 @@ var measures = []measure{
 		share(func(j *scenarios.JobResult) bool { return len(j.Dispatches) > 1 })},
 	{Metric{Name: "repair_s", Title: "Time to repair", Unit: "s", Says: "From a job's failure to the success of one of its replays, mean of those that were repaired; none where nothing was."},
 		func(res *scenarios.Result, _ []scenarios.JobResult) float64 { return repairsOf(res).time() }},
-	{Metric{Name: "unrepaired", Title: "Failures left undone", Unit: "%", Says: "Share of the jobs that failed or timed out whose effect was not had by the end of the run, by themselves or by a replay.", Harm: true},
+	{Metric{Name: "unrepaired", Title: "Failures left undone", Unit: "%", Says: "Share of the jobs that failed or timed out whose effect was not had by the end of the run, by themselves or by a replay."},
 		func(res *scenarios.Result, _ []scenarios.JobResult) float64 { return repairsOf(res).stayed() }},
 	{Metric{Name: "double_effects", Title: "Double effects", Says: "Effects that workers had beyond the first of a job, its replays included: second tickets, mails and payments.", Harm: true},
 		func(res *scenarios.Result, _ []scenarios.JobResult) float64 { return float64(repairsOf(res).double) }},
