@@ -61,7 +61,7 @@ var oneExecutionPerDispatch = rule.New(invariants.Invariant{
 		given := invariants.Clause{}
 		switch {
 		case last.Handed > last.Begun:
-			given = invariants.Say("; at step %d it was given seq %d again, which it had begun at step %d", invariants.StepNo(last.Handed), last.Seq, invariants.StepNo(last.Begun))
+			given = invariants.Say("; at step %d it was given seq %d again, which had been begun at step %d", invariants.StepNo(last.Handed), last.Seq, invariants.StepNo(last.Begun))
 		case last.Handed > 0:
 			given = invariants.Say("; it had begun seq %d, at step %d, and was not given it again", last.Seq, invariants.StepNo(last.Begun))
 		}
@@ -70,7 +70,7 @@ var oneExecutionPerDispatch = rule.New(invariants.Invariant{
 		case n == 1 && last.Seq > 0:
 			stored = "only 1 dispatch was stored"
 		case n > 0:
-			stored = fmt.Sprintf("of the %s that were stored none was left for it", invariants.CountOf(n, "dispatch", "dispatches"))
+			stored = fmt.Sprintf("no dispatch was left for it (%d stored)", n)
 		}
 		t.Violation(j, "%s began it at step %d, the %s time that it was begun, though %s%s", s.Node, invariants.StepNo(s.Step), invariants.Ordinal(j.Begun), stored, given)
 	})
