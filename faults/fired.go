@@ -35,6 +35,7 @@ func (in *Injector) Fired() []Fired { return in.fired }
 type Unfired struct {
 	Fault
 	How string // how often it did, and why not more often, as far as that is known
+	Met bool   // an operation of its phase was made, whoever's and about whatever
 }
 
 func (u Unfired) String() string { return u.Fault.String() + ": " + u.How }
@@ -47,16 +48,16 @@ func (in *Injector) Unfired() (list []Unfired) {
 		switch {
 		case a.Rate > 0 || a.hits >= due:
 		case a.hits == 0:
-			list = append(list, Unfired{a.Fault, "never" + a.because()})
+			list = append(list, Unfired{a.Fault, "never" + a.because(), a.met})
 		default:
-			list = append(list, Unfired{a.Fault, fmt.Sprintf("only %d of %d times", a.hits, due) + a.because()})
+			list = append(list, Unfired{a.Fault, fmt.Sprintf("only %d of %d times", a.hits, due) + a.because(), a.met})
 		}
 		switch {
 		case a.away == 0:
 		case a.hits == 1:
-			list = append(list, Unfired{a.Fault, "it had not arrived when the run ended"})
+			list = append(list, Unfired{a.Fault, "it had not arrived when the run ended", a.met})
 		default:
-			list = append(list, Unfired{a.Fault, fmt.Sprintf("%d of %d had not arrived when the run ended", a.away, a.hits)})
+			list = append(list, Unfired{a.Fault, fmt.Sprintf("%d of %d had not arrived when the run ended", a.away, a.hits), a.met})
 		}
 	}
 	return list

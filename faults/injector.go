@@ -34,6 +34,7 @@ type Injector struct {
 type armed struct {
 	Fault
 	seen map[string]int // matching operations so far, by job
+	met  bool           // an operation of its phase was made, whoever's and about whatever
 	hits int
 	away int    // of the hits, operations that are late and have not arrived
 	miss string // why it had no effect when its moment last came
@@ -195,8 +196,11 @@ func (in *Injector) match(a *armed, op *sim.Op) (occurrence int, hit bool) {
 	if m == nil {
 		m = a.After
 	}
-	if m == nil || m.Phase != op.Phase || !strikable(op) ||
-		m.Node != "" && m.Node != op.Node() || m.Job != 0 && in.jobID(m.Job) != op.Job {
+	if m == nil || m.Phase != op.Phase || !strikable(op) {
+		return 0, false
+	}
+	a.met = true
+	if m.Node != "" && m.Node != op.Node() || m.Job != 0 && in.jobID(m.Job) != op.Job {
 		return 0, false
 	}
 	a.seen[op.Job]++

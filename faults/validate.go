@@ -57,17 +57,20 @@ func (f Fault) match() (*Match, string) {
 }
 
 func (f Fault) checkWhere(World) *Problem {
-	given := 0
-	for _, g := range []bool{f.On != nil, f.After != nil, f.At != 0} {
-		if g {
-			given++
+	var given []string
+	for _, key := range []struct {
+		name  string
+		given bool
+	}{{"on", f.On != nil}, {"after", f.After != nil}, {"at", f.At != 0}} {
+		if key.given {
+			given = append(given, key.name)
 		}
 	}
-	switch {
-	case given == 0:
+	switch n := len(given); {
+	case n == 0:
 		return &Problem{"do", "the fault does not say where it strikes", "give one of on, after, and at (later than 0s)"}
-	case given > 1:
-		return &Problem{"do", "the fault says more than once where it strikes", "give exactly one of on, after and at"}
+	case n > 1:
+		return &Problem{given[n-1], "the fault says more than once where it strikes, by " + strings.Join(given, " and by "), "give exactly one of on, after and at"}
 	}
 	return nil
 }

@@ -61,7 +61,8 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 		want  string
 	}{
 		{Fault{Do: FailBefore}, "do: the fault does not say where it strikes; give one of on, after, and at (later than 0s)"},
-		{Fault{On: on("publish"), At: time.Second, Do: FailBefore}, "do: the fault says more than once where it strikes; give exactly one of on, after and at"},
+		{Fault{On: on("publish"), At: time.Second, Do: FailBefore}, "at: the fault says more than once where it strikes, by on and by at; give exactly one of on, after and at"},
+		{Fault{On: on("publish"), After: on("publish"), Do: FailBefore}, "after: the fault says more than once where it strikes, by on and by after; give exactly one of on, after and at"},
 		{Fault{On: on("publish")}, "do: the fault does not say what it does; do is one of fail-before, fail-after, hang, late, lose, duplicate, crash, pause, partition, skew, restart, failover, kill, refusal, power-loss"},
 		{Fault{On: on("publish"), Do: "fail-befor"}, `do: unknown fault "fail-befor"; do is one of fail-before, fail-after, hang, late, lose, duplicate, crash, pause, partition, skew, restart, failover, kill, refusal, power-loss (did you mean "fail-before"?)`},
 		{Fault{On: on("publsh"), Do: Hang}, "on.phase: unknown phase \"publsh\"; `wavetank list faults` names the phases (did you mean \"publish\"?)"},

@@ -23,12 +23,17 @@ func (f Fault) String() string {
 	default:
 		fmt.Fprintf(&b, " of %s at %s", f.Node, f.At)
 	}
+	aside := strings.Contains(b.String(), ", ") // an occurrence, which lasts no time
 	for _, key := range KindOf(f.Do).Keys {
+		words := key.Words
+		if aside && !strings.HasPrefix(words, ",") {
+			words = "," + words
+		}
 		switch d, name := f.Value(key.Name); {
 		case name != "":
-			fmt.Fprintf(&b, key.Words, name)
+			fmt.Fprintf(&b, words, name)
 		case d != nil && *d != 0:
-			fmt.Fprintf(&b, key.Words, *d)
+			fmt.Fprintf(&b, words, *d)
 		}
 	}
 	return b.String()

@@ -133,28 +133,41 @@ const Unprovided = "not under these settings"
 
 // Says tells in one sentence what the row promises: under these settings, or under any if cfg is nil.
 func (r *Row[C]) Says(cfg *C) string {
-	prefix := ""
-	switch {
-	case cfg != nil && !r.Promised(cfg):
+	if cfg == nil {
+		return r.saysOfAny()
+	}
+	if !r.Promised(cfg) {
 		return Unprovided
-	case cfg == nil && len(r.Takes) > 0:
-		prefix = "with " + strings.Join(names(r.Takes), ", or with ") + ", "
 	}
-	var parts []string
-	for _, e := range r.Except {
-		if cfg != nil && anyOn(e.But, cfg) {
-			continue
+	if released := r.Strikes.names(r.Released(cfg)); len(released) > 0 {
+		return "unless struck by " + strings.Join(released, ", ")
+	}
+	return underEvery
+}
+
+const underEvery = "under every fault"
+
+// saysOfAny tells under which settings the row promises what.
+func (r *Row[C]) saysOfAny() string {
+	says := underEvery
+	if len(r.Takes) > 0 {
+		says = "with " + strings.Join(names(r.Takes), ", or with ") + ", " + says
+	}
+	p := r.Promise("")
+	var but, only []string
+	for _, g := range p.Groups() {
+		switch g.Status {
+		case statusPromised:
+		case statusWith:
+			only = append(only, "; under "+strings.Join(g.Strikes, ", ")+" only with "+g.Why)
+		default:
+			but = append(but, g.Strikes...)
 		}
-		without := ""
-		if cfg == nil && len(e.But) > 0 {
-			without = "without " + strings.Join(names(e.But), " or ") + ", "
-		}
-		parts = append(parts, without+strings.Join(r.Strikes.names(e.By), ", "))
 	}
-	if len(parts) == 0 {
-		return prefix + "under every fault"
+	if len(but) > 0 {
+		says += " but " + strings.Join(but, ", ")
 	}
-	return prefix + "unless struck by " + strings.Join(parts, "; or ")
+	return says + strings.Join(only, "")
 }
 
 // Explain says what an invariant means, under which strikes its row promises it and where it comes from, in a few
@@ -185,41 +198,37 @@ func (r *Row[C]) Explain(inv *Invariant) string {
 
 // explain writes the row in plain sentences.
 func (r *Row[C]) explain(b *strings.Builder, quiet string) {
+	b.WriteString("Promised ")
 	if len(r.Takes) > 0 {
-		fmt.Fprintf(b, "Promised with %s; otherwise nothing is promised.\n", strings.Join(names(r.Takes), ", or with "))
+		fmt.Fprintf(b, "with %s, and then ", strings.Join(names(r.Takes), ", or with "))
 	}
+	b.WriteString(underEvery)
+	if len(r.Except) > 0 {
+		b.WriteString(" but those below")
+	}
+	if len(r.Takes) > 0 {
+		b.WriteString("; otherwise nothing is promised")
+	}
+	b.WriteString(".\n")
 	if r.Open.Under != "" {
 		fmt.Fprintf(b, "Open: under %s nothing is promised yet: %s.\n", r.Open.Under, r.Open.Says)
 	}
 	if len(r.Except) == 0 {
-		b.WriteString("Promised: under every fault.\n")
 		return
 	}
-	b.WriteString("Promised: under every fault but these:\n")
 	p := Promise{Cells: r.cells()}
 	for _, g := range p.Groups() {
 		if g.Status == statusPromised {
 			continue
 		}
+		fmt.Fprintf(b, "\n%s:\n", g.heading())
 		for _, k := range r.Strikes {
 			if slices.Contains(g.Strikes, k.Kind.String()) {
 				fmt.Fprintf(b, "  %s: %s\n", k.Kind, k.Says)
 			}
 		}
-		if len(g.ways) == 0 {
-			fmt.Fprintf(b, "    %s: %s\n", g.Status, g.Why)
-		}
-		prefix := "closed by"
-		for _, w := range g.ways {
-			fmt.Fprintf(b, "    %s %s", prefix, w)
-			if len(w.does) > 0 {
-				fmt.Fprintf(b, ": %s", strings.Join(w.does, "; "))
-			}
-			b.WriteString("\n")
-			prefix = "or by"
-		}
 	}
-	b.WriteString("Such a strike releases the promise for what it reaches. ")
+	b.WriteString("\nSuch a strike releases the promise for what it reaches. ")
 	if quiet != "" {
 		fmt.Fprintf(b, "What the invariant forbids is then correct. It counts as the situation %s, and as a violation only if a plan or --judge asks for it.\n", quiet)
 		return
@@ -233,6 +242,30 @@ type Group struct {
 	Strikes []string
 	Why     string // the settings that it takes, or why nothing helps
 	ways    []way
+}
+
+// with are the settings that it takes, and what their mechanisms do.
+func (g *Group) with() string {
+	var list []string
+	for _, w := range g.ways {
+		says := w.String()
+		if len(w.does) > 0 {
+			says += " (" + strings.Join(w.does, "; ") + ")"
+		}
+		list = append(list, says)
+	}
+	return strings.Join(list, ", or with ")
+}
+
+// heading says what is so of the strikes of the group.
+func (g *Group) heading() string {
+	switch g.Status {
+	case statusWith:
+		return "Promised only with " + g.with() + ", under"
+	case string(Open):
+		return "Not promised yet (" + g.Why + "), under"
+	}
+	return "Never promised, as " + g.Why + ", under"
 }
 
 // Groups are the cells of the row by what the matrix says of them, the first kind's first.

@@ -29,7 +29,7 @@ func TestThePageSaysWhy(t *testing.T) {
 	_, section, _ := strings.Cut(header, `<h2 id="why">`)
 	says := text(section)
 	assert.Contains(t, says, "The violation needs a fault: fail-after on publish of job 3. Without the fault")
-	assert.Contains(t, says, "The point of no return is step 31: from there on the violation came in each of 8 orders that were tried, and from the step before in 3.")
+	assert.Contains(t, says, "The point of no return is step 31: from there on the violation came in each of 8 orders that were tried, and from the step before in 3 of 8.")
 	assert.Contains(t, says, "The nearest run that holds, without fail-after on publish of job 3, is the same for 123 steps. Then it has it was not at 1s where this run has it was struck")
 	assert.Contains(t, says, "Of job-3 the first that differs is nothing more of job-3 where this run has it failed")
 	tape.res.Cause.Nearest = &why.Nearest{Tried: why.Tried{What: why.Remedy, Instead: "engine.x=y", Needed: true}}

@@ -247,11 +247,12 @@ func (r *run) circumstances() string {
 	return "under such faults"
 }
 
-// cannotFire says of a fault that did not fire whether the settings leave it nothing to strike, and are
-// not the plan's own: with engine.resume_intents, say, there is no rollback that could fail.
+// cannotFire says of a fault that did not fire whether the settings left it nothing to strike, and are not the plan's own:
+// with engine.resume_intents, say, there is no rollback that could fail. The run itself tells, as no table of phases knows
+// which settings let one come about: a compensation has a record before it is submitted with engine.saga.durable_rollback, and
+// without it has none.
 func (r *run) cannotFire(unfired faults.Unfired) bool {
-	m := plans.MatchOf(&unfired.Fault)
-	return r.modified() && m != nil && !slices.ContainsFunc(r.plan.Phases(), func(ph faults.Phase) bool { return ph.Name == m.Phase })
+	return r.modified() && plans.MatchOf(&unfired.Fault) != nil && !unfired.Met
 }
 
 // modified says whether story and expectations are of another plan than was run.

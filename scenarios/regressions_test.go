@@ -104,6 +104,26 @@ func TestAsExpected(t *testing.T) {
 	assert.ErrorContains(t, asExpected(unfired), "ambiguous-publish expects held [], but it is inconclusive: a fault did not fire")
 }
 
+// A change of the settings that leaves a fault nothing to strike is no reason for a run to be inconclusive; of the plan as it is,
+// that is.
+func TestAFaultWithNothingToStrike(t *testing.T) {
+	p, err := plans.Load(filepath.Join(corpus, "compensation-given-up.yaml"))
+	require.NoError(t, err)
+	require.NoError(t, p.Set("preset="+plans.PresetHardened))
+	p.Expect = plans.Expect{}
+	for modified, verdict := range map[bool]Verdict{true: Held, false: Inconclusive} {
+		res, err := Run(context.Background(), p, RunOptions{Modified: modified})
+		require.NoError(t, err)
+		assert.Equal(t, verdict, res.Verdict, res.Reason)
+		assert.Len(t, res.Unfired, 1)
+	}
+	require.NoError(t, p.Set("preset="+plans.PresetDocumented))
+	p.Faults[0].On.Job = 2 // has a record, while the compensation has none
+	res, err := Run(context.Background(), p, RunOptions{Modified: true})
+	require.NoError(t, err)
+	assert.Equal(t, Inconclusive, res.Verdict, "such an operation was made")
+}
+
 // What is wrong in the corpus is said with its file, and its line where there is one.
 func TestCorpusSaysWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
@@ -131,7 +151,7 @@ func TestCorpusSaysWhatIsWrong(t *testing.T) {
 		lines = append(lines, line)
 	}
 	require.Len(t, lines, 7)
-	assert.Regexp(t, `^broken\.yaml:\d:\d+: broken YAML: .*; mend the syntax here or just before$`, lines[0])
+	assert.Regexp(t, `^broken\.yaml:\d:\d+: broken YAML: .*; mend the syntax here or nearby$`, lines[0])
 	assert.Equal(t, []string{
 		"folder.yaml: this is a directory; give the plan.yaml in it, or another plan's file",
 		`new.yaml:2:10: the plan's format is version 2; this build reads version 1: use the build that wrote it`,

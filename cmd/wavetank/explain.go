@@ -131,7 +131,7 @@ func explainScenario(name string) string {
 }
 
 func explainFault(k faults.Kind) string {
-	where := "It strikes a node."
+	where := "It strikes a node: " + nodesOf(k) + "."
 	if !k.OnNode() {
 		var phases []string
 		for _, p := range plans.Phases() {
@@ -143,16 +143,27 @@ func explainFault(k faults.Kind) string {
 	}
 	var keys []string
 	for _, key := range k.Keys {
-		name := key.Name
+		name := "`" + key.Name + "`"
 		if len(key.Names) > 0 {
 			name += " (" + strings.Join(key.Names, ", ") + ")"
 		}
 		keys = append(keys, name)
 	}
 	if len(keys) > 0 {
-		where += "\nIt takes " + strings.Join(keys, " and ") + "."
+		where += "\nKeys: " + strings.Join(keys, ", ") + "."
 	}
 	return fmt.Sprintf("%s (fault)\n\n%s.\n%s\n\nIn a plan:\n\n  faults:\n    - %s", k.Effect, capital(k.Says), where, k.Example)
+}
+
+// nodesOf names the nodes that a fault on a node strikes, as a plan does.
+func nodesOf(k faults.Kind) string {
+	switch {
+	case len(k.Servers) > 0:
+		return strings.Join(k.Servers, " or ") + ", the server"
+	case k.Effect == faults.Partition:
+		return "scheduler-1, worker-2 or another process of the plan, but no server"
+	}
+	return "scheduler-1, worker-2 or another process of the plan, but no server; or the actor of the operation that it comes after"
 }
 
 // explainStrike says which invariants a strike releases.

@@ -143,10 +143,13 @@ func showFaults() []*cli.Table {
 	}
 }
 
-// strikes lists the kinds of operation that an effect can strike.
+// strikes lists the kinds of operation that an effect can strike, or the servers.
 func strikes(k faults.Kind) string {
-	if k.OnNode() {
-		return "a node"
+	switch {
+	case len(k.Servers) > 0:
+		return strings.Join(k.Servers, ", ")
+	case k.OnNode():
+		return "a node, but no server"
 	}
 	var places []string
 	for _, p := range k.Places {

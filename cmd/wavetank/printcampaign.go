@@ -59,13 +59,13 @@ func printFound(p *cli.Printer, dir string, res *campaign.Result) {
 		p.Line("%s  no promise was broken in %s: at most %s of such plans break one (3/n, 95 %% confidence)",
 			p.Paint(cli.Green, "NOTHING FOUND"), cli.Plural(res.Conclusive, "conclusive run"), percent(res.Bound))
 	}
-	printMissing(p, "never drawn", res.Faults, func(c campaign.Coverage) bool { return c.Drawn == 0 })
-	printMissing(p, "never changed", res.Settings, func(c campaign.Coverage) bool { return c.Drawn == 0 })
+	printMissing(p, "faults", "never drawn", res.Faults, func(c campaign.Coverage) bool { return c.Drawn == 0 })
+	printMissing(p, "settings", "never changed", res.Settings, func(c campaign.Coverage) bool { return c.Drawn == 0 })
 	situation := func(c campaign.Coverage) bool { return c.Kind == string(invariants.Sometimes) }
 	judged := slices.DeleteFunc(slices.Clone(res.Invariants), situation)
 	situations := slices.DeleteFunc(slices.Clone(res.Invariants), func(c campaign.Coverage) bool { return !situation(c) })
-	printMissing(p, "never exercised", judged, func(c campaign.Coverage) bool { return c.Exercised == 0 })
-	printMissing(p, "never reached", situations, func(c campaign.Coverage) bool { return c.Exercised == 0 })
+	printMissing(p, "invariants", "never exercised", judged, func(c campaign.Coverage) bool { return c.Exercised == 0 })
+	printMissing(p, "situations", "never reached", situations, func(c campaign.Coverage) bool { return c.Exercised == 0 })
 	p.Line("%s (%s), %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), verdicts(res), cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), res.Digest)
 }
 
@@ -119,7 +119,7 @@ func printFinding(p *cli.Printer, dir string, f *campaign.Finding) {
 }
 
 // printMissing names what a campaign did not meet.
-func printMissing(p *cli.Printer, what string, all []campaign.Coverage, is func(campaign.Coverage) bool) {
+func printMissing(p *cli.Printer, of, what string, all []campaign.Coverage, is func(campaign.Coverage) bool) {
 	const namesMax = 5
 	var names []string
 	for _, c := range all {
@@ -129,9 +129,9 @@ func printMissing(p *cli.Printer, what string, all []campaign.Coverage, is func(
 	}
 	switch n := len(names); {
 	case n > namesMax:
-		p.Line("  %s: %d of %d, such as %s", what, n, len(all), strings.Join(names[:namesMax], ", "))
+		p.Line("  %s: %s of %s %s, such as %s", what, cli.Thousands(n), cli.Thousands(len(all)), of, strings.Join(names[:namesMax], ", "))
 	case n > 0:
-		p.Line("  %s: %s", what, strings.Join(names, ", "))
+		p.Line("  %s: the %s %s", what, of, strings.Join(names, ", "))
 	}
 }
 

@@ -23,7 +23,8 @@ func newReport() *cobra.Command {
 		Long: `Report makes report.html again in the folder of each run, campaign, sweep,
 comparison or certificate given, from what it holds. A folder of such folders, as
 runs is, counts for all of them. Over more than one it makes index.html: what was
-found first, then what is inconclusive, then what held.`,
+found first, then what is inconclusive, then what held. It is in the folder given;
+of several that are given it is in ` + selectedDir + `, and the index of runs stays.`,
 		Example: `  wavetank report runs
   wavetank report runs/publish-failure-1
   wavetank report runs/fuzz-7 runs/compare --out /tmp/pages`,
@@ -37,9 +38,12 @@ found first, then what is inconclusive, then what held.`,
 			return rewrite(args, out, cli.NewPrinter(cmd.OutOrStdout()), cli.NewProgress(cmd.ErrOrStderr(), false))
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "folder for index.html, `DIR` (default the folder given, or runs)")
+	cmd.Flags().StringVar(&out, "out", "", "folder for index.html, `DIR` (default the folder given, or "+selectedDir+" if there are several)")
 	return cmd
 }
+
+// selectedDir is where the index of several folders is made, so that it does not take the place of that of all runs.
+const selectedDir = runsDir + "/selected"
 
 // distinct has each folder once, whatever names it was given by: the first.
 func distinct(dirs []string) (list []string) {
@@ -70,7 +74,7 @@ func rewrite(args []string, out string, say *cli.Printer, show *cli.Progress) er
 	case out == "" && len(args) == 1:
 		out = args[0]
 	case out == "":
-		out = runsDir
+		out = selectedDir
 	}
 	if !single {
 		index := filepath.Join(out, reports.IndexFile)

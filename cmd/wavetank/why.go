@@ -195,7 +195,7 @@ func notFound(c *why.Cause) error {
 	case c.Hardened == why.Holds:
 		return cli.Fail(cli.ExitInconclusive, "no fault and no setting of the plan is necessary; the preset hardened prevents it, and which parts of that it takes is not known")
 	case slices.ContainsFunc(c.Tried, func(t why.Tried) bool { return t.Idle && !t.Needed }):
-		return cli.Fail(cli.ExitInconclusive, "no cause was found: in each run without the violation the invariant is not exercised")
+		return cli.Fail(cli.ExitInconclusive, "no cause was found: in each run without the violation nothing happens that the invariant judges")
 	}
 	if c.Shuffled() {
 		return cli.Fail(cli.ExitInconclusive, "the violation comes whatever is changed, in this order of the steps or in another: no fault and no setting is necessary")
@@ -219,7 +219,7 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 	if len(c.Together) > 0 {
 		heading := "One of these is necessary: without all of them it does not come"
 		if c.Apart.Idle {
-			heading = "One of these is necessary: without all of them the invariant is not exercised"
+			heading = "One of these is necessary: without all of them nothing happens that the invariant judges"
 		}
 		cli.Section(p, heading+c.Apart.But(), c.Together, why.Clip)
 	}
@@ -229,7 +229,7 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 		p.Line("\n%s", p.Paint(cli.Bold, "Nearest run without it"))
 		with := n.With()
 		if n.Idle {
-			with += " (the invariant is not exercised)"
+			with += " (nothing happens that the invariant judges)"
 		}
 		if n.PartsAt == 0 {
 			p.Line("  %s: equal in all its steps; what differs leaves no event, as a metric does not", with)
@@ -281,19 +281,22 @@ func pointed(at why.Point) string {
 func remedy(t why.Tried) string {
 	says := "--set " + why.Clip(t.Instead)
 	if t.Idle {
-		says += " (the invariant is not exercised)"
+		says += " (nothing happens that the invariant judges)"
 	}
 	return says + t.But()
 }
 
 func changed(t why.Tried) string {
-	without := "without it"
-	if t.Instead != "" {
+	without := "without this setting"
+	switch {
+	case t.Instead != "":
 		without = "with " + why.Clip(t.Instead)
+	case t.What == why.Strike:
+		without = "without this fault"
 	}
 	switch {
 	case t.Idle:
-		return fmt.Sprintf("%s (%s the invariant is not exercised%s)", why.Clip(t.Says), without, t.But())
+		return fmt.Sprintf("%s (%s nothing happens that the invariant judges%s)", why.Clip(t.Says), without, t.But())
 	case t.Instead != "" || t.But() != "":
 		return fmt.Sprintf("%s (%s it holds%s)", why.Clip(t.Says), without, t.But())
 	}

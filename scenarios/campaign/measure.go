@@ -18,6 +18,7 @@ type Metric struct {
 	Says  string `json:"says"`  // one sentence
 
 	Neutral bool `json:"neutral,omitempty"` // less of it is not better
+	Harm    bool `json:"harm,omitempty"`    // a job that it counts ends badly, or is done twice
 }
 
 // measure is one that is taken of the jobs of a run that were submitted, of which there is one at
@@ -52,35 +53,35 @@ var measures = []measure{
 		func(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
 			return counted(res, "scheduler_retry_total") / float64(len(jobs))
 		}},
-	{Metric{Name: "dead_dispatch", Title: "Jobs dispatched to a dead worker", Unit: "%", Says: "Share of jobs with a dispatch to a worker that was down, or went down before the job ended."},
+	{Metric{Name: "dead_dispatch", Title: "Jobs dispatched to a dead worker", Unit: "%", Says: "Share of jobs with a dispatch to a worker that was down, or went down before the job ended.", Harm: true},
 		share(func(j *scenarios.JobResult) bool { return j.ToDead })},
 	{Metric{Name: "blind_window_s", Title: "Blind window per job", Unit: "s", Says: "Time DISPATCHED or RUNNING to nobody, the last such window of each job, mean of all jobs; one that is open counts to the end of the run, which is a lower bound."},
 		func(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
 			return mean(func(j *scenarios.JobResult) float64 { return blind(res, j).Seconds() })(res, jobs)
 		}},
-	{Metric{Name: "duplicates", Title: "Jobs dispatched twice", Unit: "%", Says: "Share of jobs of which a stream stored more than one dispatch."},
+	{Metric{Name: "duplicates", Title: "Jobs dispatched twice", Unit: "%", Says: "Share of jobs of which a stream stored more than one dispatch.", Harm: true},
 		share(func(j *scenarios.JobResult) bool { return len(j.Dispatches) > 1 })},
 	{Metric{Name: "repair_s", Title: "Time to repair", Unit: "s", Says: "From a job's failure to the success of one of its replays, mean of those that were repaired; none where nothing was."},
 		func(res *scenarios.Result, _ []scenarios.JobResult) float64 { return repairsOf(res).time() }},
 	{Metric{Name: "unrepaired", Title: "Failures left undone", Unit: "%", Says: "Share of the jobs that failed or timed out whose effect was not had by the end of the run, by themselves or by a replay."},
 		func(res *scenarios.Result, _ []scenarios.JobResult) float64 { return repairsOf(res).stayed() }},
-	{Metric{Name: "double_effects", Title: "Double effects", Says: "Effects that workers had beyond the first of a job, its replays included: second tickets, mails and payments."},
+	{Metric{Name: "double_effects", Title: "Double effects", Says: "Effects that workers had beyond the first of a job, its replays included: second tickets, mails and payments.", Harm: true},
 		func(res *scenarios.Result, _ []scenarios.JobResult) float64 { return float64(repairsOf(res).double) }},
 	{Metric{Name: "replays_denied", Title: "Replays denied", Says: "Replays that the safety kernel denied.", Neutral: true},
 		func(res *scenarios.Result, _ []scenarios.JobResult) float64 {
 			return counted(res, "dlq_replay_denied_total")
 		}},
-	{Metric{Name: "executed_twice", Title: "Jobs executed twice", Unit: "%", Says: "Share of jobs that workers began more than once: a second mail, ticket or payment unless its sink deduplicates."},
+	{Metric{Name: "executed_twice", Title: "Jobs executed twice", Unit: "%", Says: "Share of jobs that workers began more than once: a second mail, ticket or payment unless its sink deduplicates.", Harm: true},
 		share(func(j *scenarios.JobResult) bool { return j.Executions > 1 })},
-	{Metric{Name: "failed", Title: "Jobs failed", Unit: "%", Says: "Share of jobs that ended FAILED."},
+	{Metric{Name: "failed", Title: "Jobs failed", Unit: "%", Says: "Share of jobs that ended FAILED.", Harm: true},
 		share(func(j *scenarios.JobResult) bool { return scheduler.State(j.State) == scheduler.Failed })},
-	{Metric{Name: "timed_out", Title: "Jobs timed out", Unit: "%", Says: "Share of jobs that ended in TIMEOUT."},
+	{Metric{Name: "timed_out", Title: "Jobs timed out", Unit: "%", Says: "Share of jobs that ended in TIMEOUT.", Harm: true},
 		share(func(j *scenarios.JobResult) bool { return scheduler.State(j.State) == scheduler.Timeout })},
-	{Metric{Name: "false_timeout", Title: "Jobs timed out although executed", Unit: "%", Says: "Share of jobs that ended in TIMEOUT although a worker had begun them: their work is done, or will be, and nobody takes its result."},
+	{Metric{Name: "false_timeout", Title: "Jobs timed out although executed", Unit: "%", Says: "Share of jobs that ended in TIMEOUT although a worker had begun them: their work is done, or will be, and nobody takes its result.", Harm: true},
 		share(func(j *scenarios.JobResult) bool {
 			return scheduler.State(j.State) == scheduler.Timeout && j.Executions > 0
 		})},
-	{Metric{Name: "unsettled", Title: "Jobs not settled", Unit: "%", Says: "Share of jobs that were in no terminal state when the run's time was over."},
+	{Metric{Name: "unsettled", Title: "Jobs not settled", Unit: "%", Says: "Share of jobs that were in no terminal state when the run's time was over.", Harm: true},
 		share(func(j *scenarios.JobResult) bool { return !scheduler.Terminal(j.State) })},
 	{Metric{Name: "state_writes", Title: "State writes per job", Says: "State changes that were stored, mean of all jobs."},
 		mean(func(j *scenarios.JobResult) float64 { return float64(len(j.Path)) })},

@@ -120,17 +120,23 @@ func textOf(field any) string {
 }
 
 func changesThatDiffer(key string, a, b *sim.Event) Value {
+	own, others := OwnChanges(a, b)
+	return Value{Key: key, A: strings.Join(own, "; "), B: strings.Join(others, "; ")}
+}
+
+// OwnChanges are those that only one of two events makes; all of each, if they make the same in another order.
+func OwnChanges(a, b *sim.Event) (ofA, ofB []string) {
 	inA, inB := changesOf(a), changesOf(b)
-	v := Value{Key: key, A: notIn(inB, inA), B: notIn(inA, inB)}
-	if v.A == v.B { // the same, in another order
-		v.A, v.B = notIn(nil, inA), notIn(nil, inB)
+	ofA, ofB = notIn(inB, inA), notIn(inA, inB)
+	if slices.Equal(ofA, ofB) {
+		return inA, inB
 	}
-	return v
+	return ofA, ofB
 }
 
 // notIn is what of a list the other has not.
-func notIn(other, list []string) string {
-	return strings.Join(slices.DeleteFunc(slices.Clone(list), func(c string) bool { return slices.Contains(other, c) }), "; ")
+func notIn(other, list []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(c string) bool { return slices.Contains(other, c) })
 }
 
 // changesOf has all that each change has: any of it may be the difference.

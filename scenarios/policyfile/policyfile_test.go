@@ -30,7 +30,7 @@ func TestAPolicyIsReadStrictly(t *testing.T) {
 		"rule: []":                             `policy.yaml:1:1: unknown key "rule" in a policy; known are default, rules, output (did you mean "rules"?)`,
 		"- a":                                  "policy.yaml:1:1: a policy is not a mapping; give keys such as default, rules, output",
 		"rules: 7":                             "policy.yaml:1:8: rules is not a list; write it as a list, each entry after a dash",
-		"rules:\n\t- a":                        "policy.yaml:2:1: broken YAML: found character '\t' that cannot start any token; mend the syntax here or just before",
+		"rules:\n\t- a":                        "policy.yaml:2:1: broken YAML: found character '\t' that cannot start any token; mend the syntax here or nearby",
 		"default: \x00":                        "policy.yaml: this is not text; a policy is YAML in UTF-8",
 		"default: A\n---\ndefault: B":          "policy.yaml:3:1: a second document begins here; a file holds one policy",
 		"default: MAYBE":                       `policy.yaml:1:10: default is "MAYBE"; it must be ALLOW, REQUIRE_APPROVAL, DENY, THROTTLE or UNKNOWN`,

@@ -55,7 +55,7 @@ func TestATriagePolicyIsReadStrictly(t *testing.T) {
 		{head + "  - match: {reason_code: timeout}\n    action: quarantine\n  - match: {reason_code: timeout}\n    action: auto_replay\n", "t.yaml:5:5: dlq_rules[1] is never reached: dlq_rules[0] matches reason_code timeout already; take one of the two away"},
 		{triagePolicy + "---\nversion: v1\n", "t.yaml:7:1: a second document begins here; a file holds one triage policy"},
 		{head + "  - match: &a {reason_code: timeout}\n    action: quarantine\n", "t.yaml:3:12: dlq_rules[0].match uses an anchor, an alias or a tag; a triage policy is plain YAML: write the value out, in quotes if it begins with * or &"},
-		{"version: [v1\n", "t.yaml:1:10: broken YAML: sequence end token ']' not found; mend the syntax here or just before"},
+		{"version: [v1\n", "t.yaml:1:10: broken YAML: sequence end token ']' not found; mend the syntax here or nearby"},
 	} {
 		p, err := Triage("t.yaml", []byte(c.text))
 		assert.Nil(t, p, c.text)

@@ -49,7 +49,7 @@ func (d *Document) parse(data []byte) error {
 	var syntax yaml.Error
 	switch {
 	case errors.As(err, &syntax) && syntax.GetToken() != nil:
-		return d.refuse(syntax.GetToken(), "", "broken YAML: "+syntax.GetMessage(), "mend the syntax here or just before")
+		return d.broken(syntax.GetToken(), syntax.GetMessage())
 	case err != nil:
 		return whole("broken YAML: "+err.Error(), "mend the syntax")
 	}
@@ -69,6 +69,25 @@ func (d *Document) parse(data []byte) error {
 		return whole("this is empty", what+" has at least "+d.kind.Has)
 	}
 	return nil
+}
+
+// broken says where the syntax is wrong. The parser takes a colon in a plain text for that of a key, and points at the text,
+// which may have begun lines before.
+func (d *Document) broken(at *token.Token, message string) *Error {
+	colon, before := at.Next, at.Prev
+	if colon == nil || before == nil || colon.Type != token.MappingValueType || before.Type != token.MappingValueType || at.Position.Line != before.Position.Line {
+		return d.refuse(at, "", "broken YAML: "+message, "mend the syntax here or nearby")
+	}
+	key := "the key before"
+	if before.Prev != nil {
+		key = before.Prev.Value
+	}
+	if colon.Position.Line == at.Position.Line {
+		return d.refuse(colon, "", "broken YAML: the value of "+key+" has a colon in it", `put a text with ": " in it into quotes`)
+	}
+	e := d.refuse(colon, "", fmt.Sprintf("broken YAML: %s has a value already, and this line is indented as a part of it", key), "indent it as its neighbours; or put the text into quotes, if that goes on here")
+	e.Column = 1 + len(e.Source) - len(strings.TrimLeft(e.Source, " "))
+	return e
 }
 
 // overlong returns the number of the first line that passes a bound, or 0.

@@ -76,14 +76,34 @@ func (c *decision) advice(d *Definition) Advice {
 		if d.amounts() && c.value() == len(knob.Values)-1 {
 			a.Says += "; larger ones were not tried"
 		}
-		if b := c.cost.beats(c.take); b >= 0 {
-			a.Price = fmt.Sprintf("%s %s rather than %s at %s", title(c.cost.metric), amount(c.cost.mean(c.take), c.cost.metric), amount(c.cost.mean(b), c.cost.metric), knob.Values[c.values[b]])
+		if !metricOf(c.cost.metric).Harm {
+			a.pays(c, knob, c.cost)
+		}
+	}
+	if c.taken() {
+		for _, harm := range c.harms {
+			if a.pays(c, knob, harm) {
+				a.Harms, a.Sure = append(a.Harms, harm.metric), NotSure
+			}
 		}
 	}
 	if len(a.Out) > 0 && c.kind != unsound && c.kind != alone {
 		a.Says += "; " + invariants.List(a.Out) + " " + isOrAre(len(a.Out)) + " out: a promise was broken there"
 	}
 	return a
+}
+
+// pays adds to the price of the value taken what it has more of than another, if it has.
+func (a *Advice) pays(c *decision, knob Axis, by *contest) bool {
+	b := by.beats(c.take)
+	if b < 0 {
+		return false
+	}
+	if a.Price != "" {
+		a.Price += "; "
+	}
+	a.Price += fmt.Sprintf("%s %s rather than %s at %s", title(by.metric), amount(by.mean(c.take), by.metric), amount(by.mean(b), by.metric), knob.Values[c.values[b]])
+	return true
 }
 
 // weigh says how sure the value taken is, by a metric: by how much the next best is worse, which values cannot be told from

@@ -33,7 +33,14 @@ func (a *answering) say(out *Answer) {
 	row := best.advice(a.d)
 	list, by, cost := a.rivalry()
 	across, sure := a.across(list, by, cost, slices.Index(list, best))
-	if !sure && row.Sure == Sure {
+	prices, harm := []string{}, len(row.Harms) > 0
+	if row.Price != "" {
+		prices = append(prices, row.Price)
+	}
+	for _, price := range a.harms(list, slices.Index(list, best)) {
+		prices, harm = append(prices, price), true
+	}
+	if row.Sure == Sure && (!sure || harm) {
 		row.Sure = NotSure
 	}
 	out.Take = slices.Concat([]string{a.set(best)}, best.choice, own)
@@ -45,8 +52,11 @@ func (a *answering) say(out *Answer) {
 		text = fmt.Sprintf("by the mean over all %d conditions, ", len(best.points[0])) + text
 	}
 	out.Sentence = fmt.Sprintf("%s (%s): %s %s.", capital(text), row.Sure, title(a.metric), row.Says)
-	if row.Price != "" {
-		out.Also = append(out.Also, "The price: "+row.Price+".")
+	if len(prices) > 0 {
+		out.Also = append(out.Also, "The price: "+strings.Join(prices, "; ")+".")
+	}
+	if harm {
+		out.Also = append(out.Also, "It is not sure, as there is less harm without it: whether it is worth that, no run can tell.")
 	}
 	if across != "" {
 		out.Also = append(out.Also, across)
@@ -98,6 +108,21 @@ func (a *answering) best() (best *decision) {
 		}
 	}
 	return best
+}
+
+// harms are the measures of harm of which the choice to take has more than another.
+func (a *answering) harms(list []*decision, w int) (says []string) {
+	for _, metric := range a.d.harms() {
+		var series [][]float64
+		for _, c := range list {
+			series = append(series, c.pooled(a.t, metric, c.value()))
+		}
+		by := newContest(metric, series, a.d.ofChoices())
+		if b := by.beats(w); b >= 0 {
+			says = append(says, fmt.Sprintf("%s %s rather than %s with %s", title(metric), amount(by.mean(w), metric), amount(by.mean(b), metric), invariants.List(list[b].choice)))
+		}
+	}
+	return says
 }
 
 // across says how the choice to take compares with the next best of the others, and whether it is for sure as good as each.

@@ -79,6 +79,35 @@ func TestAnswers(t *testing.T) {
 			"Take engine.max_dispatch_retries=3 (sure): jobs failed 3 % rather than 5 % at 2, the next best: -2 % [-2.02, -1.98]; larger ones were not tried. The price: stale picks per job 3 rather than 1 at 1.",
 			"engine.max_dispatch_retries=3",
 		},
+		"the more the better, and the more harm": {
+			[]string{"engine.max_dispatch_retries=1..3"},
+			func(v []string, seed int) madeUp {
+				return madeUp{failed: 9 - 2*nth(v) + noise(seed), picks: nth(v), timedOut: 20*nth(v) + noise(seed)}
+			},
+			"Take engine.max_dispatch_retries=3 (not sure): jobs failed 3 % rather than 5 % at 2, the next best: -2 % [-2.02, -1.98]; larger ones were not tried. " +
+				"The price: stale picks per job 3 rather than 1 at 1; jobs timed out 60 % rather than 20 % at 1. It is not sure, as there is less harm without it: whether it is worth that, no run can tell.",
+			"engine.max_dispatch_retries=3",
+		},
+		"the more the better, and harm that is noise": {
+			[]string{"engine.max_dispatch_retries=1..3"},
+			func(v []string, seed int) madeUp {
+				return madeUp{failed: 9 - 2*nth(v) + noise(seed), timedOut: 20 + nth(v)/10 + 30*noise((seed+int(nth(v)))%8)}
+			},
+			"Take engine.max_dispatch_retries=3 (sure): jobs failed 3 % rather than 5 % at 2, the next best: -2 % [-2.02, -1.98]; larger ones were not tried.",
+			"engine.max_dispatch_retries=3",
+		},
+		"a choice does harm": {
+			[]string{"engine.max_dispatch_retries=1,2", "engine.stale_reason_code=no_workers,stale_worker"},
+			func(v []string, seed int) madeUp {
+				m := madeUp{failed: 8 - 3*nth(v) + noise(seed)}
+				if v[1] == "stale_worker" {
+					m.failed, m.timedOut = m.failed-1, 40
+				}
+				return m
+			},
+			"The price: jobs timed out 40 % rather than 0 % with engine.stale_reason_code=no_workers. It is not sure, as there is less harm without it: ",
+			"engine.max_dispatch_retries=2 engine.stale_reason_code=stale_worker",
+		},
 		"enough is enough": {
 			[]string{"engine.max_dispatch_retries=1..5"},
 			func(v []string, seed int) madeUp {

@@ -3,6 +3,8 @@ package sweep
 import (
 	"slices"
 	"strings"
+
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // kind is what the points say about the knob.
@@ -29,9 +31,10 @@ type decision struct {
 	values []int    // of the knob, by index: those that are sound under all conditions
 	out    []int    // the others
 	kind   kind
-	take   int      // the value to take, as an index into values
-	by     *contest // of values, by the metric that decides
-	cost   *contest // of values, by what it is weighed against
+	take   int        // the value to take, as an index into values
+	by     *contest   // of values, by the metric that decides
+	cost   *contest   // of values, by what it is weighed against
+	harms  []*contest // of values, by each measure of harm but the metric that decides
 }
 
 // decide says what to take under each combination of those of the other axes that are apart.
@@ -71,6 +74,11 @@ func (c *decision) decide(d *Definition, t *table, points []Point) {
 	}
 	c.by = c.contest(d, t, d.Metrics[0])
 	c.cost = c.contest(d, t, d.against())
+	for _, metric := range d.harms() {
+		harm := c.contest(d, t, metric)
+		harm.of = d.ofHarm()
+		c.harms = append(c.harms, harm)
+	}
 	switch {
 	case len(c.values) == 0:
 		c.kind = unsound
@@ -99,6 +107,16 @@ func (d *Definition) against() string {
 		return d.Pareto.Y
 	}
 	return d.Pareto.X
+}
+
+// harms are the measures of harm, but for the metric that decides.
+func (d *Definition) harms() (names []string) {
+	for _, m := range campaign.Metrics() {
+		if m.Harm && m.Name != d.Metrics[0] {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // contest compares the knob's sound values by the mean over all conditions.

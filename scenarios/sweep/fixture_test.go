@@ -20,6 +20,7 @@ func gridOf(t require.TestingT, seeds int, assignments ...string) *Definition {
 // run is what a made-up run is to have measured; broken names a promise that it broke.
 type madeUp struct {
 	failed, picks float64
+	timedOut      float64
 	broken        string
 }
 
@@ -31,7 +32,7 @@ func recordsOf(d *Definition, run func(values []string, seed int) madeUp) []*cam
 	for n := range len(points) * d.Seeds {
 		_, point, seed := g.At(n)
 		m := run(points[point], seed)
-		r := &campaign.Record{N: n, Verdict: scenarios.Held, Measures: campaign.Measures{"failed": m.failed, "stale_picks": m.picks}}
+		r := &campaign.Record{N: n, Verdict: scenarios.Held, Measures: campaign.Measures{"failed": m.failed, "stale_picks": m.picks, "timed_out": m.timedOut}}
 		if m.broken != "" {
 			r.Broken, r.Verdict = []campaign.Broken{{Invariant: m.broken}}, scenarios.Violated
 		}

@@ -116,7 +116,7 @@ type Sureness string
 // How sure an advice is.
 const (
 	Sure     Sureness = "sure"     // every other value is worse by more than noise, or as good
-	NotSure  Sureness = "not sure" // some are neither, or the only one that keeps every promise does so under few seeds
+	NotSure  Sureness = "not sure" // some are neither, or do less harm, or the only one that keeps every promise does so under few seeds
 	NoSignal Sureness = "none"     // no value differs from another by more than noise, and there is nothing to take
 )
 
@@ -133,7 +133,8 @@ type Advice struct {
 	Gap      Estimate `json:"gap"`              // what Take has more of Metric than Than; below zero is better
 	Rivals   []string `json:"rivals,omitempty"` // values that cannot be told from Take
 	Out      []string `json:"out,omitempty"`    // values at which a promise was broken
-	Price    string   `json:"price,omitempty"`  // what Take costs of the metric that the deciding one is weighed against
+	Price    string   `json:"price,omitempty"`  // what Take costs of the metric that the deciding one is weighed against, and in harm
+	Harms    []string `json:"harms,omitempty"`  // the measures of harm by which another value is better than Take
 	Says     string   `json:"says"`             // by how much, in words
 	Open     bool     `json:"open,omitempty"`   // more seeds may tell
 }

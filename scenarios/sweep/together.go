@@ -27,6 +27,10 @@ func (d *Definition) choices() int {
 // ofRow counts the comparisons of the knob's values: by the metric that decides and by the one that it is weighed against.
 func (d *Definition) ofRow() int { return 2 * pairs(len(d.Axes[0].Values)) * d.looks() }
 
+// ofHarm counts the comparisons of the knob's values by one measure of harm. Each is a question of its own: that some harm is
+// named which is none is better than that one is not named.
+func (d *Definition) ofHarm() int { return pairs(len(d.Axes[0].Values)) * d.looks() }
+
 // looks is how often the numbers may be looked at, after each of which runs are added.
 func (d *Definition) looks() int {
 	if d.Precision == 0 {

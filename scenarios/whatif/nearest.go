@@ -2,8 +2,11 @@ package whatif
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/wavetank-sim/wavetank/scenarios/diff"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -104,7 +107,7 @@ func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string) error {
 	if err != nil {
 		return err
 	}
-	n.Own, n.Other = pointOf(own, other), pointOf(other, own)
+	n.Own, n.Other = pointOf(own, other, jobs...), pointOf(other, own, jobs...)
 	of := func(e *sim.Event) bool { return e != nil && slices.Contains(jobs, e.Job) }
 	if n.What == why.Strike || of(own) || of(other) {
 		return nil
@@ -168,8 +171,9 @@ func (b *bench) eventsOf(p *plans.Plan, jobs []string) (of map[string][]*sim.Eve
 	return of, known && !comes, err
 }
 
-// pointOf tells an event. Where the words of another are the same, it has what differs, too.
-func pointOf(e, other *sim.Event) *why.Point {
+// pointOf tells an event. Where the words of another are the same, it has what differs, too, and of many changes one about these
+// jobs.
+func pointOf(e, other *sim.Event, jobs ...string) *why.Point {
 	if e == nil {
 		return nil
 	}
@@ -183,16 +187,45 @@ func pointOf(e, other *sim.Event) *why.Point {
 			continue
 		case v.Key == diff.Changes && e.Target != other.Target: // as much follows
 			continue
-		}
-		of := v.Key + " "
-		if v.Key == diff.Changes {
-			of = ""
+		case v.Key == diff.Changes:
+			p.Says += differing(e, other, jobs)
+			continue
 		}
 		if v.A != "" {
-			p.Says += ", with " + of + why.ClipFrom(v.A, v.B)
+			p.Says += ", with " + v.Key + " " + why.ClipFrom(v.A, v.B)
 		} else {
-			p.Says += ", without " + of + why.ClipFrom(v.B, v.A)
+			p.Says += ", without " + v.Key + " " + why.ClipFrom(v.B, v.A)
 		}
 	}
 	return p
+}
+
+// differing says what an event changes that another does not, or the other way round.
+func differing(e, other *sim.Event, jobs []string) string {
+	own, others := diff.OwnChanges(e, other)
+	if len(own) > 0 {
+		return ", with " + oneOf(own, others, jobs)
+	}
+	return ", without " + oneOf(others, own, jobs)
+}
+
+// oneOf has one change of many: the first about one of the jobs, or else the first.
+func oneOf(changes, others []string, jobs []string) string {
+	if len(changes) == 1 {
+		return why.ClipFrom(changes[0], strings.Join(others, "; "))
+	}
+	one := changes[0]
+	for _, job := range slices.Backward(jobs) { // the first is the violation's own
+		if i := slices.IndexFunc(changes, func(c string) bool { return names(c, job) }); i >= 0 {
+			one = changes[i]
+		}
+	}
+	return fmt.Sprintf("%d changes, one of them %s", len(changes), why.Clip(one))
+}
+
+// names says whether a job's name is in a text, and not as a part of another's.
+func names(text, job string) bool {
+	return slices.Contains(strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)
+	}), job)
 }

@@ -15,6 +15,18 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
+// Of many changes one is told as a whole, which is about the job.
+func TestOneOfManyChangesIsTold(t *testing.T) {
+	lost, kept := &sim.Event{Kind: sim.KindControl, Name: "power-loss", Outcome: sim.OutcomeOK}, &sim.Event{Kind: sim.KindControl, Name: "power-loss", Outcome: sim.OutcomeOK}
+	for i, job := range []string{"job-1", "job-16", "job-6", "job-2", "job-3", "job-4"} {
+		lost.Changes = append(lost.Changes, sim.Change{Stream: "CORDUM_JOBS", Seq: uint64(i + 1), Subject: "worker.worker-1.jobs", Header: map[string]string{"Job-Id": job}, Gone: true})
+	}
+	const one = " 6 changes, one of them CORDUM_JOBS seq 3 on worker.worker-1.jobs Job-Id: job-6 gone"
+	assert.Equal(t, "control power-loss: ok, with"+one, pointOf(lost, kept, "job-6", "job-1").Says)
+	assert.Equal(t, "control power-loss: ok, without"+one, pointOf(kept, lost, "job-6", "job-1").Says)
+	assert.Contains(t, pointOf(lost, kept).Says, "one of them CORDUM_JOBS seq 1 ")
+}
+
 // A path has a sentence a step, and none of what becomes of other jobs.
 func TestAPathHasASentenceAStep(t *testing.T) {
 	for name, steps := range map[string]int{"publish-ack-lost": 6, "saga-crash": 6, "tenant-limit": 5} {

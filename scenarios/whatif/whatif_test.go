@@ -84,7 +84,7 @@ func TestAnInvariantThatIsToldByAMetric(t *testing.T) {
 	assert.Equal(t, "engine.stale_reason_code=stale_worker", c.Nearest.Instead)
 	assert.Zero(t, c.Nearest.PartsAt)
 	assert.Equal(t, why.Idle, c.Hardened)
-	assert.Contains(t, c.Holding(), "Without any one of what it needs, stale-worker-has-its-own-reason is not exercised.")
+	assert.Contains(t, c.Holding(), "Without any one of what it needs, nothing happens that stale-worker-has-its-own-reason judges.")
 	var told strings.Builder
 	for _, at := range c.Path {
 		told.WriteString(at.Says + "\n")

@@ -181,7 +181,7 @@ func (n *NoReturn) String() string {
 	if n.Says != "" {
 		says = " (" + n.Says + ")"
 	}
-	return fmt.Sprintf("The order of the steps matters. The point of no return is step %d%s: from there on the violation came in each of %d orders that were tried, and from the step before in %d.", n.Step, says, n.Orders, n.Before)
+	return fmt.Sprintf("The order of the steps matters. The point of no return is step %d%s: from there on the violation came in each of %d orders that were tried, and from the step before in %d of %d.", n.Step, says, n.Orders, n.Before, n.Orders)
 }
 
 // Build is the same plan in another build of wavetank.
@@ -198,7 +198,10 @@ func (b *Build) Says(invariant string) string {
 	if b.Standing == "" {
 		return fmt.Sprintf("What %s comes to in build %s is not known: %s", invariant, b.Name, b.Unknown)
 	}
-	does := map[Standing]string{Holds: "holds", Breaks: "breaks, too", Beyond: "breaks, too, outside of its promise", Idle: "is not exercised"}
+	if b.Standing == Idle {
+		return fmt.Sprintf("In build %s, nothing happens that %s judges", b.Name, invariant)
+	}
+	does := map[Standing]string{Holds: "holds", Breaks: "breaks, too", Beyond: "breaks, too, outside of its promise"}
 	return fmt.Sprintf("In build %s, %s %s", b.Name, invariant, does[b.Standing])
 }
 

@@ -18,6 +18,6 @@ func Example() {
 	fmt.Println(&c)
 	fmt.Println("Not necessary:", c.Unneeded()[0].Says)
 	// Output:
-	// The violation needs a fault: a crash of worker-1 at 10s. Without the fault, one-dispatch-per-job holds. The order of the steps matters. The point of no return is step 124: from there on the violation came in each of 8 orders that were tried, and from the step before in 5.
+	// The violation needs a fault: a crash of worker-1 at 10s. Without the fault, one-dispatch-per-job holds. The order of the steps matters. The point of no return is step 124: from there on the violation came in each of 8 orders that were tried, and from the step before in 5 of 8.
 	// Not necessary: pause of worker-2 at 20s
 }

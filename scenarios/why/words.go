@@ -133,7 +133,9 @@ func (c *Cause) Holding() string {
 			says = append(says, "Which parts of the preset that takes is not known.")
 		}
 	case Idle:
-		says = append(says, "Under the preset hardened, "+c.Invariant+" is not exercised"+c.Beside.But()+".")
+		if len(c.idle()) == 0 || c.Beside.But() != "" { // else it is said with the parts of the engine
+			says = append(says, "Under the preset hardened, "+c.nothing()+c.Beside.But()+".")
+		}
 	case Breaks:
 		says = append(says, "The same plan is violated under the preset hardened, too.")
 	case Beyond:
@@ -175,7 +177,7 @@ func (c *Cause) without() (says []string) {
 	case len(all) == 0:
 		return nil
 	case alike && all[0].Idle:
-		return []string{fmt.Sprintf("Without %s, %s is not exercised%s.", what, c.Invariant, all[0].But())}
+		return []string{fmt.Sprintf("Without %s, %s%s.", what, c.nothing(), all[0].But())}
 	case alike:
 		return []string{fmt.Sprintf("Without %s, %s%s.", what, c.Held(all[0]), all[0].But())}
 	}
@@ -184,7 +186,7 @@ func (c *Cause) without() (says []string) {
 	add := func(name string, o *Outcome) {
 		says := c.Held(*o) + o.But()
 		if o.Idle {
-			says = c.Invariant + " is not exercised" + o.But()
+			says = c.nothing() + o.But()
 		}
 		if names[says] == nil {
 			sorts = append(sorts, says)
@@ -255,8 +257,9 @@ func (c *Cause) with() (says []string) {
 		switch {
 		case t.Clean():
 			clean = append(clean, Clip(t.Instead))
+		case t.Idle && t.But() == "": // these are said together
 		case t.Idle:
-			says = append(says, fmt.Sprintf("With %s, %s is not exercised%s.", Clip(t.Instead), c.Invariant, t.But()))
+			says = append(says, fmt.Sprintf("With %s, %s%s.", Clip(t.Instead), c.nothing(), t.But()))
 		default:
 			says = append(says, fmt.Sprintf("With %s, %s%s.", Clip(t.Instead), c.Held(t.Outcome), t.But()))
 		}
@@ -267,6 +270,13 @@ func (c *Cause) with() (says []string) {
 			sets = append(sets, Clip(part.Set))
 		}
 		says = append(says, fmt.Sprintf("With %s at once, and with no fewer, %s%s.", invariants.List(sets), c.Held(c.Joined), c.Joined.But()))
+	}
+	if idle := c.idle(); len(idle) > 0 {
+		too := ""
+		if c.Hardened == Idle && c.Beside.But() == "" {
+			too = ", or under the preset hardened"
+		}
+		says = append(says, fmt.Sprintf("With %s%s, %s.", invariants.Either(idle), too, c.nothing()))
 	}
 	if len(clean) > 0 {
 		says = slices.Insert(says, 0, fmt.Sprintf("With %s, %s.", invariants.Either(clean), c.Held(Outcome{})))
@@ -280,6 +290,20 @@ func (c *Cause) with() (says []string) {
 	}
 	return says
 }
+
+// idle are the parts of the engine with which the invariant has nothing to judge, and nothing else goes wrong.
+func (c *Cause) idle() (names []string) {
+	list, _ := c.remedies()
+	for _, t := range list {
+		if t.Idle && t.But() == "" {
+			names = append(names, Clip(t.Instead))
+		}
+	}
+	return names
+}
+
+// nothing says that the invariant has nothing to judge, which is less than that it holds.
+func (c *Cause) nothing() string { return "nothing happens that " + c.Invariant + " judges" }
 
 // others says which other promises the run breaks, and that they hold with each change, too, where all of them are judged and do.
 func (c *Cause) others() string {

@@ -40,7 +40,6 @@ func ExampleExplain() {
 	// A handling whose state read failed publishes no dispatch.
 	//
 	// Judged after every step, from what the step changed in Redis and in the streams.
-	// Promised with read_error=fail-closed; otherwise nothing is promised.
-	// Promised: under every fault.
+	// Promised with read_error=fail-closed, and then under every fault; otherwise nothing is promised.
 	// Source: State-read errors, the fail-closed branch.
 }

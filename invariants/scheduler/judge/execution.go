@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -64,8 +65,14 @@ var oneExecutionPerDispatch = rule.New(invariants.Invariant{
 		case last.Handed > 0:
 			given = invariants.Say("; it had begun seq %d, at step %d, and was not given it again", last.Seq, invariants.StepNo(last.Begun))
 		}
-		t.Violation(j, "execution %d began at step %d on %s, but the stream has stored %s, and none that is for it and not begun%s",
-			j.Begun, invariants.StepNo(s.Step), s.Node, invariants.CountOf(len(j.Dispatches), "dispatch", "dispatches"), given)
+		stored := "no dispatch was stored"
+		switch n := len(j.Dispatches); {
+		case n == 1 && last.Seq > 0:
+			stored = "only 1 dispatch was stored"
+		case n > 0:
+			stored = fmt.Sprintf("no dispatch was left for it (%d stored)", n)
+		}
+		t.Violation(j, "%s began it at step %d, the %s time that it was begun, though %s%s", s.Node, invariants.StepNo(s.Step), invariants.Ordinal(j.Begun), stored, given)
 	})
 })
 

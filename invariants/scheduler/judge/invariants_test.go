@@ -311,8 +311,13 @@ func TestExplain(t *testing.T) {
 	text, ok := Explain("one-dispatch-per-job")
 	require.True(t, ok)
 	assert.Contains(t, text, "  publish-unanswered: a dispatch is stored, and its publisher sees an error\n")
-	assert.Contains(t, text, "    closed by epochs: the stream refuses a second dispatch of an epoch\n")
+	assert.Contains(t, text, "Promised with epochs, or with resume_intents=false, and then under every fault but those below; otherwise nothing is promised.\n")
+	assert.Contains(t, text, "\nPromised only with epochs (the stream refuses a second dispatch of an epoch), under:\n  publish-unanswered: ", "each group has a heading")
+	assert.Contains(t, text, "), or with another dispatch_order than outbox, under:\n  write-refused: a state write fails, and nothing is applied\n  scheduler-crash: ")
 	assert.Contains(t, text, "Dispatch ordering")
+	text, ok = Explain("nobody-is-rescued")
+	require.True(t, ok)
+	assert.Contains(t, text, "\n\nNever promised, as somebody else has to take up what a strike has cut short, under:\n  publish-refused: ")
 	_, ok = Explain("one-dispatch")
 	assert.False(t, ok)
 }
@@ -338,5 +343,5 @@ func TestAnExecutionTooManySaysWhatItsWorkerWasGiven(t *testing.T) {
 		effect(w1, job1, "begin").effect(w1, job1, "finish").effect(w1, job1, "begin")
 	o := outcomeOf(s.judge(config.Config{}), "one-execution-per-dispatch")
 	require.Len(t, o.Violations, 1)
-	assert.Contains(t, o.Violations[0].Message, "none that is for it and not begun; it had begun seq 1, at step 14, and was not given it again")
+	assert.Contains(t, o.Violations[0].Message, "though only 1 dispatch was stored; it had begun seq 1, at step 14, and was not given it again")
 }

@@ -484,12 +484,16 @@ func TestPromiseNamesItsSettings(t *testing.T) {
 		require.True(t, ok)
 		return inv.Promise
 	}
-	assert.Regexp(t, "^with cancel_notice and an intent before each dispatch, or with cancel_notice and epochs and void_intents, unless struck by without ", promised("cancelled-job-is-told"))
-	assert.Regexp(t, "^unless struck by without fence, write-late, .*; or without recheck_timeouts, ", promised("terminal-states-final"))
+	assert.Regexp(t, "^with cancel_notice and an intent before each dispatch, or with cancel_notice and epochs and void_intents, under every fault(?: but [a-z, -]+)?; under ", promised("cancelled-job-is-told"))
+	assert.Regexp(t, "^under every fault; under write-unanswered only with recheck_timeouts; under write-late, scheduler-away only with fence and recheck_timeouts; under lock-fails only with fence; under ", promised("terminal-states-final"))
 	assert.Equal(t, "with read_error=fail-closed, under every fault", promised("no-dispatch-after-failed-read"))
 	assert.Equal(t, "under every fault", promised("told-worker-stops"))
 	report := newStory().judge(config.Config{})
 	assert.Equal(t, "not under these settings", outcomeOf(report, "cancelled-job-is-told").Promise)
+	for _, o := range report.Invariants {
+		list := strings.Split(strings.TrimPrefix(o.Promise, "unless struck by "), ", ")
+		assert.Len(t, slices.Compact(slices.Sorted(slices.Values(list))), len(list), "%s names each strike once: %s", o.Name, o.Promise)
+	}
 	assert.Equal(t, "unless struck by nats-power-loss", outcomeOf(newStory().judge(hardened), "one-dispatch-per-job").Promise)
 }
 

@@ -102,7 +102,7 @@ var recoveryTrials = map[string]trial{
 		breaks: func(s *story) {
 			s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1).effect(w2, job1, "finish")
 		},
-		says: "the effect of idempotency key job-1:key was had again at step 16 on worker-2; job-1 had it before, on worker-1",
+		says: "the effect of idempotency key job-1:key happened again at step 16 on worker-2; it had happened before for job-1, on worker-1",
 		holds: func(s *story) {
 			s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1).effect(w2, job1, "finish")
 			s.last().Outcome = history.EffectHad

@@ -144,7 +144,7 @@ var sagaTrials = map[string]trial{
 			s.underKey(job1, "tenant-1").dispatched(s1, job1, w1).executed(w1, job1)
 			s.undoes("comp-1", job1).executed(w1, "comp-1").undoes("comp-2", job1).executed(w2, "comp-2")
 		},
-		says: "undid the effect of idempotency key tenant-1:key-1 at step 42 on worker-2, for the second time; it was had 1 time",
+		says: "undid the effect of idempotency key tenant-1:key-1 at step 42 on worker-2, for the second time; it had happened 1 time",
 		holds: func(s *story) {
 			s.underKey(job1, "tenant-1").dispatched(s1, job1, w1).executed(w1, job1)
 			s.undoes("comp-1", job1).executed(w1, "comp-1").undoes("comp-2", job1).effect(w2, "comp-2", "finish")

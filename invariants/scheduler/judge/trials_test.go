@@ -121,7 +121,7 @@ var trials = map[string]trial{
 		breaks: func(s *story) {
 			s.submit(job1).dispatched(s1, job1, w1).effect(w1, job1, "begin").message(w1, job1, "job_deliver", sim.KindDeliver, 2).of(1).effect(w1, job1, "begin")
 		},
-		says:  "execution 2 began at step 15 on worker-1, but the stream has stored 1 dispatch, and none that is for it and not begun; at step 14 it was given seq 1 again, which had been begun at step 13",
+		says:  "worker-1 began it at step 15, the second time that it was begun, though only 1 dispatch was stored; at step 14 it was given seq 1 again, which had been begun at step 13",
 		holds: calm,
 	},
 	"one-execution-at-a-time": {

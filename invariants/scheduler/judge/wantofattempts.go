@@ -86,7 +86,7 @@ var lastCauseIsTrue = rule.New(invariants.Invariant{
 
 var attemptsLastTheirBudget = rule.New(invariants.Invariant{
 	Name:   "attempts-last-their-budget",
-	Says:   "A job that ends FAILED for want of attempts was tried for as long as its back-off makes of them, whatever kept it from a worker: 22 minutes with the documented 50 attempts and 1 s to 30 s. If whoever gives it up has its request in hand, which was sent back each time before, that took no longer than half as much again as so many of the longest delays, and what the plan keeps away: 37 minutes.",
+	Says:   "A job that ends FAILED for want of attempts was tried for as long as its back-off makes of them, whatever kept it from a worker: 22 minutes with the documented 50 attempts and 1 s to 30 s. If it is given up by a delivery of its request that was sent back each time before, that takes at most 1.5 x attempts x longest delay, plus the outages of the plan: 37 minutes.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, retry ceiling before DLQ: 50 attempts with 1s-30s back-off, some 25 minutes",
 	Needs:  []string{"attempts-never-past-ceiling"},

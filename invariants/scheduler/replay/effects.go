@@ -25,7 +25,7 @@ var oneEffectPerKey = rule.New(invariants.Invariant{
 			if n := len(s.About.Dispatches); n > 1 {
 				by = invariants.Say(" (the job had been dispatched %d times, the last time at step %d)", n, invariants.StepNo(s.About.Dispatches[n-1].Step))
 			}
-			t.Violation(s.About, "the effect of idempotency key %s was had again at step %d on %s%s; %s had it before, on %s",
+			t.Violation(s.About, "the effect of idempotency key %s happened again at step %d on %s%s; it had happened before for %s, on %s",
 				key, invariants.StepNo(s.Step), s.Node, by, first.Job.ID, first.By)
 		}
 	}}
@@ -44,7 +44,7 @@ var oneUndoPerEffect = rule.New(invariants.Invariant{
 		}
 		t.Exercise()
 		if undone > had {
-			t.Violation(s.About, "undid the effect of idempotency key %s at step %d on %s, for the %s time; it was had %s",
+			t.Violation(s.About, "undid the effect of idempotency key %s at step %d on %s, for the %s time; it had happened %s",
 				key, invariants.StepNo(s.Step), s.Node, invariants.Ordinal(undone), invariants.CountOf(had, "time", "times"))
 		}
 	}}
