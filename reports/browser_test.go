@@ -142,7 +142,7 @@ func (b *browser) quiet() {
 // tabTo goes on by the Tab key until that element has the focus, which can be seen.
 func (b *browser) tabTo(element string) {
 	b.t.Helper()
-	for range 60 {
+	for range 200 { // a page of many jobs has more than a hundred links
 		b.do(chromedp.KeyEvent(kb.Tab))
 		if says[bool](b, "document.activeElement.matches('"+element+"')") {
 			assert.NotEqual(b.t, "none", says[string](b, `getComputedStyle(document.activeElement).outlineStyle`), element)

@@ -253,6 +253,7 @@ func TestAnIndexTellsOfACertificateWhatIsOutside(t *testing.T) {
 	e := of(c)
 	assert.Equal(t, []string{"held", "outside", "None of 3 single faults broke a promise; 1 broke something outside of a promise."}, []string{e.Outcome, e.Tone, e.Reason})
 	assert.Contains(t, text(indexHTML(t, []Entry{e})), "1 report 1 that held, with an invariant broken outside of its promise")
+	assert.Contains(t, indexHTML(t, []Entry{e}), `<div class="verdict outside">`)
 	assert.Contains(t, faultMap(t, c), `<div class="verdict outside">`)
 
 	c.Counts, c.Baseline = nil, make([]exhaust.Break, 1)

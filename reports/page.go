@@ -179,7 +179,7 @@ func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view
 	shallow := *res
 	v := view{
 		frame:  newFrame(fmt.Sprintf("%s, seed %d: %s", res.Scenario, res.Seed, res.Verdict), pageCSS),
-		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: words.Duration(res.Virtual), World: invariants.List(inhabitants(plan)),
+		Result: &shallow, Badge: runBadge(res.Verdict, res.Violations), VirtualTime: words.Duration(res.Virtual), World: invariants.List(inhabitants(plan)),
 		Lanes: diagram, Machine: plots.MachineOf(res), Figures: plots.Run(plan, res, plots.Traced{Focus: f.jobs, Naks: c.naks, Rollbacks: c.rollbacks}), CounterRows: counters(res),
 	}
 	v.Why, v.FindWhy, v.Hardened, v.ByName = whyOf(res, shown), findWhy(res), underHardened(res), res.Command.Program == scenarios.ProgramName

@@ -105,9 +105,9 @@ func TestHeaderTellsVerdictAndReplay(t *testing.T) {
 		tape          *tape
 		tone, verdict string
 	}{
-		{publishFailure(), "good", "held"}, {ackLost(true), "bad", "violated"}, {staleWorker(), "warn", "inconclusive"},
+		{publishFailure(), "good", "held"}, {ackLost(false), "outside", "held"}, {ackLost(true), "bad", "violated"}, {staleWorker(), "warn", "inconclusive"},
 	} {
-		t.Run(c.verdict, func(t *testing.T) {
+		t.Run(c.verdict+" "+c.tone, func(t *testing.T) {
 			page := c.tape.page()
 			header, _, _ := strings.Cut(page, "</header>")
 			assert.Contains(t, header, `<div class="verdict `+c.tone+`">`)

@@ -160,6 +160,8 @@ func (p *runPlots) panel(title, empty string, plots ...panelPlot) chart {
 		ch.label, ch.draw, ch.reads = part.label, part.draw, part.reads
 	}
 	ch.Legend = append(ch.Legend, p.faultLegend()...)
+	every := words.Duration(p.res.Samples.Interval)
+	ch.Notes = append(ch.Notes, "A value is of the whole "+every+" over which it is drawn, the last up to the end of the run.")
 	return ch
 }
 
