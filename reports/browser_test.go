@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
@@ -141,7 +142,7 @@ func (b *browser) quiet() {
 // tabTo goes on by the Tab key until that element has the focus, which can be seen.
 func (b *browser) tabTo(element string) {
 	b.t.Helper()
-	for range 60 {
+	for range 200 { // a page of many jobs has more than a hundred links
 		b.do(chromedp.KeyEvent(kb.Tab))
 		if says[bool](b, "document.activeElement.matches('"+element+"')") {
 			assert.NotEqual(b.t, "none", says[string](b, `getComputedStyle(document.activeElement).outlineStyle`), element)
@@ -606,4 +607,73 @@ func TestPlotsAndThePictureShowTheSameInstant(t *testing.T) {
 	assert.Equal(t, "visible", hair(".axis svg"))
 	assert.NotEqual(t, chosen, where())
 	b.quiet()
+}
+
+// Each sentence of Why has its number on the axis, also one that tells of no step, or of one that belongs to no job.
+func TestEachSentenceOfWhyIsOnTheAxis(t *testing.T) {
+	for _, scenario := range []string{"rollback-failure", "saga-expired-lock", "nats-power-cut", "tenant-limit"} {
+		t.Run(scenario, func(t *testing.T) {
+			if testing.Short() && scenario != "rollback-failure" && scenario != "nats-power-cut" {
+				t.Skip("a night looks at other runs, too")
+			}
+			b := opened(t, explained(t, scenario), picture)
+			var want []string
+			for i := range says[int](b, `document.querySelectorAll(".why .telling li").length`) {
+				want = append(want, fmt.Sprint(i+1))
+			}
+			numbers := strings.Split(says[string](b, `[...document.querySelectorAll(".axis .number")].map((n) => n.textContent).join(",")`), ",")
+			assert.ElementsMatch(t, want, numbers)
+			times := says[[]string](b, `[...document.querySelectorAll(".axis .time")].map((n) => n.textContent)`)
+			assert.Len(t, slices.Compact(slices.Clone(times)), len(times), "neighbours differ: %s", times)
+			b.quiet()
+		})
+	}
+}
+
+// Where nobody has looked for a Why, there is no button for it, and the picture begins with what the faults did.
+func TestThePictureWithoutWhyBeginsWithTheFaults(t *testing.T) {
+	b := opened(t, pageFor(t, "rollback-failure"), picture)
+	assert.NotContains(t, says[[]string](b, `[...document.querySelectorAll(".axis-controls button")].map((n) => n.textContent)`), "Why")
+	assert.Equal(t, int64(2), says[int64](b, `document.querySelectorAll(".axis .step.struck").length`))
+	assert.Equal(t, int64(1), says[int64](b, `document.querySelectorAll(".axis .step.violation").length`))
+	before := b.inSight()
+	b.do(chromedp.Focus(chromedp.CSS(".axis svg")), chromedp.KeyEvent("w"))
+	assert.Equal(t, before, b.inSight())
+	b.quiet()
+}
+
+// Above each quiet stretch stands how long it is, however narrow it is, and no figure stands on another.
+func TestEachFoldHasItsFigure(t *testing.T) {
+	for _, scenario := range []string{"publish-failure", "hot-worker", "publish-ack-lost"} {
+		t.Run(scenario, func(t *testing.T) {
+			if testing.Short() && scenario != "publish-failure" {
+				t.Skip("a night looks at other runs, too")
+			}
+			b := opened(t, pageFor(t, scenario), picture)
+			b.press("All")
+			figures := says[[]string](b, `[...document.querySelectorAll(".axis .gap")].map((n) => n.textContent)`)
+			assert.NotEmpty(t, figures)
+			if scenario == "publish-failure" {
+				assert.Contains(t, figures, "4.1s")
+			}
+			assert.Empty(t, says[[]string](b, `(() => { const boxes = [...document.querySelectorAll(".axis .gap")].map((n) => [n.textContent, n.getBoundingClientRect()]);
+				return boxes.filter(([, r], i) => i > 0 && r.left < boxes[i - 1][1].right).map(([says]) => says); })()`), "no figure stands on another")
+			b.quiet()
+		})
+	}
+}
+
+// On one axis all times have the same number of digits, enough for neighbours to differ, as the other pages have them.
+func TestTimesOfOneAxis(t *testing.T) {
+	b := opened(t, pageFor(t, "publish-failure"), picture)
+	for _, list := range [][]time.Duration{
+		{2619 * time.Millisecond, 2620 * time.Millisecond, 4 * time.Second}, {time.Second, 2 * time.Second, 3601 * time.Second}, {2016110 * time.Microsecond, 2016240 * time.Microsecond},
+		{250 * time.Millisecond, 1250 * time.Millisecond}, {59*time.Second + 999999*time.Microsecond, time.Minute},
+	} {
+		var us []int64
+		for _, at := range list {
+			us = append(us, at.Microseconds())
+		}
+		assert.Equal(t, words.Instants(list), says[[]string](b, strings.ReplaceAll(fmt.Sprintf("instants(%v)", us), " ", ",")))
+	}
 }

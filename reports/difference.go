@@ -90,7 +90,7 @@ func DifferencePage(w io.Writer, d *diff.Difference, dir string) error {
 }
 
 func sideViewOf(letter string, s *diff.Side, dir string) sideView {
-	v := sideView{Side: s, Letter: letter, Badge: verdictBadge(s.Verdict), VirtualTime: words.Duration(s.Virtual)}
+	v := sideView{Side: s, Letter: letter, Badge: runBadge(s.Verdict, s.Violations), VirtualTime: words.Duration(s.Virtual)}
 	if page, err := os.ReadFile(filepath.Join(s.Dir, PageFile)); err == nil {
 		v.Href, v.report = LinkTo(RealPath(dir), RealPath(s.Dir)), page
 	}

@@ -199,16 +199,11 @@ func (m *marks) draw(class string, width, gutter float64) drawing {
 		return tenth(gutter + 6 + m.units[i]/all*(width-gutter-20))
 	}
 	m.rails(&out, x)
+	m.ticks(&out, x, gutter)
 	free := map[float64]float64{} // of each row of numbers, from where on
-	lastTick, lastText := math.Inf(-1), ""
 	for i := range m.list {
 		k := &m.list[i]
 		at, y := x(k.at), k.lane
-		if text := words.Instant(k.at); at-lastTick >= 74 && at > gutter+24 && at < width-24 && text != lastText {
-			lastTick, lastText = at, text
-			out.Lines = append(out.Lines, line{"tick", at, ticksAt + 6, at, drawingHeight})
-			out.Labels = append(out.Labels, label{"time", text, at, ticksAt})
-		}
 		title := words.Instant(k.at)
 		if k.step > 0 {
 			title += fmt.Sprintf(", step %d", k.step)
@@ -234,6 +229,22 @@ func (m *marks) draw(class string, width, gutter float64) drawing {
 		}
 	}
 	return out
+}
+
+// ticks writes times above the lanes, where there is room.
+func (m *marks) ticks(out *drawing, x func(time.Duration) float64, gutter float64) {
+	var times []time.Duration
+	var places []float64
+	for i := range m.list {
+		at, n := x(m.list[i].at), len(places)
+		if (n == 0 || at-places[n-1] >= 74) && at > gutter+24 && at < out.Width-24 {
+			times, places = append(times, m.list[i].at), append(places, at)
+		}
+	}
+	for i, text := range words.Instants(times) {
+		out.Lines = append(out.Lines, line{"tick", places[i], ticksAt + 6, places[i], drawingHeight})
+		out.Labels = append(out.Labels, label{"time", text, places[i], ticksAt})
+	}
 }
 
 // number writes a number away from the middle: at a height at which there is room, or not at all.

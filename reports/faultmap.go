@@ -192,6 +192,7 @@ func WriteFaultMap(dir string, c *exhaust.Certificate) error {
 	return writeAll(dir, []file{{PageFile, func(w io.Writer) error { return FaultMap(w, c) }}})
 }
 
+// certified is what a certificate comes to, in the tones of an index.
 func certified(c *exhaust.Certificate) (tone, says string) {
 	broken := c.Counts[exhaust.Broken] + c.Counts[exhaust.OutOfBounds]
 	switch {
@@ -200,7 +201,14 @@ func certified(c *exhaust.Certificate) (tone, says string) {
 	case !c.Complete:
 		return "warn", fmt.Sprintf("Unfinished: %s of %s were tried, and none broke a promise.", words.Count(len(c.Tries)), words.Counted(c.All, c.Noun()))
 	}
-	return "good", fmt.Sprintf("None of %s broke a promise.", words.Counted(len(c.Tries), c.Noun()))
+	says = fmt.Sprintf("None of %s broke a promise", words.Counted(len(c.Tries), c.Noun()))
+	switch n := c.Counts[exhaust.Outside]; {
+	case n > 0:
+		return "outside", says + fmt.Sprintf("; %s broke something outside of a promise.", words.Count(n))
+	case len(c.Baseline) > 0:
+		return "outside", says + "; the plan by itself breaks something outside of a promise."
+	}
+	return "good", says + "."
 }
 
 func titleOf(c *exhaust.Certificate, n int) string {

@@ -18,11 +18,12 @@ type focus struct {
 	jobs   []string       // in the order of their numbers; at most focusMax
 	runs   []string       // of which they are steps
 	colour map[string]int // index into jobs
-	left   int            // jobs that the plan is about, or a violation names, beyond focusMax
+	left   int            // jobs that the plan is about, or that a violation or its cause names, beyond focusMax
 	sample bool           // the plan is about no job, and the first one stands for all
 }
 
-// focusOn picks the jobs that a violation names first, judged ones before others, then those that the plan is about.
+// focusOn picks first the jobs that the page explains a violation by, then those that a violation names, judged ones before
+// others, and then those that the plan is about.
 func focusOn(res *scenarios.Result) focus {
 	number := make(map[string]int, len(res.Jobs))
 	for i, j := range res.Jobs {
@@ -34,6 +35,14 @@ func focusOn(res *scenarios.Result) focus {
 		if _, known := number[id]; known && !seen[id] {
 			seen[id] = true
 			wanted = append(wanted, id)
+		}
+	}
+	if c := res.Cause; c != nil {
+		want(c.Job)
+		for _, at := range c.Path {
+			for _, id := range res.JobsIn(at.Says) {
+				want(id)
+			}
 		}
 	}
 	for _, promised := range []bool{true, false} {

@@ -69,12 +69,9 @@ func (s *Stored) Entry(index, program string) Entry {
 	e := Entry{Href: LinkTo(index, s.Dir), When: s.When}
 	switch {
 	case s.Run != nil:
-		b := verdictBadge(s.Run.Verdict)
+		b := runBadge(s.Run.Verdict, s.Run.Violations)
 		if s.Run.Expected {
 			b = badge{b.Word + ", as expected", "expected"}
-		}
-		if b.Tone == "good" && len(s.Run.Violations) > 0 {
-			b.Tone = "outside"
 		}
 		e.Runs, e.Virtual = 1, s.Run.Virtual
 		e.Kind, e.Name, e.Preset, e.Seed = "run", s.Run.Scenario, s.Run.Preset, fmt.Sprint(s.Run.Seed)
@@ -223,6 +220,8 @@ func Index(w io.Writer, entries []Entry) error {
 		v.Tone = "bad"
 	case n["warn"]+n["unreadable"] > 0:
 		v.Tone = "warn"
+	case n["outside"] > 0:
+		v.Tone = "outside"
 	}
 	sorted, v.Left = words.Capped(sorted, entriesMax)
 	for i := range sorted {

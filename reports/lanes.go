@@ -289,7 +289,7 @@ func (c *collector) laneNotes(shown int) []string {
 	}
 	notes = append(notes, fmt.Sprintf("The steps of %s, and what the harness did. Times are virtual, since the world began.", what))
 	if c.focus.left > 0 {
-		notes = append(notes, words.Counted(c.focus.left, "other job")+" that the plan is about, or that a violation names, left out.")
+		notes = append(notes, words.Counted(c.focus.left, "other job")+" that the plan is about, or that a violation or its Why names, left out.")
 	}
 	if c.seen > shown {
 		notes = append(notes, fmt.Sprintf("%s of %s shown: those around violations and faults, those that the story tells, then the earliest. trace.jsonl has them all.",

@@ -13,6 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -194,6 +195,9 @@ func TestFocusFallsOnTheHurtAndTheNamed(t *testing.T) {
 	assert.Equal(t, []string{"job-1", "job-2", "job-3", "job-20", "job-21", "job-22"}, f.jobs)
 	assert.Equal(t, 6, f.left)
 	assert.False(t, f.sample)
+
+	tp.res.Cause = &why.Cause{Job: "job-21", Path: []why.Point{{Says: "At 1s scheduler-2 wrote DISPATCHED for job-25, to worker-1."}, {Says: "At 2s x was violated: job-21: beside job-26."}}}
+	assert.Equal(t, []string{"job-1", "job-2", "job-3", "job-21", "job-25", "job-26"}, focusOn(tp.res).jobs, "the page explains the violation by these")
 
 	f = focusOn(newTape("calm", "", 3).finish().res)
 	assert.Equal(t, []string{"job-1"}, f.jobs)

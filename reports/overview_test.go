@@ -18,6 +18,7 @@ import (
 	"github.com/wavetank-sim/wavetank/reports/plots"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
@@ -241,6 +242,28 @@ func TestAnIndexTellsWhatIsExpected(t *testing.T) {
 
 	said = text(indexHTML(t, []Entry{of(publishFailure().res), of(ackLost(false).res)}))
 	assert.Contains(t, said, "2 reports 1 that held, with an invariant broken outside of its promise, 1 with nothing against it")
+}
+
+// A certificate of which some faults broke something outside of a promise is no greener than a run that did.
+func TestAnIndexTellsOfACertificateWhatIsOutside(t *testing.T) {
+	of := func(c *exhaust.Certificate) Entry {
+		return (&Stored{Dir: "certificates/calm", Certificate: c}).Entry("certificates", "./bin/wavetank")
+	}
+	c := tried()
+	e := of(c)
+	assert.Equal(t, []string{"held", "outside", "None of 3 single faults broke a promise; 1 broke something outside of a promise."}, []string{e.Outcome, e.Tone, e.Reason})
+	assert.Contains(t, text(indexHTML(t, []Entry{e})), "1 report 1 that held, with an invariant broken outside of its promise")
+	assert.Contains(t, indexHTML(t, []Entry{e}), `<div class="verdict outside">`)
+	assert.Contains(t, faultMap(t, c), `<div class="verdict outside">`)
+
+	c.Counts, c.Baseline = nil, make([]exhaust.Break, 1)
+	assert.Equal(t, "outside", of(c).Tone, "the plan by itself does")
+	c.Baseline = nil
+	assert.Equal(t, "good", of(c).Tone)
+	c.Complete = false
+	assert.Equal(t, "warn", of(c).Tone)
+	c.Counts = map[exhaust.Outcome]int{exhaust.Broken: 1, exhaust.Outside: 1}
+	assert.Equal(t, "bad", of(c).Tone)
 }
 
 // A row says of a sweep what its own page says, and of comparisons what they come to.

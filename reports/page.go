@@ -97,22 +97,40 @@ func Page(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2
 	return execute(w, pageTemplate, v)
 }
 
-// leftOut says which steps the picture over time has no room for.
+// leftOut says in a sentence which steps the picture over time has no room for; "" if it has all.
 func leftOut(a *axis.Axis) string {
-	var says []string
+	if a.Left == 0 {
+		return ""
+	}
+	left := words.Counted(a.Left, "step")
+	var from []string
 	if a.Lost > 0 {
-		says = append(says, "of the jobs that the page follows those from step "+strconv.Itoa(a.Lost)+" on")
+		from = append(from, "of the jobs that the page follows, from step "+strconv.Itoa(a.Lost)+" on")
 	}
 	if a.Struck > 0 {
-		says = append(says, "of those that a fault struck those from step "+strconv.Itoa(a.Struck)+" on")
+		from = append(from, "of those that a fault struck, from step "+strconv.Itoa(a.Struck)+" on")
 	}
 	if a.LeftFrom > 0 {
-		says = append(says, "of other jobs those from "+words.Duration(time.Duration(a.LeftFrom)*time.Microsecond)+" on")
+		from = append(from, "of other jobs, from "+words.Instant(time.Duration(a.LeftFrom)*time.Microsecond)+" on")
 	}
+	kept := ""
 	if a.Every > 0 {
-		says = append(says, "of the steps of no job all but one in "+strconv.Itoa(a.Every))
+		kept = "every " + words.Ordinal(a.Every) + " one is kept"
+		if a.Every == 2 {
+			kept = "every second one is kept"
+		}
 	}
-	return invariants.List(says)
+	switch {
+	case len(from) == 0 && kept == "":
+		return "Left out are " + left + "."
+	case len(from) == 0 && a.Left == 1:
+		return left + " that belongs to no job is left out (" + kept + ")."
+	case len(from) == 0:
+		return left + " that belong to no job are left out (" + kept + ")."
+	case kept != "":
+		from = append(from, "of those that belong to no job, of which "+kept)
+	}
+	return "Left out are " + left + ": " + strings.Join(from, "; ") + "."
 }
 
 // barsLeftOut says for what that lasts the picture has no room.
@@ -161,7 +179,7 @@ func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view
 	shallow := *res
 	v := view{
 		frame:  newFrame(fmt.Sprintf("%s, seed %d: %s", res.Scenario, res.Seed, res.Verdict), pageCSS),
-		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: words.Duration(res.Virtual), World: invariants.List(inhabitants(plan)),
+		Result: &shallow, Badge: runBadge(res.Verdict, res.Violations), VirtualTime: words.Duration(res.Virtual), World: invariants.List(inhabitants(plan)),
 		Lanes: diagram, Machine: plots.MachineOf(res), Figures: plots.Run(plan, res, plots.Traced{Focus: f.jobs, Naks: c.naks, Rollbacks: c.rollbacks}), CounterRows: counters(res),
 	}
 	v.Why, v.FindWhy, v.Hardened, v.ByName = whyOf(res, shown), findWhy(res), underHardened(res), res.Command.Program == scenarios.ProgramName

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/reports/axis"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
@@ -104,9 +105,9 @@ func TestHeaderTellsVerdictAndReplay(t *testing.T) {
 		tape          *tape
 		tone, verdict string
 	}{
-		{publishFailure(), "good", "held"}, {ackLost(true), "bad", "violated"}, {staleWorker(), "warn", "inconclusive"},
+		{publishFailure(), "good", "held"}, {ackLost(false), "outside", "held"}, {ackLost(true), "bad", "violated"}, {staleWorker(), "warn", "inconclusive"},
 	} {
-		t.Run(c.verdict, func(t *testing.T) {
+		t.Run(c.verdict+" "+c.tone, func(t *testing.T) {
 			page := c.tape.page()
 			header, _, _ := strings.Cut(page, "</header>")
 			assert.Contains(t, header, `<div class="verdict `+c.tone+`">`)
@@ -333,6 +334,19 @@ func TestPaletteHasContrast(t *testing.T) {
 		for _, line := range []string{"retry", "rollback", "fault"} { // WCAG asks 3 of graphics
 			assert.GreaterOrEqual(t, contrast(t, palette[line], palette["card"]), 3.0, "%s: %s", name, line)
 		}
+	}
+}
+
+// What the picture has no room for is said in a sentence.
+func TestThePageSaysWhichStepsAreLeftOut(t *testing.T) {
+	for want, a := range map[string]axis.Axis{
+		"": {},
+		"566 steps that belong to no job are left out (every second one is kept).": {Left: 566, Every: 2},
+		"1 step that belongs to no job is left out (every 4th one is kept).":       {Left: 1, Every: 4},
+		"Left out are 7 steps: of other jobs, from 2m0.5s on.":                     {Left: 7, LeftFrom: 120_500_000},
+		"Left out are 9 steps: of the jobs that the page follows, from step 8 on; of those that a fault struck, from step 9 on; of those that belong to no job, of which every second one is kept.": {Left: 9, Lost: 8, Struck: 9, Every: 2},
+	} {
+		assert.Equal(t, want, leftOut(&a))
 	}
 }
 

@@ -36,6 +36,15 @@ func verdictBadge(v scenarios.Verdict) badge {
 	return badge{string(v), "warn"}
 }
 
+// runBadge is that of a run. One that held is not all green if it broke something outside of a promise.
+func runBadge(v scenarios.Verdict, violations []scenarios.Violation) badge {
+	b := verdictBadge(v)
+	if b.Tone == "good" && len(violations) > 0 {
+		b.Tone = "outside"
+	}
+	return b
+}
+
 func statusBadge(s scenarios.Status) badge {
 	switch s {
 	case scenarios.StatusHeld, scenarios.StatusReached:

@@ -231,12 +231,12 @@ func (r *run) brokenAllTheSame(unpromised []string) string {
 	}
 	var said []string
 	if len(byFaults) > 0 {
-		said = append(said, fmt.Sprintf("%s %s broken, which these settings do not promise %s", strings.Join(byFaults, ", "), wasWere(len(byFaults)), r.circumstances()))
+		said = append(said, fmt.Sprintf("%s (not %s)", invariants.List(byFaults), r.circumstances()))
 	}
 	if len(bySettings) > 0 {
-		said = append(said, fmt.Sprintf("%s %s broken, which these settings do not promise", strings.Join(bySettings, ", "), wasWere(len(bySettings))))
+		said = append(said, invariants.List(bySettings)+" (not with these settings)")
 	}
-	return strings.Join(said, ". ")
+	return "Broken, but not promised: " + strings.Join(said, ", ")
 }
 
 // circumstances are what a promise may depend on besides the settings.
@@ -244,7 +244,7 @@ func (r *run) circumstances() string {
 	if len(r.injector.Fired()) == 0 {
 		return "in such a run"
 	}
-	return "under such faults"
+	return "under these faults"
 }
 
 // cannotFire says of a fault that did not fire whether the settings left it nothing to strike, and are not the plan's own:

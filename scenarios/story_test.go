@@ -91,7 +91,7 @@ engine: {confirm_acks: false}
 workload: {jobs: 2, every: 1ms}
 topology: {schedulers: 1, workers: 1}
 faults: [{after: {job: 1, phase: dispatched_write}, do: restart, node: nats, for: 6m}]`,
-			reason: "overdue-job-found-within-a-poll was broken",
+			reason: "Broken, but not promised: overdue-job-found-within-a-poll (not under these faults)",
 		},
 		"a result comes before its dispatch": {
 			plan: `
@@ -116,7 +116,7 @@ workload: {jobs: 2, saga: 2, answer: {2: FAILED_FATAL}, unreadable: 1}`,
 			plan: `
 workload: {jobs: 20, runs: 1, steps: 2}
 faults: [{on: {phase: publish}, do: fail-after}]`,
-			reason: "one-dispatch-per-job was broken",
+			reason: "Broken, but not promised: one-dispatch-per-job (not under these faults)",
 		},
 		"a worker dies after its work is done": {
 			plan: `
@@ -129,7 +129,7 @@ faults: [{after: {job: 1, phase: result_publish}, do: crash, node: actor, restar
 preset: hardened
 workload: {jobs: 1, work: 2s}
 faults: [{after: {job: 1, phase: effect}, do: crash, node: actor, restart_in: 10s}]`,
-			reason: "one-execution-per-dispatch was broken",
+			reason: "Broken, but not promised: one-execution-per-dispatch (not under these faults)",
 		},
 		"a worker dies over jobs that the story does not follow": {
 			plan: `
@@ -137,7 +137,7 @@ preset: hardened
 about: [1]
 workload: {jobs: 10, work: 2s}
 faults: [{at: 4s, do: crash, node: worker-3, restart_in: 10s}]`,
-			reason: "one-execution-per-dispatch was broken",
+			reason: "Broken, but not promised: one-execution-per-dispatch (not under these faults)",
 		},
 		"a submission that a client does not try again": {
 			plan: `
@@ -152,7 +152,7 @@ topology: {workers: 1}
 engine: {reconciler: false}
 faults: [{at: 20s, do: crash, node: worker-1}]
 then: {heal: false}`,
-			reason: "every-job-settles was broken, which these settings do not promise under such faults",
+			reason: "Broken, but not promised: every-job-settles (not under these faults)",
 		},
 		"a worker that stays dead, and a reconciler": {
 			plan: `
@@ -416,14 +416,14 @@ workload: {jobs: 1, answer: {1: NONSENSE}}`,
 workload: {jobs: 2, every: 20µs}
 engine: {tenant_limit: 1}
 seed: 2`,
-			reason: "tenant-limit-held was broken, which these settings do not promise",
+			reason: "Broken, but not promised: tenant-limit-held (not with these settings)",
 		},
 		"the stream has forgotten the message id": {
 			plan: `
 workload: {jobs: 1, work: 5m}
 engine: {publish_dedup: message-id, backoff_base: 150s, backoff_max: 150s}
 faults: [{on: {job: 1, phase: publish}, do: fail-after}]`,
-			reason: "one-dispatch-per-job was broken",
+			reason: "Broken, but not promised: one-dispatch-per-job (not under these faults)",
 		},
 		"a rollback goes no further": {
 			plan: `

@@ -17,14 +17,14 @@ func TestWhatIsBrokenOutsideOfItsPromise(t *testing.T) {
 		dies    = "topology: {workers: 1}\nengine: {reconciler: false}\nfaults: [{at: 20s, do: crash, node: worker-1}]\nthen: {heal: false}\n"
 	)
 	for text, reason := range map[string]string{
-		told:           "every promise held. cancelled-job-is-told was broken, which these settings do not promise",
-		settles + dies: "every promise held. every-job-settles was broken, which these settings do not promise under such faults",
-		told + dies: "every promise held. every-job-settles was broken, which these settings do not promise under such faults. " +
-			"cancelled-job-is-told was broken, which these settings do not promise",
+		told:           "every promise held. Broken, but not promised: cancelled-job-is-told (not with these settings)",
+		settles + dies: "every promise held. Broken, but not promised: every-job-settles (not under these faults)",
+		told + dies: "every promise held. Broken, but not promised: every-job-settles (not under these faults), " +
+			"cancelled-job-is-told (not with these settings)",
 		"workload: {jobs: 1}\nengine: {max_deliver: 1, pending_replayer: false, reconciler: false}\nkernel: {default: THROTTLE, then: [{at: 1h, default: ALLOW}]}\n": "every promise held. " +
-			"no-message-given-up, every-job-settles were broken, which these settings do not promise",
+			"Broken, but not promised: no-message-given-up and every-job-settles (not with these settings)",
 		"workload: {jobs: 1}\ntopology: {schedulers: 1}\nkernel: {default: THROTTLE}\n": "every promise held. " +
-			"no-message-given-up was broken, which these settings do not promise in such a run. 1 job is still throttled by the safety kernel",
+			"Broken, but not promised: no-message-given-up (not in such a run). 1 job is still throttled by the safety kernel",
 	} {
 		res, err := Run(context.Background(), plan(t, "preset: documented\n"+text), RunOptions{})
 		require.NoError(t, err)

@@ -35,13 +35,6 @@ func isAre(n int) string {
 	return "are"
 }
 
-func wasWere(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "were"
-}
-
 // some names a few, and counts the others.
 func some(ids []string) string {
 	if len(ids) > aboutMax {

@@ -9,7 +9,7 @@ type Axis struct {
 	Arrows   []Arrow  `json:"arrows"`             // of messages
 	Spans    []Span   `json:"spans"`              // what lasts, in the order of their beginnings
 	Messages []string `json:"messages,omitempty"` // of the streams, about the jobs that the page follows: subject and sequence number
-	Path     []int    `json:"path,omitempty"`     // the steps of the sentences that tell how it came to the first violation; 0: it tells of none
+	Path     []Point  `json:"path,omitempty"`     // of the sentences that tell how it came to the first violation
 	End      int64    `json:"end"`
 	Lost     int      `json:"lost,omitempty"` // the first step of a followed job that was left out, since there were too many; 0: none was
 	Left     int      `json:"-"`              // steps that were left out
@@ -18,6 +18,13 @@ type Axis struct {
 	Every    int      `json:"-"`              // of the steps of no job one in so many is there; 0: all are
 
 	SpansLeft map[What]int `json:"-"` // how many spans were left out, the last to end
+}
+
+// Point is what a sentence tells of.
+type Point struct {
+	Step int    `json:"s,omitempty"` // 0: it tells of no step, but of an instant
+	At   int64  `json:"t"`
+	Says string `json:"w,omitempty"` // where no mark says it
 }
 
 // Mark is one step of a node.

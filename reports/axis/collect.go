@@ -333,7 +333,11 @@ func (c *Collector) Axis() *Axis {
 	}
 	if cause := c.res.Cause; cause != nil {
 		for _, at := range cause.Path {
-			a.Path = append(a.Path, at.Step)
+			p := Point{Step: at.Step, At: at.At.Microseconds()}
+			if p.Step == 0 {
+				p.Says = words.Cut(at.Says, saysMax)
+			}
+			a.Path = append(a.Path, p)
 		}
 	}
 	return a

@@ -109,13 +109,13 @@ func TestWhatStrikesAndWhatBreaksIsOnTheAxis(t *testing.T) {
 	res := &scenarios.Result{
 		Violations: []scenarios.Violation{{Invariant: "one-dispatch-per-job", Message: "job-1: again", Step: 2}},
 		Fired:      []scenarios.FiredFault{{Fault: "pause of nats", Node: "nats", At: time.Millisecond, Until: time.Second}, {Fault: "lose", Node: "worker-1", At: time.Millisecond}},
-		Cause:      &why.Cause{Path: []why.Point{{Step: 1}, {Step: 0}, {Step: 2}}},
+		Cause:      &why.Cause{Path: []why.Point{{Step: 1, At: time.Millisecond, Says: "sent"}, {At: 2 * time.Millisecond, Says: "The lock ran out."}, {Step: 2, At: 3 * time.Millisecond}}},
 	}
 	a := of(res, published("scheduler-1", "jobs", 3), sim.Event{Node: "scheduler-1", Kind: sim.KindPublish, Job: "job-1", Fault: "fail-after", Outcome: "nats: timeout"})
 	assert.Equal(t, []string{"one-dispatch-per-job: job-1: again"}, a.Marks[1].Broken)
 	assert.Equal(t, "fail-after", a.Marks[1].Fault)
 	assert.Equal(t, "nats: timeout", a.Marks[1].Outcome)
-	assert.Equal(t, []int{1, 0, 2}, a.Path)
+	assert.Equal(t, []Point{{Step: 1, At: 1000}, {At: 2000, Says: "The lock ran out."}, {Step: 2, At: 3000}}, a.Path)
 	require.Len(t, a.Spans, 1, "what strikes an operation alone does not last")
 	assert.Equal(t, "nats", a.Lanes[a.Spans[0].Lane])
 	assert.Equal(t, []Change{{Key: "S", Field: "jobs"}}, a.Marks[0].Changes)

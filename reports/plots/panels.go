@@ -160,6 +160,8 @@ func (p *runPlots) panel(title, empty string, plots ...panelPlot) chart {
 		ch.label, ch.draw, ch.reads = part.label, part.draw, part.reads
 	}
 	ch.Legend = append(ch.Legend, p.faultLegend()...)
+	every := words.Duration(p.res.Samples.Interval)
+	ch.Notes = append(ch.Notes, "A value is of the whole "+every+" over which it is drawn, the last up to the end of the run.")
 	return ch
 }
 
@@ -180,7 +182,7 @@ func (p *runPlots) drawPanel(at panelPlot, colour int, s size) *plot.Plot {
 	out := p.start(y, s)
 	out.Y.Tick.Marker = unitTicks{per, 4}
 	for n, l := range at.lines {
-		for _, run := range unbroken(l.values, p.res.Samples.Interval.Seconds()) {
+		for _, run := range unbroken(l.values, p.res.Samples.Interval.Seconds(), p.end) {
 			line := &plotter.Line{XYs: run, StepStyle: plotter.PreStep}
 			line.Color, line.Width, line.Dashes = jobColour((colour+n)%Colours), 2, jobDashes(n)
 			out.Add(line)
@@ -190,20 +192,21 @@ func (p *runPlots) drawPanel(at panelPlot, colour int, s size) *plot.Plot {
 }
 
 // unbroken are the points of a line: a value is that of the time since the scrape before. A line breaks where there is
-// none.
-func unbroken(values []float64, every float64) (runs []plotter.XYs) {
+// none. It ends with the axis: cut there by the plot, its last point would be between two values.
+func unbroken(values []float64, every, end float64) (runs []plotter.XYs) {
 	var run plotter.XYs
 	for i, x := range values {
-		if math.IsNaN(x) {
+		from, to := float64(i-1)*every, min(float64(i)*every, end)
+		if math.IsNaN(x) || from >= to {
 			run = nil
 			continue
 		}
 		if run != nil {
 			runs = runs[:len(runs)-1]
 		} else if i > 0 {
-			run = plotter.XYs{{X: float64(i-1) * every, Y: x}}
+			run = plotter.XYs{{X: from, Y: x}}
 		}
-		run = append(run, plotter.XY{X: float64(i) * every, Y: x})
+		run = append(run, plotter.XY{X: to, Y: x})
 		runs = append(runs, run)
 	}
 	return runs

@@ -16,8 +16,15 @@ import (
 
 func TestALineOfScrapesBreaksWhereThereIsNone(t *testing.T) {
 	nan := math.NaN()
-	assert.Equal(t, []plotter.XYs{{{X: 0, Y: 1}, {X: 15, Y: 2}}, {{X: 30, Y: 3}, {X: 45, Y: 3}}}, unbroken([]float64{1, 2, nan, 3, nan}, 15))
-	assert.Empty(t, unbroken([]float64{nan, nan}, 15))
+	assert.Equal(t, []plotter.XYs{{{X: 0, Y: 1}, {X: 15, Y: 2}}, {{X: 30, Y: 3}, {X: 45, Y: 3}}}, unbroken([]float64{1, 2, nan, 3, nan}, 15, 100))
+	assert.Empty(t, unbroken([]float64{nan, nan}, 15, 100))
+}
+
+// The last scrape is after the end of the run. What it counts is drawn as it is, up to where the axis ends.
+func TestALineOfScrapesEndsWithTheAxis(t *testing.T) {
+	assert.Equal(t, []plotter.XYs{{{X: 0, Y: 0}, {X: 8.4, Y: 2}}}, unbroken([]float64{0, 2}, 15, 8.4))
+	assert.Equal(t, []plotter.XYs{{{X: 0, Y: 0}, {X: 15, Y: 1}, {X: 20, Y: 3}}}, unbroken([]float64{0, 1, 3, 7}, 15, 20))
+	assert.Equal(t, []plotter.XYs{{{X: 0, Y: 0}, {X: 15, Y: 1}}}, unbroken([]float64{0, 1, 3}, 15, 15))
 }
 
 // Each panel shows its own metrics, by its own labels, and says why there is nothing to draw where they count nothing.

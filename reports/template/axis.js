@@ -7,7 +7,9 @@
   const section = data.closest("section");
   const svg = section.querySelector("svg");
   const about = section.querySelector(".axis-step");
-  const LANE = 44, TOP = 44, BAR = 7;
+  // Sentences of Why stand at their steps, and those that tell of no step in a row above the lanes.
+  const path = (axis.path || []).map((p, i) => ({ ...p, n: i + 1 })), told = new Set(path.map((p) => p.s)), between = path.filter((p) => !p.s);
+  const LANE = 44, HEAD = 44, TOP = HEAD + (between.length > 0 ? 14 : 0), BAR = 7;
   section.hidden = false;
   for (const a of document.querySelectorAll('a[href="#axis"]')) a.hidden = false;
 
@@ -16,20 +18,20 @@
   const state = { even: false, job: -1, kinds: new Set(["message", "redis", "work", "control"]), from: 0, to: 1, at: -1 };
   let shown = [], times = [], units = [];
 
-  const isShown = (m) => state.kinds.has(m.k) && (state.job < 0 || m.j < 0 || m.j === state.job) || m.b !== undefined || m.f !== undefined;
+  const isShown = (m) => (state.kinds.has(m.k) || told.has(m.s)) && (state.job < 0 || m.j < 0 || m.j === state.job) || m.b !== undefined || m.f !== undefined;
 
   // arrange lays the shown steps out along the axis. What comes again and again takes less room each time, down to a thirty-second.
   const arrange = () => {
     shown = axis.marks.map((m, i) => [m, i]).filter(([m]) => isShown(m));
     times = [0]; units = [0];
-    const told = new Set(axis.path || []), before = new Map();
-    for (const [m] of shown) {
+    const before = new Map();
+    for (const m of [...shown.map(([m]) => m), ...between].sort((a, b) => a.t - b.t)) {
       const dt = m.t - times[times.length - 1];
       if (dt <= 0) continue;
       const like = `${m.l} ${m.j} ${m.p} ${m.w.replace(/\d+/g, "")} ${Math.round(folded(dt))}`, often = Math.min(32, (before.get(like) || 0) + 1);
       before.set(like, often);
       times.push(m.t);
-      units.push(units[units.length - 1] + (state.even ? dt : folded(dt) / (m.b || told.has(m.s) ? 1 : often)));
+      units.push(units[units.length - 1] + (state.even ? dt : folded(dt) / (m.b || m.n || told.has(m.s) ? 1 : often)));
     }
     const dt = axis.end - times[times.length - 1];
     if (dt > 0) { times.push(axis.end); units.push(units[units.length - 1] + (state.even ? dt : folded(dt))); }
@@ -108,24 +110,31 @@
       if (ub < state.from || ua > state.to) continue;
       plot.append(make("line", { class: "arrow" + (r.r ? " again" : "") + jobClass(b.j), x1: x(ua), y1: y(a.l), x2: x(ub), y2: y(b.l), "marker-end": "url(#axis-head)" }));
     }
-    const number = new Map(); // of a step, those of its sentences
-    (axis.path || []).forEach((s, i) => { if (s) number.set(s, (number.has(s) ? number.get(s) + "," : "") + (i + 1)); });
-    const numbered = []; // of each lane the numbers: those that would stand on each other are one
+    const numbered = []; // those of one height that would stand on each other are one
+    const number = (n, x, y) => {
+      const last = numbered.findLast((other) => other.y === y);
+      if (last && x - last.x < 7 * last.says.length + 5) last.says += "," + n;
+      else numbered.push({ x, y, says: String(n) });
+    };
+    for (const p of between) {
+      const u = unitOf(p.t);
+      if (!inView(u)) continue;
+      const at = make("line", { class: "between", x1: x(u), x2: x(u), y1: TOP, y2: height });
+      at.append(make("title", {}, p.w));
+      plot.append(at);
+      number(p.n, x(u), TOP - 3);
+    }
     for (const [m, i] of shown) {
       const u = unitOf(m.t);
       if (!inView(u)) continue;
       if (m.b) plot.append(make("line", { class: "broken", x1: x(u), x2: x(u), y1: TOP, y2: height }));
-      const kind = m.b ? "violation" : m.f ? "struck" : m.o ? "failed" : m.k;
-      const dot = make("circle", { class: "step " + kind + jobClass(m.j) + (i === state.at ? " chosen" : ""), cx: x(u), cy: y(m.l), r: m.b || m.f ? 5.5 : m.k === "keeping" ? 2 : m.k === "redis" ? 2.8 : 3.8, "data-mark": i });
+      const kind = m.b ? "violation" : m.f ? "struck" : m.o ? "failed" : m.k === "keeping" && told.has(m.s) ? "told" : m.k;
+      const dot = make("circle", { class: "step " + kind + jobClass(m.j) + (i === state.at ? " chosen" : ""), cx: x(u), cy: y(m.l), r: m.b || m.f ? 5.5 : kind === "keeping" ? 2 : kind === "redis" ? 2.8 : 3.8, "data-mark": i });
       dot.append(make("title", {}, `#${m.s} ${instant(m.t)} ${axis.lanes[m.l]}${m.j >= 0 ? " (" + axis.jobs[m.j] + ")" : ""}: ${m.w}${m.f ? ", struck by " + m.f : ""}${m.o ? ": " + m.o : ""}`));
       plot.append(dot);
-      if (number.has(m.s)) {
-        const last = numbered.findLast((n) => n.lane === m.l), at = x(u) - (m.b ? 13 : 0);
-        if (last && at - last.x < 7 * last.says.length + 5) last.says += "," + number.get(m.s);
-        else numbered.push({ lane: m.l, x: at, says: number.get(m.s) });
-      }
+      for (const p of path) if (p.s === m.s) number(p.n, x(u) - (m.b ? 13 : 0), y(m.l) - 9);
     }
-    for (const n of numbered) plot.append(make("text", { class: "number", x: n.x, y: y(n.lane) - 9 }, n.says));
+    for (const n of numbered) plot.append(make("text", { class: "number", x: n.x, y: n.y }, n.says));
     hair = make("line", { class: "hair", y1: TOP, y2: height, visibility: "hidden" });
     plot.append(hair);
     if (state.at >= 0) point(axis.marks[state.at].t);
@@ -142,23 +151,44 @@
 
   // ticks writes times above the lanes, where there is room, and above those how much time is folded.
   const ticks = (height) => {
-    let last = -Infinity;
-    const tick = (at, t) => {
-      last = at;
-      svg.append(make("line", { class: "tick", x1: at, x2: at, y1: TOP - 6, y2: height }));
-      svg.append(make("text", { class: "time", x: at, y: TOP - 10 }, instant(t)));
-    };
+    if (!state.even) folds();
+    const list = [];
     for (let i = 1; i < times.length; i++) {
-      const a = x(units[i - 1]), b = x(units[i]), dt = times[i] - times[i - 1];
-      if (!state.even && dt >= 500000 && b - a >= 34 && (a + b) / 2 > gutter && (a + b) / 2 < width) {
-        svg.append(make("line", { class: "fold", x1: Math.max(gutter, a + 4), x2: b - 4, y1: 16, y2: 16 }));
-        svg.append(make("text", { class: "gap", x: (Math.max(gutter, a) + b) / 2, y: 12 }, instant(dt >= 10000000 ? Math.round(dt / 1000000) * 1000000 : Math.round(dt / 100000) * 100000)));
-      }
       if (units[i] < state.from || units[i] > state.to) continue;
       const at = x(units[i]);
-      if (at - last >= 92 && at + 40 < width) tick(at, times[i]);
+      if ((list.length === 0 || at - list[list.length - 1].at >= 92) && at + 40 < width) list.push({ at, t: times[i] });
     }
-    if (last < 0) { const middle = (state.from + state.to) / 2; tick(x(middle), Math.round(timeOf(middle))); } // nothing happens in sight
+    if (list.length === 0) { const middle = (state.from + state.to) / 2; list.push({ at: x(middle), t: Math.round(timeOf(middle)) }); } // nothing happens in sight
+    instants(list.map((tick) => tick.t)).forEach((says, i) => {
+      svg.append(make("line", { class: "tick", x1: list[i].at, x2: list[i].at, y1: HEAD - 6, y2: height }));
+      svg.append(make("text", { class: "time", x: list[i].at, y: HEAD - 10 }, says));
+    });
+  };
+
+  // folds writes above each quiet stretch how long it is. Stretches whose figures would stand on each other have one for the time from
+  // the first to the last.
+  const folds = () => {
+    const list = [];
+    const figure = (f) => {
+      f.says = instant(f.dt >= 10000000 ? Math.round(f.dt / 1000000) * 1000000 : Math.round(f.dt / 100000) * 100000);
+      f.half = 3 * f.says.length + 2;
+      f.at = Math.max(gutter + f.half, Math.min((f.a + f.b) / 2, width - f.half));
+      return f;
+    };
+    for (let i = 1; i < times.length; i++) {
+      const a = Math.max(gutter, x(units[i - 1])), b = Math.min(width, x(units[i]));
+      if (times[i] - times[i - 1] < 500000 || b <= a) continue;
+      let next = figure({ a, b, from: times[i - 1], to: times[i], dt: times[i] - times[i - 1] });
+      for (let last; (last = list[list.length - 1]) && next.at - next.half < last.at + last.half; list.pop()) {
+        next = figure({ ...next, a: last.a, from: last.from, dt: next.to - last.from });
+      }
+      list.push(next);
+    }
+    for (const f of list) {
+      const inner = Math.min(4, (f.b - f.a) / 4);
+      svg.append(make("line", { class: "fold", x1: f.a + inner, x2: f.b - inner, y1: 16, y2: 16 }));
+      svg.append(make("text", { class: "gap", x: f.at, y: 12 }, f.says));
+    }
   };
 
   const view = (from, to) => {
@@ -177,17 +207,24 @@
   };
   const pan = (share) => view(state.from + (state.to - state.from) * share, state.to + (state.to - state.from) * share);
   const whole = () => view(0, all());
-  const toPath = () => {
-    const steps = new Set(axis.path || []);
-    const on = axis.marks.filter((m) => steps.has(m.s) || !axis.path && m.b);
-    if (on.length === 0) { arrange(); settle(); return whole(); }
+  // stretch shows the time between two instants, of the job that these are of, if they are of one.
+  const stretch = (from, to, on) => {
     const about = new Set(on.map((m) => m.j).filter((j) => j >= 0));
     state.job = about.size === 1 ? [...about][0] : -1;
     jobs.value = String(state.job);
     arrange();
     settle();
-    const a = unitOf(on[0].t), b = unitOf(on[on.length - 1].t), room = Math.max(state.even ? all() / 5000 : 4, (b - a) * 0.08);
+    const a = unitOf(from), b = unitOf(to), room = Math.max(state.even ? all() / 5000 : 4, (b - a) * 0.08);
     view(a - room, b + room);
+  };
+  const toPath = () => stretch(path[0].t, path[path.length - 1].t, axis.marks.filter((m) => told.has(m.s)));
+  // begin shows how it came to the first violation; where nobody has looked for that, what was from the first fault on, or all.
+  const begin = () => {
+    if (path.length > 0) return toPath();
+    const broken = axis.marks.filter((m) => m.b), fault = axis.marks.find((m) => m.f);
+    if (broken.length > 0 && fault && fault.t < broken[0].t) return stretch(fault.t, broken[0].t, broken);
+    arrange();
+    whole();
   };
 
   const line = (name, words, className) => {
@@ -298,7 +335,7 @@
   button("−", "Zoom out", () => zoom(1.6));
   button("+", "Zoom in", () => zoom(1 / 1.6));
   button("All", "Show the whole run", whole);
-  if (axis.path || axis.marks.some((m) => m.b)) button("Why", "Show how it came to the first violation", toPath);
+  if (path.length > 0) button("Why", "Show how it came to the first violation", toPath);
   const jobs = document.createElement("select");
   jobs.setAttribute("aria-label", "Job");
   jobs.append(new Option("all jobs", "-1"), ...axis.jobs.map((id, i) => new Option(id.length > 40 ? id.slice(0, 39) + "…" : id, String(i))));
@@ -353,7 +390,7 @@
   }, { passive: false });
   svg.addEventListener("keydown", (e) => {
     const act = { ArrowLeft: () => pan(-0.2), ArrowRight: () => pan(0.2), "+": () => zoom(1 / 1.6), "=": () => zoom(1 / 1.6), "-": () => zoom(1.6),
-      "0": whole, Home: whole, w: toPath, n: () => next(1), p: () => next(-1) }[e.key];
+      "0": whole, Home: whole, w: path.length > 0 ? toPath : undefined, n: () => next(1), p: () => next(-1) }[e.key];
     if (!act || e.ctrlKey || e.metaKey || e.altKey) return;
     e.preventDefault();
     act();
@@ -378,6 +415,6 @@
   addEventListener("afterprint", () => { const { job, from, to } = paper; paper = null; state.job = job; arrange(); view(from, to); });
   addEventListener("hashchange", fromHash);
   addEventListener("resize", draw);
-  toPath();
+  begin();
   fromHash();
 })();

@@ -1,11 +1,19 @@
 // Under the pointer a plot says its values, and all plots of the run, and the picture over time, show the same instant.
 "use strict";
-const instant = (us) => { // as the rest of the page writes it
-  let ms = Math.round(us / 1000);
-  if (ms < 1000) return ms + "ms";
-  const h = Math.floor(ms / 3600000); ms -= h * 3600000;
-  const m = Math.floor(ms / 60000); ms -= m * 60000;
-  return (h ? h + "h" : "") + (h || m ? m + "m" : "") + Number((ms / 1000).toFixed(3)) + "s";
+const instant = (us, digits) => { // as the rest of the page writes it: to the millisecond, or with so many digits of a second
+  const least = 10 ** (6 - (digits ?? 3)), says = (v, n) => digits === undefined ? String(Number(v.toFixed(n))) : v.toFixed(n);
+  let t = Math.round(us / least) * least;
+  if (t < 1e6) return says(t / 1000, Math.max(0, (digits ?? 3) - 3)) + "ms";
+  const h = Math.floor(t / 3.6e9); t -= h * 3.6e9;
+  const m = Math.floor(t / 6e7); t -= m * 6e7;
+  return (h ? h + "h" : "") + (h || m ? m + "m" : "") + says(t / 1e6, digits ?? 3) + "s";
+};
+// instants are those of one axis, all with as many digits as their milliseconds need, or neighbours to differ.
+const instants = (list) => {
+  for (let digits = 0; ; digits++) {
+    const says = list.map((us) => instant(us, digits)), least = 10 ** (3 - digits);
+    if (digits >= 6 || list.every((us, i) => Math.round(us / 1000) % Math.max(1, least) === 0 && says[i] !== says[i - 1])) return says;
+  }
 };
 (() => {
   const plots = [...document.querySelectorAll("svg[data-plot]")].map((svg) => {

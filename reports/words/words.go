@@ -56,6 +56,34 @@ func significant(v float64) string {
 // Instant says when something happens, as the time axis and stories do: to the millisecond.
 func Instant(at time.Duration) string { return invariants.Instant(at) }
 
+// Instants says when several things happen that are beside each other on one axis: all with as many decimals of a second as
+// their milliseconds need, or as neighbours need to differ.
+func Instants(list []time.Duration) []string {
+	for decimals, least := 0, time.Second; ; decimals, least = decimals+1, least/10 {
+		said, enough := make([]string, len(list)), true
+		for i, at := range list {
+			said[i] = instant(at.Round(least), decimals)
+			exact := at.Round(time.Millisecond)%max(least, time.Millisecond) == 0
+			enough = enough && exact && (i == 0 || said[i] != said[i-1])
+		}
+		if enough || least == time.Nanosecond {
+			return said
+		}
+	}
+}
+
+func instant(at time.Duration, decimals int) string {
+	if at < time.Second {
+		return strconv.FormatFloat(float64(at)/float64(time.Millisecond), 'f', max(0, decimals-3), 64) + "ms"
+	}
+	minutes := at.Truncate(time.Minute)
+	said := strconv.FormatFloat((at-minutes).Seconds(), 'f', decimals, 64) + "s"
+	if minutes > 0 {
+		said = strings.TrimSuffix(minutes.String(), "0s") + said
+	}
+	return said
+}
+
 // Count says n with its thousands apart.
 func Count[N int | uint64](n N) string {
 	s := strconv.FormatUint(uint64(max(n, 0)), 10)

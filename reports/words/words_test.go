@@ -1,6 +1,7 @@
 package words
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,27 @@ func TestAnInstantIsWrittenAsOnTheAxis(t *testing.T) {
 	assert.Equal(t, []string{"1m13.091s", "1 min 13 s"}, []string{Instant(at), Duration(at)})
 	assert.Equal(t, "1 min 13 s", BlindFor(&scenarios.BlindWindow{Opened: time.Second, Closed: time.Second + at}))
 	assert.Equal(t, "open since 1m13.091s", BlindFor(&scenarios.BlindWindow{Opened: at, Open: true}))
+}
+
+// On one axis all instants have the same number of decimals, which is enough for neighbours to differ.
+func TestInstantsOfOneAxis(t *testing.T) {
+	s, ms, us := time.Second, time.Millisecond, time.Microsecond
+	for _, c := range []struct {
+		at   []time.Duration
+		want string
+	}{
+		{nil, ""},
+		{[]time.Duration{0, s, 2 * s, 61 * s, time.Hour + s}, "0ms 1s 2s 1m1s 1h0m1s"},
+		{[]time.Duration{2619 * ms, 2620 * ms, 4 * s}, "2.619s 2.620s 4.000s"},
+		{[]time.Duration{2500 * ms, 2500*ms + 200*us, 3 * s}, "2.5000s 2.5002s 3.0000s"},
+		{[]time.Duration{2016110 * us, 2016240 * us, 2016930 * us}, "2.0161s 2.0162s 2.0169s"},
+		{[]time.Duration{250 * ms, 250*ms + 40*us}, "250.00ms 250.04ms"},
+		{[]time.Duration{250 * ms, 1250 * ms}, "250ms 1.25s"},
+		{[]time.Duration{59*s + 999999*us + 999, 60 * s}, "59.999999999s 1m0.000000000s"},
+		{[]time.Duration{s, s}, "1.000000000s 1.000000000s"},
+	} {
+		assert.Equal(t, c.want, strings.Join(Instants(c.at), " "))
+	}
 }
 
 func TestDurationsAreSaidInThreeDigits(t *testing.T) {

@@ -35,7 +35,7 @@ type Difference struct {
 	// Unlisted are the invariants of which a run has more violations than its result lists.
 	Unlisted []string `json:"unlisted,omitempty"`
 	Parting  *Parting `json:"parting"` // nil: the traces are equal
-	Before   []Told   `json:"before"`  // both stories up to there, in the order of time
+	Before   []Told   `json:"before"`  // both stories up to there, each in its own order
 	Story    []Told   `json:"story"`   // and from there
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,7 +47,8 @@ func TestEqualPlansGiveEqualRuns(t *testing.T) {
 }
 
 func TestAPresetPartsTwoRuns(t *testing.T) {
-	d, err := Of(made(t, "a", "publish-ack-lost"), made(t, "b", "publish-ack-lost", "preset=hardened"))
+	a, b := made(t, "a", "publish-ack-lost"), made(t, "b", "publish-ack-lost", "preset=hardened")
+	d, err := Of(a, b)
 	require.NoError(t, err)
 	assert.False(t, d.Equal)
 	given, follow := d.Given()
@@ -70,11 +72,59 @@ func TestAPresetPartsTwoRuns(t *testing.T) {
 	for i := range d.Story {
 		of = append(of, d.Story[i].Of())
 		if i > 0 && d.Story[i].At() > 0 {
-			assert.GreaterOrEqual(t, d.Story[i].At(), d.Story[i-1].At())
+			assert.GreaterOrEqual(t, d.Story[i].At(), d.Story[i-1].At().Truncate(time.Millisecond))
 		}
 	}
 	assert.Subset(t, of, []string{"A", "B", "both"})
+	assert.Equal(t, after(a.Result, p), storyOf(d.Story, func(t *Told) *Moment { return t.A }))
+	assert.Equal(t, after(b.Result, p), storyOf(d.Story, func(t *Told) *Moment { return t.B }))
 	assert.Equal(t, "The other 9 jobs succeeded at the first attempt.", d.Story[len(d.Story)-1].Says)
+}
+
+// after is what a run's story tells from the parting on, and storyOf what a difference tells of it there.
+func after(res *scenarios.Result, at *Parting) (says []string) {
+	_, list := cut(res, at)
+	for _, s := range list {
+		says = append(says, s.says)
+	}
+	return says
+}
+
+func storyOf(list []Told, side func(*Told) *Moment) (says []string) {
+	for i := range list {
+		if side(&list[i]) != nil {
+			says = append(says, list[i].Says)
+		}
+	}
+	return says
+}
+
+// Each story keeps its order: a sentence that both have, but not in the same place among the others, is there twice.
+func TestAStoryKeepsItsOrder(t *testing.T) {
+	story := func(says ...string) (list []sentence) {
+		for i, s := range says {
+			list = append(list, sentence{s, Moment{Step: i + 1, At: time.Duration(i+1) * time.Millisecond}})
+		}
+		return append(list, sentence{says: "The others succeeded."})
+	}
+	for _, c := range []struct {
+		a, b []sentence
+		want string
+	}{
+		{story("x", "y"), story("x", "y"), "both x, both y, both The others succeeded."},
+		{story("publish", "write"), story("write", "publish"), "A publish, both write, B publish, both The others succeeded."},
+		{story("x", "publish", "end"), story("x", "write", "publish", "end"), "both x, B write, both publish, both end, both The others succeeded."},
+		{story("a", "b"), story("c"), "A a, B c, A b, both The others succeeded."},
+		{story("a")[:1], story("b", "c"), "A a, B b, B c, B The others succeeded."},
+		{nil, nil, ""},
+	} {
+		list := joined(c.a, c.b)
+		var of []string
+		for i := range list {
+			of = append(of, list[i].Of()+" "+list[i].Says)
+		}
+		assert.Equal(t, c.want, strings.Join(of, ", "))
+	}
 }
 
 func TestASettingThatIsNeverMetMakesNoDifference(t *testing.T) {

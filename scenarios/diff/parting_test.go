@@ -69,5 +69,5 @@ func TestStoriesOnOneAxis(t *testing.T) {
 		said = append(said, told.Of()+" "+told.Says+" "+told.Violates())
 	}
 	assert.Equal(t, []Told{{Says: "before", A: &Moment{Step: 10, At: 10}, B: &Moment{Step: 10, At: 10}}}, before)
-	assert.Equal(t, []string{"both both say ", "B b says ", "A a says ", "B twice ", "B twice x", "both the end "}, said)
+	assert.Equal(t, []string{"B b says ", "both both say ", "A a says ", "B twice ", "B twice x", "both the end "}, said)
 }

@@ -1,8 +1,6 @@
 package diff
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -33,6 +31,11 @@ func (t *Told) Of() string {
 	return "both"
 }
 
+// after says whether the moment is after other. What tells of no instant ends a story.
+func (m Moment) after(other Moment) bool {
+	return other.At > 0 && (m.At == 0 || m.At > other.At)
+}
+
 // At is its instant, the earlier of two; 0 if it tells of none.
 func (t *Told) At() time.Duration {
 	switch {
@@ -61,30 +64,44 @@ func together(a, b *scenarios.Result, at *Parting) (before, after []Told) {
 	return joined(beforeA, beforeB), joined(afterA, afterB)
 }
 
-// joined is two stories in the order of time.
+// joined is two stories on one axis, each in its own order. What both say is there once where that keeps both orders, and
+// else twice. Between such sentences the others are in the order of time.
 func joined(a, b []sentence) []Told {
 	list := []Told{}
-	for _, s := range a {
-		list = append(list, Told{Says: s.says, A: &s.when})
-	}
-	for _, s := range b {
-		i := slices.IndexFunc(list[:len(a)], func(t Told) bool { return t.Says == s.says && t.B == nil })
-		if i < 0 {
-			list = append(list, Told{Says: s.says, B: &s.when})
-		} else {
-			list[i].B = &s.when
+	alike := common(a, b)
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i].says == b[j].says:
+			list = append(list, Told{Says: a[i].says, A: &a[i].when, B: &b[j].when})
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && alike[i+1][j] == alike[i][j] && (alike[i][j+1] < alike[i][j] || !a[i].when.after(b[j].when)):
+			list = append(list, Told{Says: a[i].says, A: &a[i].when})
+			i++
+		default:
+			list = append(list, Told{Says: b[j].says, B: &b[j].when})
+			j++
 		}
 	}
-	timeless := func(t Told) int { // what tells of no instant ends a story
-		if t.At() == 0 {
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(list, func(s, t Told) int {
-		return cmp.Or(cmp.Compare(timeless(s), timeless(t)), cmp.Compare(s.At(), t.At()))
-	})
 	return list
+}
+
+// common says how many sentences the stories have in common, in the order of both, from each sentence of a and of b on.
+func common(a, b []sentence) [][]int {
+	alike := make([][]int, len(a)+1)
+	for i := range alike {
+		alike[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i].says == b[j].says {
+				alike[i][j] = 1 + alike[i+1][j+1]
+			} else {
+				alike[i][j] = max(alike[i+1][j], alike[i][j+1])
+			}
+		}
+	}
+	return alike
 }
 
 // sentence is one of a story.
