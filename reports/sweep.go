@@ -195,6 +195,9 @@ func rowSaid(res *sweep.Result, r sweep.Advice) string {
 	text := "nothing to take: " + r.Says
 	if r.Take != "" {
 		text = "take " + r.Take + " (" + string(r.Sure) + "): " + r.Says
+		if r.Price != "" {
+			text += "; the price: " + r.Price
+		}
 	}
 	if len(choice) > 0 {
 		return "With " + invariants.List(choice) + " " + text + "."
