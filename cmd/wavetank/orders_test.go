@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/scenarios/orders"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // What an earlier search found is gone before another begins, so that the findings of one never lie beside the numbers of
@@ -19,7 +21,12 @@ func TestASearchForOrdersBeginsInAnEmptyFolder(t *testing.T) {
 	findings := filepath.Join(t.TempDir(), ordersCampaign, "findings")
 	require.NoError(t, os.MkdirAll(findings, 0o700))
 	dir := filepath.Dir(filepath.Dir(findings))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, ordersFile), []byte("{}"), 0o600))
+	p, err := plans.Load("calm")
+	require.NoError(t, err)
+	require.NoError(t, p.Set("workload.jobs=1"))
+	d, err := orders.Define(p, 0)
+	require.NoError(t, err)
+	require.NoError(t, cli.WriteFile(filepath.Join(dir, ordersFile), func(w io.Writer) error { return cli.PrintJSON(w, orders.Result{Plan: d.Plan}) }))
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	interrupt(cli.ErrInterrupted)
 	cmd := newOrders()
