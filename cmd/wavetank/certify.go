@@ -45,13 +45,15 @@ func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, anew bool, stder
 	if err := a.write(dir); err != nil { // by which the folder is known to be ours
 		return err
 	}
-	if anew || state == campaign.None { // what else there is, is of runs that may be another build's
-		if err := idle(at); err != nil {
-			return err
-		}
-		if err := removeAll(in(dir, exhaust.CertificateFile), in(dir, reports.PageFile), in(dir, exhaust.TriesDir), at); err != nil {
-			return err
-		}
+	if err := idle(at); err != nil {
+		return err
+	}
+	gone := []string{in(dir, exhaust.CertificateFile), in(dir, reports.PageFile)} // of a budget that has passed: they are made last
+	if anew || state == campaign.None {
+		gone = append(gone, in(dir, exhaust.TriesDir), at) // of runs that may be another build's
+	}
+	if err := removeAll(gone...); err != nil {
+		return err
 	}
 	return f.prepare(at, f.part != nil && there(in(at, reports.PageFile)), f.spec(d), stderr)
 }
