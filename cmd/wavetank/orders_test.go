@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/orders"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
@@ -35,5 +37,22 @@ func TestASearchForOrdersBeginsInAnEmptyFolder(t *testing.T) {
 	cmd.SetErr(io.Discard)
 	require.Error(t, cmd.ExecuteContext(ctx))
 	assert.NoDirExists(t, filepath.Join(dir, ordersCampaign))
+	assert.NoFileExists(t, filepath.Join(dir, ordersFile))
+}
+
+// What another process runs keeps what it has.
+func TestASearchForOrdersLeavesACampaignThatRuns(t *testing.T) {
+	dir := t.TempDir()
+	d := &orders.Definition{Plan: "name: one\n"}
+	require.NoError(t, cli.WriteFile(filepath.Join(dir, ordersFile), func(w io.Writer) error { return cli.PrintJSON(w, orders.Result{Plan: d.Plan}) }))
+	at := filepath.Join(dir, ordersCampaign)
+	require.NoError(t, os.Mkdir(at, 0o700))
+	lock := flock.New(filepath.Join(at, campaign.LockFile))
+	_, err := lock.TryLock()
+	require.NoError(t, err)
+	require.EqualError(t, clearOrders(dir, d), campaign.Busy(at).Error())
+	assert.FileExists(t, filepath.Join(dir, ordersFile))
+	require.NoError(t, lock.Close())
+	require.NoError(t, clearOrders(dir, d))
 	assert.NoFileExists(t, filepath.Join(dir, ordersFile))
 }
