@@ -20,6 +20,23 @@ func Process(node string, incarnation int) string {
 	return node
 }
 
+// Thousands writes n with commas between the thousands.
+func Thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Plural is n of what.
+func Plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return Thousands(n) + " " + what + "s"
+}
+
 // CountOf says how many there are, in words.
 func CountOf(n int, one, more string) string {
 	if n == 1 {

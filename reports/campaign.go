@@ -154,20 +154,20 @@ func campaignVerdict(res *campaign.Result) (badge, string) {
 	if !res.Complete || res.Bound == 0 && !res.Spec.IsList() {
 		tone = "warn"
 	}
-	return badge{"nothing found", tone}, boundInWords(res)
+	return badge{"nothing found", tone}, BoundInWords(res)
 }
 
-// boundInWords says what a campaign that found nothing has shown.
-func boundInWords(res *campaign.Result) string {
+// BoundInWords says what a campaign that found nothing has shown.
+func BoundInWords(res *campaign.Result) string {
 	_, plans := sourceOf(&res.Spec)
 	if res.Spec.IsList() {
 		return fmt.Sprintf("No promise was broken in %s.", words.Counted(res.Runs, "run"))
 	}
 	if res.Bound <= 0 || res.Bound >= 1 {
-		return fmt.Sprintf("No promise was broken in %s, which is too few to bound how often one may be.", words.Counted(res.Runs, "run"))
+		return fmt.Sprintf("No promise was broken in %s, which is too few to bound how often one may be.", words.Counted(res.Conclusive, "conclusive run"))
 	}
 	n := int(math.Round(3 / res.Bound))
-	return fmt.Sprintf("No promise was broken in %s runs: at most 3/%s = %s of the %s break one, with 95 %% confidence (rule of three).",
+	return fmt.Sprintf("No promise was broken in %s conclusive runs: at most 3/%s = %s of the %s break one, with 95 %% confidence (rule of three).",
 		words.Count(n), words.Count(n), words.Percentage(res.Bound), plans)
 }
 

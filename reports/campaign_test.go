@@ -19,7 +19,7 @@ func TestQuietCampaignStatesItsBound(t *testing.T) {
 	page := campaignHTML(t, quietNight())
 	header, _, _ := strings.Cut(page, "</header>")
 	assert.Contains(t, header, `<div class="verdict good">`)
-	assert.Contains(t, text(header), "nothing found No promise was broken in 12,000 runs: at most 3/12,000 = 0.025 % of the plans of this distribution break one, with 95 % confidence (rule of three).")
+	assert.Contains(t, text(header), "nothing found No promise was broken in 12,000 conclusive runs: at most 3/12,000 = 0.025 % of the plans of this distribution break one, with 95 % confidence (rule of three).")
 	assert.Contains(t, text(header), "plans drawn from nothing, preset documented and hardened")
 	assert.Contains(t, text(sectionOf(t, page, "findings")), "None.")
 	assert.NotContains(t, page, `class="findings"`)
@@ -119,9 +119,9 @@ func TestCampaignsThatSayLittle(t *testing.T) {
 	assert.Contains(t, said, "budget 1 min")
 
 	few := quietNight()
-	few.Runs, few.Bound, few.Verdicts = 2, 1, map[scenarios.Verdict]int{scenarios.Inconclusive: 2}
+	few.Runs, few.Conclusive, few.Bound, few.Verdicts = 2, 0, 0, map[scenarios.Verdict]int{scenarios.Inconclusive: 2}
 	said = text(campaignHTML(t, few))
-	assert.Contains(t, said, "No promise was broken in 2 runs, which is too few to bound how often one may be.")
+	assert.Contains(t, said, "No promise was broken in 0 conclusive runs, which is too few to bound how often one may be.")
 	assert.Contains(t, said, "100 % of the runs were inconclusive")
 
 	unexamined := quietNight()

@@ -227,7 +227,7 @@ func TestSummaryHasFindingsAndWhatWasNeverMet(t *testing.T) {
 	assert.Equal(t, out, summaryOf(t, badNight()))
 
 	out = summaryOf(t, quietNight())
-	assert.Contains(t, out, "## Wavetank fuzz: nothing found\n\nNo promise was broken in 12,000 runs: at most 3/12,000 = 0.025 %")
+	assert.Contains(t, out, "## Wavetank fuzz: nothing found\n\nNo promise was broken in 12,000 conclusive runs: at most 3/12,000 = 0.025 %")
 	assert.Empty(t, markdownTables(t, out))
 }
 

@@ -18,5 +18,5 @@ func ExampleAnnotations() {
 	if err := reports.Annotations(os.Stdout, res); err != nil {
 		fmt.Println(err)
 	}
-	// Output: ::notice title=wavetank fuzz::No promise was broken in 3,000 runs: at most 3/3,000 = 0.1 %25 of the plans of this distribution break one, with 95 %25 confidence (rule of three).
+	// Output: ::notice title=wavetank fuzz::No promise was broken in 3,000 conclusive runs: at most 3/3,000 = 0.1 %25 of the plans of this distribution break one, with 95 %25 confidence (rule of three).
 }

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +42,14 @@ func (f *campaignFlags) add(cmd *cobra.Command, out string) {
 	cmd.Flags().StringVar(&f.out, "out", "", "the campaign's folder, `DIR` (default "+out+")")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON, and nothing else, on standard output")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, and print only what came of it")
+}
+
+// say prints what is said besides the result.
+func (f *campaignFlags) say(stdout io.Writer) *cli.Printer {
+	if f.json || f.quiet {
+		stdout = io.Discard
+	}
+	return cli.NewPrinter(stdout)
 }
 
 // check refuses what is wrong before a folder is made: flags, and a machine without room for temporary files.
@@ -77,38 +85,16 @@ func folderOf(name string, plain bool, spec campaign.Spec, more ...any) string {
 	return filepath.Join(runsDir, name)
 }
 
-// prepare makes dir the folder of a campaign of spec, or goes on with the one that is there if it is
-// the same and was cut short. So it does with one that is over if page is missing, which the command
-// makes last. Another that is over gives way to the same one alone.
-func (f *campaignFlags) prepare(dir, page string, spec campaign.Spec, stderr io.Writer) error {
-	if spec.RedisServer() {
-		if err := hasRedis(); err != nil {
-			return err
-		}
-	}
-	state, err := campaign.Look(dir)
+// prepare makes dir the folder of a campaign of spec, or goes on with the one that is there if it is the same, unless that is
+// over and is to begin anew. A command begins anew that finds the last file that it makes, and takes that away first; so what
+// was killed keeps all that is over. A finished campaign is replaced only by one of the same spec.
+func (f *campaignFlags) prepare(dir string, anew bool, spec campaign.Spec, stderr io.Writer) error {
+	state, err := fits(dir, spec)
 	if err != nil {
-		return cli.Fail(cli.ExitUsage, "%v", err)
+		return err
 	}
-	switch state {
-	case campaign.Unfinished:
-		there, err := campaign.Load(dir)
-		if err != nil {
-			return cli.Fail(cli.ExitUsage, "%v", err)
-		}
-		if !there.Equal(spec) {
-			return cli.Fail(cli.ExitUsage, "%s holds another campaign that was cut short; go on with it (%s), remove it, or choose another folder with --out", dir, resumeCommand(dir, there))
-		}
+	if state == campaign.Unfinished || state == campaign.Finished && !anew {
 		return f.goOn(dir, stderr)
-	case campaign.Finished:
-		if there, err := campaign.Load(dir); err != nil || !there.Equal(spec) {
-			return cli.Fail(cli.ExitUsage, "%s holds another campaign, which is over; remove it, or choose another folder with --out", dir)
-		}
-		if _, err := os.Stat(page); errors.Is(err, fs.ErrNotExist) {
-			return f.goOn(dir, stderr)
-		}
-	case campaign.Foreign:
-		return cli.Fail(cli.ExitUsage, "%s holds something that is not part of a campaign; choose another folder with --out", dir)
 	}
 	if err := campaign.Create(dir, spec); err != nil {
 		return cli.Fail(cli.ExitUsage, "%v", err)
@@ -116,10 +102,40 @@ func (f *campaignFlags) prepare(dir, page string, spec campaign.Spec, stderr io.
 	return nil
 }
 
+// fits says what dir holds, and fails if a campaign of spec cannot be there.
+func fits(dir string, spec campaign.Spec) (campaign.State, error) {
+	if spec.RedisServer() {
+		if err := hasRedis(); err != nil {
+			return "", err
+		}
+	}
+	state, err := campaign.Look(dir)
+	if err != nil {
+		return "", cli.Fail(cli.ExitUsage, "%v", err)
+	}
+	switch state {
+	case campaign.Unfinished:
+		there, err := campaign.Load(dir)
+		if err != nil {
+			return "", cli.Fail(cli.ExitUsage, "%v", err)
+		}
+		if !there.Equal(spec) {
+			return "", cli.Fail(cli.ExitUsage, "%s holds another campaign that was cut short; go on with it (%s), remove it, or choose another folder with --out", dir, resumeCommand(dir, there))
+		}
+	case campaign.Finished:
+		if there, err := campaign.Load(dir); err != nil || !there.Equal(spec) {
+			return "", cli.Fail(cli.ExitUsage, "%s holds another campaign, which is over; remove it, or choose another folder with --out", dir)
+		}
+	case campaign.Foreign:
+		return "", cli.Fail(cli.ExitUsage, "%s holds something that is not part of a campaign; choose another folder with --out", dir)
+	}
+	return state, nil
+}
+
 // goOn says with what the campaign in dir goes on, unless another process has it.
 func (f *campaignFlags) goOn(dir string, stderr io.Writer) error {
-	if campaign.Running(dir) {
-		return cli.Fail(cli.ExitUsage, "%v", campaign.Busy(dir))
+	if err := idle(dir); err != nil {
+		return err
 	}
 	if f.quiet {
 		return nil
@@ -129,6 +145,14 @@ func (f *campaignFlags) goOn(dir string, stderr io.Writer) error {
 		return nil
 	}
 	fmt.Fprintf(stderr, "going on with what %s holds\n", dir)
+	return nil
+}
+
+// idle fails if another process has the campaign in dir.
+func idle(dir string) error {
+	if campaign.Running(dir) {
+		return cli.Fail(cli.ExitUsage, "%v", campaign.Busy(dir))
+	}
 	return nil
 }
 
@@ -148,7 +172,7 @@ func (f *campaignFlags) run(ctx context.Context, dir string, record func(*campai
 	})
 }
 
-// by is run, of a campaign that run runs.
+// by is [campaignFlags.run] with another way to run the campaign.
 func (f *campaignFlags) by(ctx context.Context, record func(*campaign.Record), stderr io.Writer, run func(context.Context, campaign.Options) (*campaign.Result, error)) (*campaign.Result, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -209,6 +233,26 @@ func timeLeft(now campaign.Progress) time.Duration {
 		return time.Duration(float64(now.Elapsed) / float64(now.Runs) * float64(now.RunsAll-now.Runs))
 	}
 	return 0
+}
+
+// exitOf is how a command ends of whose campaign res came: broken says that a promise was besides, and unsure that not all that
+// was asked for was tried, or could be judged.
+func exitOf(res *campaign.Result, broken, unsure bool) error {
+	switch {
+	case slices.ContainsFunc(res.Findings, func(f campaign.Finding) bool { return f.Flaky }):
+		return &cli.Error{Code: cli.ExitNotDeterministic}
+	case broken || len(res.Findings) > 0 || res.Unexamined > 0:
+		return &cli.Error{Code: cli.ExitViolated}
+	case unsure:
+		return &cli.Error{Code: cli.ExitInconclusive}
+	}
+	return nil
+}
+
+// there says whether something has that name.
+func there(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }
 
 // in is where a file of the campaign in dir is.

@@ -30,7 +30,7 @@ func (f *exhaustFlags) spec(d *exhaust.Definition) campaign.Spec {
 
 // begin makes dir the folder of what is tried, or goes on with what it holds of that, unless it is to begin anew.
 func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, anew bool, stderr io.Writer) error {
-	if err := onlyHoldsCertificate(dir); err != nil {
+	if err := ownsCertificate(dir); err != nil {
 		return err
 	}
 	a := asked{Options: d.Options, Plan: d.Plan, Shard: f.part}
@@ -38,30 +38,38 @@ func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, anew bool, stder
 		return err
 	}
 	at := in(dir, exhaust.CampaignDir)
-	if anew {
-		if err := removeAll(at); err != nil {
-			return err
-		}
-	}
-	page := in(dir, reports.PageFile)
-	if f.part != nil {
-		page = in(at, reports.PageFile)
-	}
-	if err := f.prepare(at, page, f.spec(d), stderr); err != nil {
+	state, err := fits(at, f.spec(d))
+	if err != nil {
 		return err
 	}
-	gone := []string{page, in(dir, exhaust.CertificateFile)} // they are made once this is over
-	if done, err := campaign.Done(at); err == nil && done == 0 {
-		gone = append(gone, in(dir, exhaust.TriesDir)) // of runs that may be another build's
+	if err := a.write(dir); err != nil { // by which the folder is known to be ours
+		return err
+	}
+	if err := idle(at); err != nil {
+		return err
+	}
+	gone := []string{in(dir, exhaust.CertificateFile), in(dir, reports.PageFile)} // of a budget that has passed: they are made last
+	if anew || state == campaign.None {
+		gone = append(gone, in(dir, exhaust.TriesDir), at) // of runs that may be another build's
 	}
 	if err := removeAll(gone...); err != nil {
 		return err
 	}
-	return a.write(dir)
+	return f.prepare(at, f.part != nil && there(in(at, reports.PageFile)), f.spec(d), stderr)
 }
 
-func onlyHoldsCertificate(dir string) error {
-	return onlyHolds(dir, "a certificate", exhaust.CampaignDir, exhaust.OptionsFile, exhaust.KeptFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile, reports.IndexFile)
+// ownsCertificate refuses a folder that is not of a certificate.
+func ownsCertificate(dir string) error {
+	return owned(dir, "a certificate", ofCertificate(dir), named(exhaust.CampaignDir, exhaust.OptionsFile, exhaust.KeptFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile, reports.IndexFile))
+}
+
+// ofCertificate says whether dir holds what exhaust has begun.
+func ofCertificate(dir string) bool {
+	if _, err := askedIn(dir); err == nil {
+		return true
+	}
+	spec, err := campaign.Load(in(dir, exhaust.CampaignDir))
+	return err == nil && spec.Struck != nil
 }
 
 // goOnIn is the command that goes on with what dir holds.
@@ -163,17 +171,9 @@ func (f *exhaustFlags) certifyPart(ctx context.Context, dir string, d *exhaust.D
 	} else {
 		p := cli.NewPrinter(stdout)
 		printFindings(p, at, res)
-		p.Line("DONE  %s", res.Spec.Part())
-		p.Line("%s (%s), %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), verdicts(res), cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), res.Digest)
-		p.Line("With the other shards: %s", cli.Pasteable("wavetank merge DIR... --out DIR"))
+		printPart(p, res)
 	}
-	switch {
-	case len(res.Findings) > 0 || res.Unexamined > 0:
-		return &cli.Error{Code: cli.ExitViolated}
-	case res.Verdicts[scenarios.Inconclusive] > 0:
-		return &cli.Error{Code: cli.ExitInconclusive}
-	}
-	return nil
+	return exitOf(res, false, res.Verdicts[scenarios.Inconclusive] > 0)
 }
 
 // certify makes the tries, and leaves their certificate and its pages in dir. What is over is not made again, keeps its
@@ -181,16 +181,19 @@ func (f *exhaustFlags) certifyPart(ctx context.Context, dir string, d *exhaust.D
 // Ctrl-C. What ends ctx otherwise leaves a certificate of what was tried. A certificate with another error is one that could
 // not be stored as a whole.
 func (f *exhaustFlags) certify(ctx context.Context, dir string, d *exhaust.Definition, stderr io.Writer) (*exhaust.Certificate, *campaign.Result, error) {
-	c, res, err := f.finished(ctx, dir, d, stderr)
-	anew := errors.Is(err, campaign.ErrOtherBuild)
-	if anew {
-		fmt.Fprintf(stderr, "%s is of another build, and begins anew\n", dir)
-	}
-	if c == nil && (err == nil || anew) {
+	begun := func(anew bool) (*exhaust.Certificate, *campaign.Result, error) {
 		if err := f.begin(dir, d, anew, stderr); err != nil {
 			return nil, nil, err
 		}
-		c, res, err = f.try(ctx, dir, d, stderr)
+		return f.try(ctx, dir, d, stderr)
+	}
+	c, res, err := f.finished(ctx, dir, d, stderr)
+	if c == nil && err == nil {
+		c, res, err = begun(false)
+	}
+	if errors.Is(err, campaign.ErrOtherBuild) {
+		fmt.Fprintf(stderr, "%s is of another build, and begins anew\n", dir)
+		c, res, err = begun(true)
 	}
 	if err == nil {
 		err = f.publish(context.WithoutCancel(ctx), dir, d, c, res, stderr)

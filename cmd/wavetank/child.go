@@ -43,6 +43,18 @@ func startChild(ctx context.Context, procs int, args []string, env ...string) (*
 	return c, c.cmd.Start()
 }
 
+// ask has the child answer.
+func (c *child) ask(who string, question, answer any) error {
+	err := c.asks.Encode(question)
+	if err == nil {
+		err = c.answers.Decode(answer)
+	}
+	if err != nil {
+		return c.died(who, err)
+	}
+	return nil
+}
+
 // died says how the child ended that should have answered.
 func (c *child) died(who string, err error) error {
 	_ = c.in.Close()

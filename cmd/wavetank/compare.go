@@ -43,7 +43,10 @@ seeds, and prints the documentation's table with measured columns:
 ` + strings.Join(about, "\n") + `
 
 It leaves a page, the tables as Markdown, and the data as JSON. What was cut short
-goes on when the same command is given again.`,
+goes on when the same command is given again.
+
+Exit codes: 0 all was compared, 1 the code under test went out of bounds in some runs,
+which are left out, 2 usage or input, 130 interrupted.`,
 		Example:   "  wavetank compare\n  wavetank compare dispatch-order --seeds 100",
 		ValidArgs: names,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -85,19 +88,21 @@ func (f *compareFlags) compare(ctx context.Context, names []string, stdout, stde
 	if err := comparable(dir); err != nil {
 		return err
 	}
+	all, err := f.prepared(names, dir, stderr)
+	if err != nil {
+		return err
+	}
 	var list []*sweep.Comparison
-	for i, name := range names {
-		c, err := f.one(ctx, name, dir, stderr)
+	var outside error // what went out of bounds
+	for _, a := range all {
+		c, out, err := f.one(ctx, a, dir, stderr)
 		if errors.Is(err, cli.ErrInterrupted) {
-			for _, done := range names[:i+1] { // a campaign that is over would begin anew
-				_ = os.Remove(in(dir, done+"/"+campaign.ResultFile))
-			}
 			return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
 		}
 		if err != nil {
 			return err
 		}
-		list = append(list, c)
+		list, outside = append(list, c), errors.Join(outside, out)
 	}
 	if err := reports.WriteComparisons(dir, list); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
@@ -106,15 +111,45 @@ func (f *compareFlags) compare(ctx context.Context, names []string, stdout, stde
 		return err
 	}
 	if f.json {
-		return cli.PrintJSON(stdout, list)
+		return errors.Join(cli.PrintJSON(stdout, list), outside)
 	}
 	if err := printComparisons(stdout, list); err != nil {
 		return err
 	}
-	if !f.quiet {
-		cli.NewPrinter(stdout).Line("\nReport: %s", in(dir, reports.PageFile))
+	f.say(stdout).Line("\nReport: %s", in(dir, reports.PageFile))
+	return outside
+}
+
+// prepared are the comparisons of those names, each with its campaign below dir. If the data is there, which is made last, all
+// of them begin anew.
+func (f *compareFlags) prepared(names []string, dir string, stderr io.Writer) (all []*sweep.Alternatives, err error) {
+	for _, name := range names {
+		a, err := sweep.Compare(name)
+		if err != nil {
+			return nil, err
+		}
+		if f.seeds != 0 {
+			a.Seeds = f.seeds
+		}
+		if err := a.Validate(); err != nil {
+			return nil, err
+		}
+		if _, err := fits(filepath.Join(dir, name), a.Spec()); err != nil {
+			return nil, err
+		}
+		all = append(all, a)
 	}
-	return nil
+	last := in(dir, reports.ComparisonFile)
+	anew := there(last)
+	if err := removeAll(last); err != nil {
+		return nil, err
+	}
+	for _, a := range all {
+		if err := f.prepare(filepath.Join(dir, a.Name), anew, a.Spec(), stderr); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // printComparisons prints the tables: in Markdown for a file or a pipe, and as wide as it is for a terminal.
@@ -156,65 +191,30 @@ func printComparisons(w io.Writer, list []*sweep.Comparison) error {
 	return nil
 }
 
-// comparable says whether dir can become a folder of comparisons: there is nothing there, or one of an
-// earlier comparison.
+// comparable says whether dir can become a folder of comparisons, which leave their campaigns beside their files.
 func comparable(dir string) error {
-	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
-	}
 	known := []string{reports.PageFile, reports.ComparisonFile, reports.ComparisonMarkFile, sweep.ExamplesDir}
+	ours := false
 	for _, a := range sweep.Comparisons() {
 		known = append(known, a.Name)
+		state, err := campaign.Look(in(dir, a.Name))
+		ours = ours || err == nil && state != campaign.Foreign && there(in(dir, a.Name))
 	}
-	ours := false // a comparison leaves its campaigns beside its files
-	for _, e := range entries {
-		if !slices.Contains(known, e.Name()) {
-			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of a comparison; choose another folder with --out", dir, e.Name())
-		}
-		state, err := campaign.Look(in(dir, e.Name()))
-		ours = ours || err == nil && (state == campaign.Unfinished || state == campaign.Finished)
-	}
-	for _, e := range entries {
-		if !ours && !e.IsDir() {
-			return cli.Fail(cli.ExitUsage, "%s holds %s, and no campaign of a comparison; move it away, or choose another folder with --out", dir, e.Name())
-		}
-	}
-	return nil
+	return owned(dir, "a comparison", ours, named(known...))
 }
 
-// one runs one comparison, in a folder of its own below dir.
-func (f *compareFlags) one(ctx context.Context, name, dir string, stderr io.Writer) (*sweep.Comparison, error) {
-	a, err := sweep.Compare(name)
-	if err != nil {
-		return nil, err
-	}
-	if f.seeds != 0 {
-		a.Seeds = f.seeds
-	}
-	if err := a.Validate(); err != nil {
-		return nil, err
-	}
-	folder := filepath.Join(dir, name)
-	if err := f.prepare(folder, in(dir, reports.PageFile), a.Spec(), stderr); err != nil {
-		return nil, err
-	}
+// one runs one comparison, in a folder of its own below dir. What went out of bounds is left out of it.
+func (f *compareFlags) one(ctx context.Context, a *sweep.Alternatives, dir string, stderr io.Writer) (c *sweep.Comparison, outside, err error) {
+	folder := filepath.Join(dir, a.Name)
 	var records []*campaign.Record
 	runs, err := f.run(ctx, folder, func(r *campaign.Record) { records = append(records, r) }, stderr)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := outOfBounds(cli.NewPrinter(stderr), folder, runs); err != nil {
-		return nil, err
+	if c, err = a.Analyse(records); err != nil {
+		return nil, nil, err
 	}
-	c, err := a.Analyse(records)
-	if err != nil {
-		return nil, err
-	}
-	return c, f.examples(ctx, dir, a, c, stderr)
+	return c, outOfBounds(cli.NewPrinter(stderr), folder, runs), f.examples(ctx, dir, a, c, stderr)
 }
 
 // examples makes a page for each run that a cell of the table opens. After a Ctrl-C its error is cli.ErrInterrupted.
@@ -254,6 +254,9 @@ func removeStale(dir string, list []*sweep.Comparison) error {
 		maps.Copy(kept, exampleFiles(c))
 	}
 	entries, err := os.ReadDir(in(dir, sweep.ExamplesDir))
+	if errors.Is(err, fs.ErrNotExist) { // no cell opens a run
+		err = nil
+	}
 	for _, e := range entries {
 		file, page := strings.CutSuffix(sweep.ExamplesDir+"/"+e.Name(), ".html")
 		file, plan := strings.CutSuffix(file, ".yaml")

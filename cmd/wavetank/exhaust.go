@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,7 +108,7 @@ Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
 	cmd.Flags().IntVar(&f.faults, "faults", 1, "faults in a run, `N`: 1 or 2")
 	cmd.Flags().BoolVar(&f.unpruned, "unpruned", false, "with --faults 2: leave no pair out")
 	cmd.Flags().DurationVar(&f.budget, "budget", 0, "real time for runs, `TIME`, after which the same command goes on (default no limit)")
-	cmd.Flags().BoolVar(&f.reduced, "reduced", false, "strike what the plan is about, and of what looks the same to that one")
+	cmd.Flags().BoolVar(&f.reduced, "reduced", false, "strike only the jobs that the plan is about; of faults that look alike, try one")
 	cmd.Flags().StringVar(&f.lengths, "lengths", oneLength, "of faults that last, `LENGTHS`: one or every")
 	_ = cmd.RegisterFlagCompletionFunc("lengths", cobra.FixedCompletions([]string{oneLength, everyLength}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringArrayVar(&f.kinds, "fault", nil, "strike with faults of `KIND` alone, as a column of the fault map; repeatable")
@@ -133,10 +134,7 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 	if err != nil {
 		return err
 	}
-	say := cli.NewPrinter(stdout)
-	if f.json || f.quiet {
-		say.W = io.Discard
-	}
+	say := f.say(stdout)
 	f.sayWhat(say, dir, d)
 	if f.part != nil {
 		err = f.certifyPart(ctx, dir, d, stdout, stderr)
@@ -195,15 +193,7 @@ func (f *exhaustFlags) tell(dir string, c *exhaust.Certificate, res *campaign.Re
 			p.Line("Go on with:  %s", goOnIn(dir))
 		}
 	}
-	switch {
-	case failed != nil:
-		return failed
-	case broke(c) > 0:
-		return &cli.Error{Code: cli.ExitViolated}
-	case !c.Complete || c.Counts[exhaust.Inconclusive] > 0:
-		return &cli.Error{Code: cli.ExitInconclusive}
-	}
-	return nil
+	return cmp.Or(failed, exitOf(res, broke(c) > 0, !c.Complete || c.Counts[exhaust.Inconclusive] > 0))
 }
 
 // target is what is tried, and its folder.
@@ -249,7 +239,7 @@ func (f *exhaustFlags) target(ctx context.Context, cmd *cobra.Command, args []st
 		plain := s.variant == "" && !a.Pairs && !a.Reduced && f.lengths == oneLength && len(f.phases) == 0 && len(f.kinds) == 0
 		dir = shardDir(folderOf("exhaust-"+s.Name, plain, spec.Whole(), a.Options), f.part)
 	}
-	if err := onlyHoldsCertificate(dir); err != nil {
+	if err := ownsCertificate(dir); err != nil {
 		return nil, "", err
 	}
 	d, err := f.define(ctx, dir, &a, stderr)

@@ -50,7 +50,8 @@ func (f *exhaustFlags) exhaustAll(cmd *cobra.Command, names []string, stdout, st
 	for _, s := range subjects {
 		of = append(of, s.Name)
 	}
-	if err := onlyHolds(dir, "these certificates", of...); err != nil {
+	ours := there(in(dir, exhaust.TableFile)) || slices.ContainsFunc(subjects, func(s *subject) bool { return ofCertificate(filepath.Join(dir, s.Name)) })
+	if err := owned(dir, "these certificates", ours, named(of...)); err != nil {
 		return err
 	}
 	ctx, stop := cli.Interruptible(cmd.Context(), func() {}) // of all scenarios, and of what is between two
@@ -103,7 +104,7 @@ func (f *exhaustFlags) subjects(cmd *cobra.Command, names []string) (list []*sub
 	if err := f.check(cmd); err != nil {
 		return nil, err
 	}
-	for _, flag := range []string{"faults", "unpruned", "lengths", "phase", "resume", "json", "shard", "queue"} {
+	for _, flag := range []string{"faults", "unpruned", "lengths", "phase", "resume", "json", "shard", "queue", "queue-creds", "queue-ca", "chunk"} {
 		if cmd.Flags().Changed(flag) {
 			return nil, cli.Usage(cmd, "exhaust strikes several scenarios by single faults of one length; it takes no --%s then", flag)
 		}
@@ -150,7 +151,7 @@ func (f *exhaustFlags) tasks(ctx context.Context, subjects []*subject, dir strin
 			continue
 		}
 		t := certifiable{name: s.Name, dir: filepath.Join(dir, s.Name), d: d}
-		if _, missing := os.Stat(in(t.dir, exhaust.CertificateFile)); missing == nil {
+		if there(in(t.dir, exhaust.CertificateFile)) {
 			t.done, t.res, err = f.finished(ctx, t.dir, d, stderr)
 		}
 		if err != nil && !errors.Is(err, campaign.ErrOtherBuild) && !errors.Is(err, cli.ErrInterrupted) {
@@ -174,7 +175,7 @@ func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.P
 		}
 		var failed error
 		if t.done == nil {
-			c, res, err := f.goOnWith(ctx, t, stderr)
+			c, res, err := f.certify(ctx, t.dir, t.d, stderr)
 			if errors.Is(err, cli.ErrInterrupted) {
 				return err
 			}
@@ -189,22 +190,6 @@ func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.P
 		printCertified(say, t, t.done)
 	}
 	return nil
-}
-
-// goOnWith certifies one scenario. What another build has left of it begins anew.
-func (f *exhaustFlags) goOnWith(ctx context.Context, t *certifiable, stderr io.Writer) (*exhaust.Certificate, *campaign.Result, error) {
-	if err := onlyHoldsCertificate(t.dir); err != nil {
-		return nil, nil, err
-	}
-	c, res, err := f.certify(ctx, t.dir, t.d, stderr)
-	if !errors.Is(err, campaign.ErrOtherBuild) {
-		return c, res, err
-	}
-	fmt.Fprintf(stderr, "%s is of another build, and begins anew\n", t.dir)
-	if err := removeAll(t.dir); err != nil {
-		return nil, nil, err
-	}
-	return f.certify(ctx, t.dir, t.d, stderr)
 }
 
 // printCertified says in a line what came of one scenario.
@@ -234,6 +219,7 @@ func printCertified(say *cli.Printer, t *certifiable, c *exhaust.Certificate) {
 // sum adds up the certificates, and makes an index and a table of them. So many plans were left out.
 func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.Printer) error {
 	tried, broken, outside, inconclusive, whole := 0, 0, 0, 0, 0
+	var found campaign.Result      // all that their campaigns found
 	violations := map[string]int{} // outside of a promise, by the status of the cells that release them
 	var entries []reports.Entry
 	var table []string
@@ -242,6 +228,7 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 		if c == nil {
 			continue
 		}
+		found.Findings = append(found.Findings, tasks[i].res.Findings...)
 		tried += len(c.Tries)
 		broken += broke(c)
 		outside += c.Counts[exhaust.Outside]
@@ -254,7 +241,7 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 			violations[r.Cell.Status] += r.Tries
 		}
 		stored, err := reports.Read(tasks[i].dir)
-		if _, missing := os.Stat(in(tasks[i].dir, reports.PageFile)); err == nil && missing != nil {
+		if err == nil && !there(in(tasks[i].dir, reports.PageFile)) {
 			err = stored.Rewrite(cli.ProgramName())
 		}
 		if err != nil {
@@ -295,11 +282,5 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 		say.Line("    %6s  %s", cli.Thousands(violations[status]), status)
 	}
 	say.Line("Index: %s", filepath.Join(dir, reports.IndexFile))
-	switch {
-	case broken > 0:
-		return &cli.Error{Code: cli.ExitViolated}
-	case whole < len(tasks)+apart || inconclusive > 0:
-		return &cli.Error{Code: cli.ExitInconclusive}
-	}
-	return nil
+	return exitOf(&found, broken > 0, whole < len(tasks)+apart || inconclusive > 0)
 }

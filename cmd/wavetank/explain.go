@@ -35,7 +35,7 @@ func newExplain() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var found []string
-			name := oneEntry.ReplaceAllString(oneJob.ReplaceAllString(args[0], "$1"), "")
+			name := ofAnyJob(oneEntry.ReplaceAllString(args[0], ""))
 			for _, t := range topics() {
 				if t.name == name || t.short == name && t.short != "" || strings.HasSuffix(t.name, "."+name) && strings.Contains(name, ".") {
 					found = append(found, strings.TrimSpace(t.text()))
@@ -54,8 +54,13 @@ func newExplain() *cobra.Command {
 	}
 }
 
-// oneJob matches the settings of single jobs: workload.slow.3, and workload.slow.N for any.
-var oneJob = regexp.MustCompile(`^(workload\.[a-z_]+)\.(?:[0-9]+|N)$`)
+// ofAnyJob is a setting without its job: workload.slow of workload.slow.3, and of workload.slow.N.
+func ofAnyJob(name string) string {
+	if k, _, ok := plans.PerJobOf(name); ok {
+		return strings.TrimSuffix(k.Prefix(), ".")
+	}
+	return name
+}
 
 // oneEntry matches what says which entry of a list is meant.
 var oneEntry = regexp.MustCompile(`\[[0-9]+\]`)
@@ -96,7 +101,7 @@ func topics() []topic {
 		}
 	}
 	for _, s := range settings {
-		name := oneJob.ReplaceAllString(s.Name, "$1")
+		name := ofAnyJob(s.Name)
 		list = append(list, topic{name: name, short: lastWord(name), text: func() string { return explainSetting(s) }})
 	}
 	for _, preset := range [][2]string{

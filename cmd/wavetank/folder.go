@@ -90,49 +90,45 @@ func removeLeftovers(parent, name string) (busy bool) {
 	return busy
 }
 
-// onlyHolds refuses a folder that holds anything but those names. One that there is not yet is as good as an empty one.
-func onlyHolds(dir, what string, names ...string) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
-	}
-	for _, e := range entries {
-		if !slices.Contains(names, e.Name()) {
-			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of %s; choose another folder with --out", dir, e.Name(), what)
-		}
-	}
-	return nil
-}
-
-// replaceable says whether path can become a run's folder: there is nothing there, or an empty
-// folder, or that of an earlier run, which may have its JUnit file.
-func replaceable(path string) error {
-	info, err := os.Stat(path)
+// owned refuses a folder that the command may not write into: one that holds what is no part of what it leaves, or, if it is
+// not empty, nothing that only the command itself leaves, so that it is not ours. One that there is not yet is as good as an
+// empty one.
+func owned(dir, what string, ours bool, part func(fs.DirEntry) bool) error {
+	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", path, strictyaml.FileReason(err))
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	case !info.IsDir():
-		return cli.Fail(cli.ExitUsage, "%s is not a folder; choose another with --out", path)
+		return cli.Fail(cli.ExitUsage, "%s is not a folder; choose another with --out", dir)
 	}
-	entries, err := os.ReadDir(path)
+	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be read: %v; choose another folder with --out", path, strictyaml.FileReason(err))
+		return cli.Fail(cli.ExitUsage, "%s cannot be read: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
-	scenario, ofRun := scenarioOf(path)
 	for _, e := range entries {
-		if !e.Type().IsRegular() || !slices.Contains(reports.RunFiles, e.Name()) && !isJUnit(filepath.Join(path, e.Name()), scenario) {
-			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of a run; choose another folder with --out", path, e.Name())
+		if !part(e) {
+			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of %s; choose another folder with --out", dir, e.Name(), what)
 		}
 	}
-	if len(entries) > 0 && !ofRun {
-		return cli.Fail(cli.ExitUsage, "%s holds %s, and no %s or %s in it is of a run; move it away, or choose another folder with --out", path, entries[0].Name(), reports.ResultFile, reports.TraceFile)
+	if len(entries) > 0 && !ours {
+		return cli.Fail(cli.ExitUsage, "%s holds %s, and nothing says that it is part of %s; move it away, or choose another folder with --out", dir, entries[0].Name(), what)
 	}
 	return nil
+}
+
+// named is what has one of those names.
+func named(names ...string) func(fs.DirEntry) bool {
+	return func(e fs.DirEntry) bool { return slices.Contains(names, e.Name()) }
+}
+
+// replaceable says whether path can become a run's folder: it may be that of an earlier run, which may have its JUnit file.
+func replaceable(path string) error {
+	scenario, ofRun := scenarioOf(path)
+	return owned(path, "a run", ofRun, func(e fs.DirEntry) bool {
+		return e.Type().IsRegular() && (slices.Contains(reports.RunFiles, e.Name()) || isJUnit(filepath.Join(path, e.Name()), scenario))
+	})
 }
 
 // scenarioOf is what the run was of that dir holds, by whatever version, and whether it holds one: its result says so, or, where

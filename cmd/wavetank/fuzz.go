@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,7 +52,10 @@ together: the result is that of one machine, byte for byte.
 
 With --queue it leaves the runs of such a budget to the machines that join with
 ` + "`wavetank work`" + `, and looks into what they find. The result is the same again. Whoever
-is killed, this command or a machine, loses nothing: --resume DIR --queue URL goes on.`,
+is killed, this command or a machine, loses nothing: --resume DIR --queue URL goes on.
+
+Exit codes: 0 no promise was broken, 1 one was, 2 usage or input, 3 no run could be
+judged, 4 not deterministic, 130 interrupted.`,
 		Example: `  wavetank fuzz
   wavetank fuzz --budget 1h --preset hardened
   wavetank fuzz publish-failure stale-worker --budget 10000runs --seed 7
@@ -92,10 +94,7 @@ func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Wr
 	if err != nil {
 		return err
 	}
-	say := cli.NewPrinter(stdout)
-	if f.json || f.quiet {
-		say.W = io.Discard
-	}
+	say := f.say(stdout)
 	printCampaign(say, dir, spec)
 	res, err := f.run(cmd.Context(), dir, nil, stderr)
 	return f.tell(cmd.Context(), dir, spec, res, err, stdout, stderr)
@@ -103,10 +102,7 @@ func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Wr
 
 // tell prints what came of the campaign in dir, which ended with err, and leaves its pages.
 func (f *fuzzFlags) tell(ctx context.Context, dir string, spec campaign.Spec, res *campaign.Result, err error, stdout, stderr io.Writer) error {
-	say := cli.NewPrinter(stdout)
-	if f.json || f.quiet {
-		say.W = io.Discard
-	}
+	say := f.say(stdout)
 	interrupted := errors.Is(err, cli.ErrInterrupted)
 	if err != nil && !interrupted {
 		if res != nil && !f.json {
@@ -132,17 +128,13 @@ func (f *fuzzFlags) tell(ctx context.Context, dir string, spec campaign.Spec, re
 		say.Line("Report: %s", in(dir, reports.PageFile))
 	}
 	if !interrupted && spec.Shard != nil {
-		say.Line("With the other shards: %s", cli.Pasteable("wavetank merge DIR... --out DIR"))
+		say.Line("With the other shards: %s", mergeCommand())
 	}
-	switch {
-	case interrupted:
+	if interrupted {
 		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with: %s", f.resumeCommand(dir, spec))
-	case slices.ContainsFunc(res.Findings, func(f campaign.Finding) bool { return f.Flaky }):
-		return &cli.Error{Code: cli.ExitNotDeterministic}
-	case len(res.Findings) > 0 || res.Unexamined > 0:
-		return &cli.Error{Code: cli.ExitViolated}
 	}
-	return nil
+	empty := spec.Shard != nil && res.Runs == 0 // of more shards than there are runs
+	return exitOf(res, false, res.Conclusive == 0 && !empty)
 }
 
 // resumeCommand is how the campaign in dir is gone on with, at its queue if it has one.
@@ -226,7 +218,7 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 	if err := fitJUnit(f.junit, campaignFiles, dir); err != nil {
 		return "", campaign.Spec{}, err
 	}
-	return dir, spec, f.prepare(dir, in(dir, reports.PageFile), spec, stderr)
+	return dir, spec, f.prepare(dir, there(in(dir, reports.PageFile)), spec, stderr)
 }
 
 // part makes spec that of a shard, if one is asked for.

@@ -38,8 +38,8 @@ differ, merge says which plan is not deterministic. Nothing is written if runs a
 missing. A merge that was cut short goes on with the same command.
 
 Exit codes: 0 no promise was broken, 1 one was, 2 usage or input, another
-campaign or another build, 3 runs are missing, 4 not deterministic,
-130 interrupted.`,
+campaign or another build, 3 runs are missing, or what there is does not tell,
+4 not deterministic, 130 interrupted.`,
 		Example: `  wavetank merge runs/shard-* --out runs/night
   wavetank merge runs/shard-1 runs/shard-2 --out runs/night --junit runs/night.xml`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -65,23 +65,22 @@ campaign or another build, 3 runs are missing, 4 not deterministic,
 }
 
 func (f *mergeFlags) merge(cmd *cobra.Command, dirs []string, stdout, stderr io.Writer) error {
-	if _, err := os.Stat(in(dirs[0], exhaust.OptionsFile)); err == nil {
+	put := func(dirs []string, out string, record func(*campaign.Record)) (*campaign.Result, error) {
+		return f.put(cmd.Context(), dirs, out, record, stderr)
+	}
+	if there(in(dirs[0], exhaust.OptionsFile)) {
 		if f.junit != "" {
 			return cli.Usage(cmd, "merge writes no JUnit of a certificate; leave --junit out")
 		}
 		ex := exhaustFlags{campaignFlags: f.campaignFlags}
-		return ex.merged(cmd.Context(), dirs, f.out, func(dirs []string, out string, record func(*campaign.Record)) (*campaign.Result, error) {
-			return f.put(cmd.Context(), dirs, out, record, stderr)
-		}, stdout, stderr)
+		return ex.merged(cmd.Context(), dirs, f.out, put, stdout, stderr)
 	}
-	if _, err := os.Stat(in(dirs[0], sweepShardFile)); err == nil {
+	if there(in(dirs[0], sweepShardFile)) {
 		if f.junit != "" {
 			return cli.Usage(cmd, "merge writes no JUnit of a sweep; leave --junit out")
 		}
 		sw := sweepFlags{campaignFlags: f.campaignFlags}
-		return sw.merged(cmd.Context(), dirs, f.out, func(dirs []string, out string, record func(*campaign.Record)) (*campaign.Result, error) {
-			return f.put(cmd.Context(), dirs, out, record, stderr)
-		}, stdout, stderr)
+		return sw.merged(cmd.Context(), dirs, f.out, put, stdout, stderr)
 	}
 	spec, err := campaign.Load(dirs[0])
 	switch {
@@ -94,11 +93,8 @@ func (f *mergeFlags) merge(cmd *cobra.Command, dirs []string, stdout, stderr io.
 		return err
 	}
 	spec = spec.Whole()
-	say := cli.NewPrinter(stdout)
-	if f.json || f.quiet {
-		say.W = io.Discard
-	}
-	res, err := f.put(cmd.Context(), dirs, f.out, nil, stderr)
+	say := f.say(stdout)
+	res, err := put(dirs, f.out, nil)
 	if err != nil && !errors.Is(err, cli.ErrInterrupted) {
 		return err
 	}
@@ -119,7 +115,7 @@ func (f *exhaustFlags) merged(ctx context.Context, dirs []string, dir string, pu
 	if err != nil {
 		return err
 	}
-	if err := onlyHoldsCertificate(dir); err != nil {
+	if err := ownsCertificate(dir); err != nil {
 		return err
 	}
 	var from []string

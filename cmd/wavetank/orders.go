@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +47,8 @@ first, and says how many it knows that it has not tried. Ctrl-C ends it as that
 does.
 
 Exit codes: 0 no promise was broken in any order, 1 one was, 2 usage or input,
-3 not every order was tried, or could be judged, 130 interrupted.`,
+3 not every order was tried, or could be judged, 4 not deterministic,
+130 interrupted.`,
 		Example: `  wavetank orders calm --set workload.jobs=1 --set topology.workers=1
   wavetank orders calm --set workload.jobs=1 --preset documented --preemptions 2
   wavetank orders my-plan.yaml --runs 1000 --out runs/orders`,
@@ -84,16 +86,10 @@ func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.W
 	if dir == "" {
 		dir = filepath.Join(runsDir, "orders-"+s.Name+s.variant)
 	}
-	if err := onlyHolds(dir, "a search for orders", ordersFile, ordersCampaign); err != nil {
+	if err := clearOrders(dir, d); err != nil {
 		return err
 	}
-	if err := removeAll(in(dir, ordersFile), in(dir, ordersCampaign)); err != nil { // of an earlier search
-		return err
-	}
-	say := cli.NewPrinter(stdout)
-	if f.json || f.quiet {
-		say.W = io.Discard
-	}
+	say := f.say(stdout)
 	say.Line("%s: %s, preset %s, seed %d, up to %s", say.Paint(cli.Bold, "orders"), s.Name, s.Preset, s.Seed, cli.Plural(f.preemptions, "pre-emption"))
 	for _, change := range s.Changes() {
 		say.Line("  %s", change)
@@ -103,15 +99,15 @@ func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.W
 	if err != nil && !errors.Is(err, cli.ErrInterrupted) {
 		return err
 	}
+	if err := cli.WriteFile(in(dir, ordersFile), func(w io.Writer) error { return cli.PrintJSON(w, res) }); err != nil {
+		return err
+	}
 	var broke *campaign.Result
 	if err == nil {
 		broke, err = f.examine(cmd.Context(), dir, res, stderr)
 	}
 	interrupted := errors.Is(err, cli.ErrInterrupted)
 	if err != nil && !interrupted {
-		return err
-	}
-	if err := cli.WriteFile(in(dir, ordersFile), func(w io.Writer) error { return cli.PrintJSON(w, res) }); err != nil {
 		return err
 	}
 	if f.json {
@@ -125,17 +121,27 @@ func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.W
 		}
 		printOrders(p, dir, res)
 	}
-	switch {
-	case interrupted:
+	if interrupted {
 		return cli.Fail(cli.ExitInterrupted, "interrupted; what was tried by then is in %s. The same command begins anew", in(dir, ordersFile))
-	case slices.ContainsFunc(broke.Findings, func(f campaign.Finding) bool { return f.Flaky }):
-		return &cli.Error{Code: cli.ExitNotDeterministic}
-	case res.Broken > 0:
-		return &cli.Error{Code: cli.ExitViolated}
-	case !res.Complete || res.Inconclusive > 0:
-		return &cli.Error{Code: cli.ExitInconclusive}
 	}
-	return nil
+	return exitOf(broke, res.Broken > 0, !res.Complete || res.Inconclusive > 0)
+}
+
+// clearOrders takes away what an earlier search of the same plan has left in dir: last what says that it is one.
+func clearOrders(dir string, d *orders.Definition) error {
+	var was orders.Result
+	data, err := os.ReadFile(in(dir, ordersFile))
+	ours := err == nil && json.Unmarshal(data, &was) == nil && was.Plan != ""
+	if err := owned(dir, "a search for orders", ours, named(ordersFile, ordersCampaign)); err != nil {
+		return err
+	}
+	if ours && was.Plan != d.Plan {
+		return cli.Fail(cli.ExitUsage, "%s holds a search of another plan, %s; remove it, or choose another folder with --out", dir, was.Name)
+	}
+	if err := idle(in(dir, ordersCampaign)); err != nil {
+		return err
+	}
+	return removeAll(in(dir, ordersCampaign), in(dir, ordersFile))
 }
 
 // search goes through the orders in worker processes. After a Ctrl-C it returns what there is, with [cli.ErrInterrupted].

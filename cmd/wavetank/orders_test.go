@@ -7,10 +7,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/orders"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // What an earlier search found is gone before another begins, so that the findings of one never lie beside the numbers of
@@ -19,7 +23,12 @@ func TestASearchForOrdersBeginsInAnEmptyFolder(t *testing.T) {
 	findings := filepath.Join(t.TempDir(), ordersCampaign, "findings")
 	require.NoError(t, os.MkdirAll(findings, 0o700))
 	dir := filepath.Dir(filepath.Dir(findings))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, ordersFile), []byte("{}"), 0o600))
+	p, err := plans.Load("calm")
+	require.NoError(t, err)
+	require.NoError(t, p.Set("workload.jobs=1"))
+	d, err := orders.Define(p, 0)
+	require.NoError(t, err)
+	require.NoError(t, cli.WriteFile(filepath.Join(dir, ordersFile), func(w io.Writer) error { return cli.PrintJSON(w, orders.Result{Plan: d.Plan}) }))
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	interrupt(cli.ErrInterrupted)
 	cmd := newOrders()
@@ -28,5 +37,22 @@ func TestASearchForOrdersBeginsInAnEmptyFolder(t *testing.T) {
 	cmd.SetErr(io.Discard)
 	require.Error(t, cmd.ExecuteContext(ctx))
 	assert.NoDirExists(t, filepath.Join(dir, ordersCampaign))
+	assert.NoFileExists(t, filepath.Join(dir, ordersFile))
+}
+
+// What another process runs keeps what it has.
+func TestASearchForOrdersLeavesACampaignThatRuns(t *testing.T) {
+	dir := t.TempDir()
+	d := &orders.Definition{Plan: "name: one\n"}
+	require.NoError(t, cli.WriteFile(filepath.Join(dir, ordersFile), func(w io.Writer) error { return cli.PrintJSON(w, orders.Result{Plan: d.Plan}) }))
+	at := filepath.Join(dir, ordersCampaign)
+	require.NoError(t, os.Mkdir(at, 0o700))
+	lock := flock.New(filepath.Join(at, campaign.LockFile))
+	_, err := lock.TryLock()
+	require.NoError(t, err)
+	require.EqualError(t, clearOrders(dir, d), campaign.Busy(at).Error())
+	assert.FileExists(t, filepath.Join(dir, ordersFile))
+	require.NoError(t, lock.Close())
+	require.NoError(t, clearOrders(dir, d))
 	assert.NoFileExists(t, filepath.Join(dir, ordersFile))
 }

@@ -74,14 +74,10 @@ func startOrdersWorker(ctx context.Context, d *orders.Definition) (*child, error
 // order has the child run the plan in the order of these pre-emptions.
 func (c *child) order(_ context.Context, list []sim.Preemption) (*orders.Run, error) {
 	var o ordered
-	err := c.asks.Encode(list)
-	if err == nil {
-		err = c.answers.Decode(&o)
+	if err := c.ask("a worker", list, &o); err != nil {
+		return nil, err
 	}
-	switch {
-	case err != nil:
-		return nil, c.died("a worker", err)
-	case o.Error != "":
+	if o.Error != "" {
 		return nil, errors.New(o.Error)
 	}
 	return o.Run, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
-// runPages makes the pages of runs of what, one in each child process at a time. After a Ctrl-C its error is
-// cli.ErrInterrupted.
+// runPages makes the pages of runs, one in each child process at a time; what names the runs in lines of progress. After a
+// Ctrl-C its error is cli.ErrInterrupted.
 func runPages(ctx context.Context, dir, what string, list []runPage, quiet bool, stderr io.Writer) error {
 	if len(list) == 0 {
 		return nil

@@ -79,14 +79,10 @@ func workPages(ctx context.Context, dir string, in io.Reader, out io.Writer) err
 // page has the child make a page.
 func (c *child) page(p runPage) error {
 	var done pageDone
-	err := c.asks.Encode(p)
-	if err == nil {
-		err = c.answers.Decode(&done)
+	if err := c.ask("the process that made the page of "+p.File, p, &done); err != nil {
+		return err
 	}
-	switch {
-	case err != nil:
-		return c.died("the process that made the page of "+p.File, err)
-	case done.Error != "":
+	if done.Error != "" {
 		return &cli.Error{Code: done.Code, Text: done.Error}
 	}
 	return nil

@@ -227,8 +227,8 @@ func once(overrides []string) error {
 }
 
 func keyAndValue(override string) (key, value string) {
-	key, value, _ = strings.Cut(override, "=")
-	return strings.TrimSpace(key), strings.TrimSpace(value)
+	_, value, _ = strings.Cut(override, "=")
+	return plans.NameOf(override), strings.TrimSpace(value)
 }
 
 // assignment sets s, to its default where that can be written, as --set takes it.

@@ -41,8 +41,8 @@ func newPower() *cobra.Command {
 turned round, an error passed over, < for <=, a call or an assignment left out,
 two statements swapped, another field of the same type. They are drawn by seed.
 Single faults, pairs of faults, random plans, random plans under pct, the
-scenarios, and the scenarios perturbed look for each for the same time, in a
-process with one thread, until a promise is broken that the same plan keeps
+scenarios, and the scenarios perturbed look for each for at most the same time,
+in a process with one thread, until a promise is broken that the same plan keeps
 without the mistake.
 
 It builds the testbed anew for each mistake, so it needs Go, and the source: run
@@ -85,7 +85,7 @@ func (f *powerFlags) power(cmd *cobra.Command, stdout, stderr io.Writer) error {
 	if data, err := os.ReadFile("go.mod"); err != nil || !strings.HasPrefix(string(data), "module github.com/wavetank-sim/wavetank\n") {
 		return cli.Fail(cli.ExitUsage, "there is no source of the scheduler here; run power in the folder of the repository")
 	}
-	if err := onlyHolds(f.out, "a measurement of power", powerFile, reports.PageFile); err != nil {
+	if err := owned(f.out, "a measurement of power", there(in(f.out, powerFile)), named(powerFile, reports.PageFile)); err != nil {
 		return err
 	}
 	res, err := f.begun()
@@ -108,8 +108,10 @@ func (f *powerFlags) power(cmd *cobra.Command, stdout, stderr io.Writer) error {
 	} else {
 		printPower(cli.NewPrinter(stdout), f.out, res)
 	}
-	if err := cli.WriteFile(in(f.out, reports.PageFile), func(w io.Writer) error { return reports.PowerPage(w, res) }); err != nil {
-		return err
+	if len(res.Rows) > 0 { // without one there is no power.json, by which the folder is known to be ours
+		if err := cli.WriteFile(in(f.out, reports.PageFile), func(w io.Writer) error { return reports.PowerPage(w, res) }); err != nil {
+			return err
+		}
 	}
 	if interrupted {
 		return cli.Fail(cli.ExitInterrupted, "interrupted; what was measured is kept, and the same command goes on")
@@ -217,6 +219,9 @@ func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []pow
 func failedPower(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
 		return cli.ErrInterrupted
+	}
+	if errors.Is(err, power.ErrChanged) {
+		return cli.Fail(cli.ExitUsage, "%v", err)
 	}
 	if failed := new(power.BuildError); errors.As(err, &failed) {
 		return &cli.Error{Code: cli.ExitUsage, Text: failed.Error(), Detail: failed.Output, Cause: failed}

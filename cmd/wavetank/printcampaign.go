@@ -55,9 +55,10 @@ func printFound(p *cli.Printer, dir string, res *campaign.Result) {
 		if res.Unexamined > 0 {
 			p.Line("  not examined: %s more that broke one", cli.Plural(res.Unexamined, "run"))
 		}
+	case res.Conclusive == 0:
+		p.Line("%s  %s", p.Paint(cli.Yellow, "INCONCLUSIVE"), reports.BoundInWords(res))
 	default:
-		p.Line("%s  no promise was broken in %s: at most %s of such plans break one (3/n, 95 %% confidence)",
-			p.Paint(cli.Green, "NOTHING FOUND"), cli.Plural(res.Conclusive, "conclusive run"), percent(res.Bound))
+		p.Line("%s  %s", p.Paint(cli.Green, "NOTHING FOUND"), reports.BoundInWords(res))
 	}
 	printMissing(p, "faults", "never drawn", res.Faults, func(c campaign.Coverage) bool { return c.Drawn == 0 })
 	printMissing(p, "settings", "never changed", res.Settings, func(c campaign.Coverage) bool { return c.Drawn == 0 })
@@ -66,7 +67,7 @@ func printFound(p *cli.Printer, dir string, res *campaign.Result) {
 	situations := slices.DeleteFunc(slices.Clone(res.Invariants), func(c campaign.Coverage) bool { return !situation(c) })
 	printMissing(p, "invariants", "never exercised", judged, func(c campaign.Coverage) bool { return c.Exercised == 0 })
 	printMissing(p, "situations", "never reached", situations, func(c campaign.Coverage) bool { return c.Exercised == 0 })
-	p.Line("%s (%s), %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), verdicts(res), cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), res.Digest)
+	printRuns(p, res)
 }
 
 // ways counts the findings, and what is to blame for them where that is less.
@@ -147,5 +148,16 @@ func verdicts(res *campaign.Result) string {
 	return strings.Join(parts, ", ")
 }
 
-// percent writes a share with three digits that count.
-func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
+// printPart says that the runs of a shard are made.
+func printPart(p *cli.Printer, res *campaign.Result) {
+	p.Line("DONE  %s", res.Spec.Part())
+	printRuns(p, res)
+	p.Line("With the other shards: %s", mergeCommand())
+}
+
+// mergeCommand puts the folders of shards together.
+func mergeCommand() string { return cli.Pasteable("wavetank merge DIR... --out DIR") }
+
+func printRuns(p *cli.Printer, res *campaign.Result) {
+	p.Line("%s (%s), %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), verdicts(res), cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), res.Digest)
+}

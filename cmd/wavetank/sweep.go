@@ -42,16 +42,19 @@ func newSweep() *cobra.Command {
 		Long: `Sweep runs a plan at every point of a grid of settings, under the same seeds at
 every point, and measures it: time to dispatch, attempts burnt, jobs sent to dead
 workers, blind windows, duplicates. Invariants gate every point. For each condition it says
-which value to take, by how much, and how sure that is; it exits with 3 if nothing
-differs by more than noise. It leaves a page with the map, curves and the Pareto
-front, and the data as sweep.csv and sweep.json.
+which value to take, by how much, and how sure that is. It leaves a page with the
+map, curves and the Pareto front, and the data as sweep.csv and sweep.json.
 
 Ready-made sweeps: ` + strings.Join(sweep.Names(), ", ") + `.
 A sweep that was cut short goes on when the same command is given again.
 
 With --shard 3/16 it makes the third of sixteen parts of the runs, of a sweep that
 adds none, and ` + "`wavetank merge`" + ` makes the pages of all. With --queue the machines make
-the runs that join with ` + "`wavetank work`" + `.`,
+the runs that join with ` + "`wavetank work`" + `.
+
+Exit codes: 0 it says what to take, 1 the code under test went out of bounds in some
+runs, which are left out, 2 usage or input, 3 nothing differs by more than noise,
+130 interrupted.`,
 		Example: `  wavetank sweep stale-worker-retries
   wavetank sweep stale-worker --grid engine.max_dispatch_retries=1..10 --grid world.heartbeat_lag=0s,5s,15s
   wavetank sweep stale-worker-retries --ttl 30s --heartbeat 10s --lag lognormal:median=5s:p99=30s --dies 20%
@@ -113,10 +116,7 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, arg string, stdout, stderr io.Wri
 			dir = folderOf("sweep-"+d.Name, plain, spec, d.Precision, d.Budget, f.time)
 		}
 	}
-	say := cli.NewPrinter(stdout)
-	if f.json || f.quiet {
-		say.W = io.Discard
-	}
+	say := f.say(stdout)
 	printSweep(say, d, dir)
 	if spec.Shard != nil {
 		return f.part(ctx, dir, spec, sweepShard{d, given(cmd, arg)}, stdout, stderr)
@@ -130,10 +130,7 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, arg string, stdout, stderr io.Wri
 
 // tell makes the pages of a sweep, and prints its answer. The command is that which began it.
 func (f *sweepFlags) tell(ctx context.Context, dir string, d *sweep.Definition, m *measured, command []string, stdout, stderr io.Writer) error {
-	say := cli.NewPrinter(stdout)
-	if f.json || f.quiet {
-		say.W = io.Discard
-	}
+	say := f.say(stdout)
 	if err := f.pages(ctx, dir, d, m, stderr); err != nil {
 		return err
 	}

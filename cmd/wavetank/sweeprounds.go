@@ -30,9 +30,8 @@ func addedDir(dir string, round int) string { return in(dir, fmt.Sprintf("added-
 // measure runs the sweep in dir, and then adds runs where its answer is open until its precision or the budget is reached.
 func (f *sweepFlags) measure(ctx context.Context, dir string, d *sweep.Definition, stderr io.Writer) (*measured, error) {
 	m := &measured{}
-	_, err := os.Stat(in(dir, reports.SweepFile))
-	begin := err == nil // anew
-	if begin {
+	again := there(in(dir, reports.SweepFile)) // which is made last
+	if again {
 		if err := anew(dir, d); err != nil {
 			return nil, err
 		}
@@ -40,10 +39,8 @@ func (f *sweepFlags) measure(ctx context.Context, dir string, d *sweep.Definitio
 	var records []*campaign.Record
 	started, before := time.Now(), 0 // runs that an earlier process has made
 	campaignOf := func(dir string, spec campaign.Spec, place func(*campaign.Record)) error {
-		if there, err := campaign.Load(dir); err != nil || begin || !there.Equal(spec) || !over(dir) {
-			if err := f.prepare(dir, in(dir, reports.PageFile), spec, stderr); err != nil {
-				return err
-			}
+		if err := f.prepare(dir, again, spec, stderr); err != nil {
+			return err
 		}
 		if done, err := campaign.Done(dir); err == nil {
 			before += done
@@ -62,7 +59,7 @@ func (f *sweepFlags) measure(ctx context.Context, dir string, d *sweep.Definitio
 	if err := campaignOf(dir, d.Spec(), func(*campaign.Record) {}); err != nil {
 		return nil, err
 	}
-	begin = false
+	again = false
 	for n := 1; ; n++ {
 		round := d.Next(m.res, n, d.Budget-len(records))
 		if round == nil || f.time > 0 && expected(time.Since(started), len(records)-before, round.Runs()) > f.time {
@@ -77,31 +74,22 @@ func (f *sweepFlags) measure(ctx context.Context, dir string, d *sweep.Definitio
 	}
 }
 
-// anew takes away what a sweep has left that was over, if it is the same. One that was cut short, whatever ended it, has no
-// sweep.json, and goes on with the runs that are there.
+// anew takes away what a sweep has left that was over, if it is the same: first what says so.
 func anew(dir string, d *sweep.Definition) error {
-	there, err := campaign.Load(dir)
-	if err != nil || !there.Equal(d.Spec()) {
-		return nil // which prepare refuses
+	if _, err := fits(dir, d.Spec()); err != nil {
+		return err
+	}
+	if err := removeAll(in(dir, reports.SweepFile)); err != nil {
+		return err
 	}
 	for n := 1; ; n++ {
 		if state, err := campaign.Look(addedDir(dir, n)); err != nil || state == campaign.None || state == campaign.Foreign {
-			break
+			return nil
 		}
-		if err := os.RemoveAll(addedDir(dir, n)); err != nil {
-			return cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; choose another folder with --out", addedDir(dir, n), err)
+		if err := removeAll(addedDir(dir, n)); err != nil {
+			return err
 		}
 	}
-	if err := os.Remove(in(dir, reports.SweepFile)); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; choose another folder with --out", in(dir, reports.SweepFile), err)
-	}
-	return nil
-}
-
-// over says whether dir holds a campaign that was finished.
-func over(dir string) bool {
-	state, err := campaign.Look(dir)
-	return err == nil && state == campaign.Finished
 }
 
 // expected is how long it takes with so many more runs, if so many took what has elapsed.

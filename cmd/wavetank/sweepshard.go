@@ -7,7 +7,6 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
-	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
@@ -24,7 +23,7 @@ type sweepShard struct {
 
 // part makes the runs of a sweep's shard. There is no answer of it alone.
 func (f *sweepFlags) part(ctx context.Context, dir string, spec campaign.Spec, s sweepShard, stdout, stderr io.Writer) error {
-	if err := f.prepare(dir, in(dir, reports.PageFile), spec, stderr); err != nil {
+	if err := f.prepare(dir, there(in(dir, reports.PageFile)), spec, stderr); err != nil {
 		return err
 	}
 	if err := cli.WriteFile(in(dir, sweepShardFile), func(w io.Writer) error { return cli.PrintJSON(w, s) }); err != nil {
@@ -46,10 +45,7 @@ func (f *sweepFlags) part(ctx context.Context, dir string, spec campaign.Spec, s
 			return err
 		}
 	} else {
-		p := cli.NewPrinter(stdout)
-		p.Line("DONE  %s", res.Spec.Part())
-		p.Line("%s (%s), %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), verdicts(res), cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), res.Digest)
-		p.Line("With the other shards: %s", cli.Pasteable("wavetank merge DIR... --out DIR"))
+		printPart(cli.NewPrinter(stdout), res)
 	}
 	return outOfBounds(cli.NewPrinter(stderr), dir, res)
 }

@@ -75,6 +75,9 @@ broke a promise were not examined, 2 usage or input.`,
 			if len(args) == 0 {
 				return cli.Usage(cmd, "triage takes the folders of a night's campaigns")
 			}
+			if cmd.Flags().Changed("artifacts") && f.issues == "" {
+				return cli.Usage(cmd, "--artifacts is for issues; give it with --issues")
+			}
 			return f.triage(args, cmd.OutOrStdout())
 		},
 	}

@@ -23,11 +23,11 @@ func newWork() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "work --queue URL",
 		Short: "Do runs of the campaigns that wait in a queue",
-		Long: `Work joins the campaigns that ` + "`wavetank fuzz --queue`" + ` has put on a nats-server, with
-a process for each processor, and waits for the next when one is over. It may join
-and leave at any time, and as many may work as there are machines. What one has
-begun and not finished when it leaves goes to another. Of several campaigns it does
-runs of the oldest that has some for it.
+		Long: `Work joins the campaigns that fuzz, exhaust, sweep and compare have put on a
+nats-server with --queue, with a process for each processor, and waits for the next
+when one is over. It may join and leave at any time, and as many may work as there
+are machines. What one has begun and not finished when it leaves goes to another. Of
+several campaigns it does runs of the oldest that has some for it.
 
 It refuses campaigns of another build: runs are the same only if the program is.
 

@@ -15,11 +15,14 @@ type Chunks struct {
 	Tick func()                       // is called about five times a second as long as the workers are well
 }
 
-// Program is a hash of the executable of a command, which tells builds apart.
-func Program(command string) (string, error) {
-	program, err := ProgramOf(command)
+// Program is a hash of the executable of a worker's command, which tells builds apart.
+func Program(command []string) (string, error) {
+	if len(command) == 0 {
+		return "", errors.New("campaign: the command that starts a worker is empty; give one")
+	}
+	program, err := ProgramOf(command[0])
 	if err != nil {
-		return "", fmt.Errorf("a worker cannot be started (%s): %w", command, plainExec(err))
+		return "", fmt.Errorf("a worker cannot be started (%s): %w", command[0], plainExec(err))
 	}
 	return program, nil
 }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -177,39 +176,4 @@ func readJSON(dir, name string, version int, into any) error {
 		return fmt.Errorf("%s is broken: %s; %s", path, jsonReason(err), anew)
 	}
 	return nil
-}
-
-// Check says what is wrong with a stored result whose numbers do not agree with each other, or with the journal in dir. A
-// folder without its journal has only the numbers.
-func (res *Result) Check(dir string) error {
-	all := res.Contained
-	for _, n := range res.Verdicts {
-		all += n
-	}
-	judged := res.Verdicts[scenarios.Held] + res.Verdicts[scenarios.Violated]
-	switch {
-	case res.Runs != all:
-		return fmt.Errorf("it says that there were %d runs, and it has verdicts of %d", res.Runs, all)
-	case res.Conclusive != judged:
-		return fmt.Errorf("it says that %d runs were conclusive, and %d held or were violated", res.Conclusive, judged)
-	case missing(filepath.Join(dir, JournalFile)):
-		return nil
-	}
-	runs, done := 0, set{}
-	err := eachRun(dir, func(text json.RawMessage) error {
-		var r Record
-		if err := json.Unmarshal(text, &r); err != nil {
-			return fmt.Errorf("the line is broken: %s", jsonReason(err))
-		}
-		err := r.check(res.Spec.span(), done)
-		if err == nil {
-			runs++
-			done.add(r.N)
-		}
-		return err
-	})
-	if err == nil && runs != res.Runs {
-		err = fmt.Errorf("it says that there were %d runs, and %s has %d", res.Runs, JournalFile, runs)
-	}
-	return err
 }

@@ -31,11 +31,14 @@ func (res *Result) Groups() (groups []Group) {
 		groups[n] = append(groups[n], f)
 	}
 	for _, g := range groups {
-		slices.SortStableFunc(g, func(a, b *Finding) int {
-			return cmp.Or(cmp.Compare(a.Faults, b.Faults), cmp.Compare(a.Jobs, b.Jobs), cmp.Compare(a.Schedulers+a.Workers, b.Schedulers+b.Workers), cmp.Compare(len(a.Plan), len(b.Plan)))
-		})
+		slices.SortStableFunc(g, BySize)
 	}
 	return groups
+}
+
+// BySize compares two findings by how large their plans are.
+func BySize(a, b *Finding) int {
+	return cmp.Or(cmp.Compare(a.Faults, b.Faults), cmp.Compare(a.Jobs, b.Jobs), cmp.Compare(a.Schedulers+a.Workers, b.Schedulers+b.Workers), cmp.Compare(len(a.Plan), len(b.Plan)))
 }
 
 // Runs is how many runs show one of the group.

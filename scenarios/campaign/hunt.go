@@ -11,8 +11,8 @@ type hunt struct {
 	max      int
 	grid     bool      // whose broken promises are its data: only runs that went out of bounds are looked at
 	queue    []*Record // runs that broke promises, still to be looked at
-	left     []string  // the promises of the first of them that are; nil is all
-	missed   []string  // those before that could not be
+	left     []string  // promises of queue[0] not looked at yet; nil: none was
+	missed   []string  // promises of queue[0] that were not examined
 	findings []Finding
 	known    map[broken]*Finding // what an earlier process has examined
 	closed   bool                // nothing is examined any more
@@ -47,7 +47,7 @@ func (h *hunt) next() (b broken, ok bool) {
 			b := broken{r.N, h.left[0]}
 			switch {
 			case h.explained(b.invariant, r):
-			case h.known[b] != nil:
+			case h.known[b] != nil && len(h.findings) < h.max:
 				h.add(b, *h.known[b])
 			case h.closed || len(h.findings) >= h.max:
 				h.missed = append(h.missed, b.invariant)
@@ -70,7 +70,7 @@ func (h *hunt) next() (b broken, ok bool) {
 
 func (h *hunt) explained(invariant string, r *Record) bool {
 	for i := range h.findings {
-		if f := &h.findings[i]; f.Invariant == invariant && f.explains(invariant, r) {
+		if f := &h.findings[i]; f.explains(invariant, r) {
 			f.Runs++
 			return true
 		}
@@ -87,6 +87,12 @@ func (h *hunt) into(res *Result) {
 // found is given the finding of the promise that next has asked for.
 func (h *hunt) found(b broken, f Finding) {
 	h.known[b] = &f
+}
+
+// examined takes what an earlier process has found.
+func (h *hunt) examined(x examined) error {
+	h.found(broken{x.N, x.Invariant}, *x.Finding)
+	return nil
 }
 
 // add enters what was found, or counts it if it is a finding already.

@@ -98,6 +98,17 @@ func TestBeyondTheMostFindingsRunsAreCounted(t *testing.T) {
 	assert.Equal(t, map[string]int{"first": 1, "second": 2}, h.overBy)
 }
 
+// A shard may have examined what one machine would have left.
+func TestBeyondTheMostFindingsWhatIsKnownIsCountedToo(t *testing.T) {
+	known := &Finding{Invariant: "second", Cause: "b", Kinds: []string{"b"}}
+	h := &hunt{max: 1, known: map[broken]*Finding{{3, "second"}: known}}
+	hunted(h, []*Record{brokenRun(2, "a", "first"), brokenRun(3, "b", "second")}, func(b broken) Finding {
+		return Finding{Invariant: b.invariant, Cause: "a", Kinds: []string{"a"}}
+	})
+	require.Len(t, h.findings, 1)
+	assert.Equal(t, map[string]int{"second": 1}, h.overBy)
+}
+
 var elapsed = regexp.MustCompile(`"elapsed_ns":\d+`)
 
 func TestWhatWasFoundIsExaminedOnceTheTimeIsOver(t *testing.T) {

@@ -74,37 +74,21 @@ func missing(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Done counts the runs that the journal of the campaign in dir has, whatever build wrote it.
-func Done(dir string) (runs int, err error) {
-	err = eachRun(dir, func(json.RawMessage) error {
-		runs++
+// into hands on what the entry has of a campaign of those runs, of which those in done are there already.
+func (e entry) into(all span, done *set, run func(*Record) error, finding func(examined) error) error {
+	switch {
+	case e.Record != nil:
+		if err := e.Record.check(all, *done); err != nil {
+			return err
+		}
+		done.add(e.Record.N)
+		return run(e.Record)
+	case e.Examined != nil && e.Examined.Finding != nil && finding != nil:
+		return finding(*e.Examined)
+	case e.Examined != nil && e.Examined.Finding != nil:
 		return nil
-	})
-	return runs, err
-}
-
-// eachRun gives take the record of each run that the journal of the campaign in dir has.
-func eachRun(dir string, take func(json.RawMessage) error) error {
-	f, err := os.Open(filepath.Join(dir, JournalFile))
-	if err != nil {
-		return fmt.Errorf("%s cannot be read: %w", filepath.Join(dir, JournalFile), strictyaml.FileReason(err))
 	}
-	defer f.Close() // read only: nothing to lose
-	in := bufio.NewReaderSize(f, 1<<16)
-	for n := 1; ; n++ {
-		line, err := in.ReadBytes('\n')
-		if err != nil { // what is there of a line is not whole
-			return nil
-		}
-		var e struct {
-			Record json.RawMessage `json:"record"`
-		}
-		if json.Unmarshal(line, &e) == nil && e.Record != nil {
-			if err := take(e.Record); err != nil {
-				return fmt.Errorf("%s:%d: %w", JournalFile, n, err)
-			}
-		}
-	}
+	return errors.New("the line says nothing")
 }
 
 // Running says whether a process has the campaign in dir.

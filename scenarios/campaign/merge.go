@@ -57,12 +57,9 @@ func newMerger(dirs []string, out string, opt Options) (*merger, error) {
 		return nil, errors.New("no folder is given to merge")
 	}
 	opt = opt.withDefaults()
-	if len(opt.Command) == 0 {
-		return nil, errors.New("campaign: Options.Command is empty; give the command that starts a worker")
-	}
-	program, err := ProgramOf(opt.Command[0])
+	program, err := Program(opt.Command)
 	if err != nil {
-		return nil, fmt.Errorf("a worker cannot be started (%s): %w", opt.Command[0], plainExec(err))
+		return nil, err
 	}
 	m := &merger{out: out, head: header{SpecVersion, buildname.Of(), program, ""}, examined: map[broken]examined{}}
 	for _, dir := range dirs {
@@ -135,22 +132,7 @@ func (m *merger) check() error {
 	m.runs = make([]uint64, m.spec.size())
 	for i := range m.sources {
 		s := &m.sources[i]
-		own := set{}
-		var took time.Duration
-		err := s.each(func(e entry) error {
-			took = max(took, e.Elapsed)
-			switch {
-			case e.Record != nil:
-				if err := e.Record.check(s.spec.span(), own); err != nil {
-					return err
-				}
-				own.add(e.Record.N)
-				return m.run(s, e.Record)
-			case e.Examined != nil && e.Examined.Finding != nil:
-				return m.finding(s, *e.Examined)
-			}
-			return errors.New("the line says nothing")
-		})
+		took, err := s.replay(func(r *Record) error { return m.run(s, r) }, func(x examined) error { return m.finding(s, x) })
 		if nd := new(NotDeterministicError); errors.As(err, &nd) {
 			return nd // of which a line of a journal says nothing
 		} else if err != nil {

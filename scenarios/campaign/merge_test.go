@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/wavetank-sim/wavetank/scenarios/internal/race"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // sharded runs the shards of a campaign, each by itself, and returns their folders.
@@ -74,6 +75,50 @@ func TestAnyNumberOfShardsGivesTheResultOfOneMachine(t *testing.T) {
 	for _, n := range shards {
 		assert.Equal(t, want, mergedResult(t, sharded(t, found(), n)...), "of %d shards", n)
 	}
+}
+
+// Each shard examines as many findings as one machine would of all.
+func TestMergeOfMoreFindingsThanAreExamined(t *testing.T) {
+	race.SkipLong(t)
+	t.Parallel()
+	one := func(spec Spec) string {
+		dir := begun(t, spec)
+		_, err := Run(context.Background(), dir, once())
+		require.NoError(t, err)
+		return dir
+	}
+	all := Spec{Version: SpecVersion, Name: "test"}
+	for _, name := range []string{"cancel-running", "dlq-write-failure"} {
+		p, err := plans.Load(name)
+		require.NoError(t, err)
+		p.Expect = plans.Expect{Judged: p.Expect.Violates}
+		text, err := plans.Marshal(p)
+		require.NoError(t, err)
+		all.Given = append(all.Given, string(text))
+	}
+	whole := one(all)
+	var dirs []string
+	for k := range all.Given {
+		spec := all
+		spec.Shard = &Shard{k + 1, 2}
+		dirs = append(dirs, one(spec))
+	}
+	out := filepath.Join(t.TempDir(), "all")
+	_, err := Merge(context.Background(), dirs, out, once())
+	require.NoError(t, err)
+	want, err := LoadResult(whole)
+	require.NoError(t, err)
+	require.Equal(t, 1, want.Unexamined)
+	merged, err := LoadResult(out)
+	require.NoError(t, err)
+	assert.Equal(t, want, merged)
+}
+
+// once is a campaign that examines one finding.
+func once() Options {
+	opt := quick(1, "")
+	opt.FindingsMax = 1
+	return opt
 }
 
 func TestMergeOfAShardThatWasCutShort(t *testing.T) {

@@ -1,9 +1,7 @@
 package campaign
 
 import (
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -75,11 +73,10 @@ func containedRecord(n int, plan *plans.Plan, c Contained) *Record {
 func planned(n int, plan *plans.Plan) *Record {
 	r := &Record{N: n, Drawn: kindsOf(plan.Faults)}
 	for _, change := range plan.Changes() {
-		name, _, _ := strings.Cut(change, "=")
-		switch {
-		case oneJob.MatchString(name):
-			name = oneJob.ReplaceAllString(name, "${1}N")
-		case isCause(change):
+		name := plans.NameOf(change)
+		if k, _, ok := plans.PerJobOf(name); ok {
+			name = k.Prefix() + "N" // those of single jobs count as one
+		} else if isCause(change) {
 			name = inWords(plan, change)
 		}
 		if !slices.Contains(r.Settings, name) {
@@ -88,9 +85,6 @@ func planned(n int, plan *plans.Plan) *Record {
 	}
 	return r
 }
-
-// oneJob matches the settings of single jobs, which count as one each: workload.slow.3.
-var oneJob = regexp.MustCompile(`^(workload\.[a-z_]+\.)[0-9]+$`)
 
 // promises lists what the run broke, as findings name it.
 func (r *Record) promises() []string {

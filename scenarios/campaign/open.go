@@ -2,8 +2,6 @@ package campaign
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -15,8 +13,9 @@ func newSupervisor(ctx context.Context, dir string, opt Options) (*supervisor, e
 	if err != nil {
 		return nil, err
 	}
-	if len(opt.Command) == 0 {
-		return nil, errors.New("campaign: Options.Command is empty; give the command that starts a worker")
+	program, err := Program(opt.Command)
+	if err != nil {
+		return nil, err
 	}
 	s := &supervisor{
 		crew: newCrew(ctx, &spec, opt), dir: dir, inOrder: spec.span().first, fold: newFold(), waiting: map[int]*Record{},
@@ -24,10 +23,6 @@ func newSupervisor(ctx context.Context, dir string, opt Options) (*supervisor, e
 		learnt: make(chan learnt, 1),
 	}
 	s.sink = s.record
-	program, err := ProgramOf(opt.Command[0])
-	if err != nil {
-		return nil, fmt.Errorf("a worker cannot be started (%s): %w", opt.Command[0], plainExec(err))
-	}
 	s.program = program
 	if opt.Elsewhere != nil {
 		s.same = make([]uint64, s.todo.size())
@@ -76,17 +71,9 @@ func (s *supervisor) close() {
 // entered takes what the journal holds.
 func (s *supervisor) entered(e entry) error {
 	s.before = max(s.before, e.Elapsed)
-	switch {
-	case e.Record != nil:
-		if err := e.Record.check(s.todo.span, s.todo.done); err != nil {
-			return err
-		}
-		s.done(e.Record)
+	return e.into(s.todo.span, &s.todo.done, func(r *Record) error {
+		s.done(r)
 		s.deliver()
-	case e.Examined != nil && e.Examined.Finding != nil:
-		s.hunt.found(broken{e.Examined.N, e.Examined.Invariant}, *e.Examined.Finding)
-	default:
-		return errors.New("the line says nothing")
-	}
-	return nil
+		return nil
+	}, s.hunt.examined)
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Options are how a campaign is run. Within a budget of runs, what it finds does not depend on Workers,
-// Command, Progress and Record. It does on the last three: RunTimeout and MemoryMax say what counts as
-// out of bounds, and FindingsMax how much of what was found is examined.
+// Options are how a campaign is run. Within a budget of runs, what it finds depends on RunTimeout and
+// MemoryMax, which say what counts as out of bounds, and on FindingsMax, which says how much of what was
+// found is examined. It does not depend on the others.
 type Options struct {
 	Workers   int            // processes at once; 0 is one for each processor
 	Command   []string       // starts a worker process, which calls [Serve] on its standard input and output

@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"cmp"
-	"errors"
 	"path/filepath"
 	"slices"
 	"time"
@@ -21,40 +20,23 @@ func SoFar(dir string) (*Result, time.Duration, error) {
 			return res, 0, err
 		}
 		s := source{dir: dir, spec: res.Spec}
-		var took time.Duration
-		err = s.each(func(e entry) error {
-			took = max(took, e.Elapsed)
-			return nil
-		})
+		took, err := s.replay(func(*Record) error { return nil }, nil)
 		return res, took, err
 	}
 	s, err := sourceOf(dir)
 	if err != nil {
 		return nil, 0, err
 	}
-	var took time.Duration
 	var broke []*Record
-	f, done := newFold(), set{}
-	h := hunt{closed: true, known: map[broken]*Finding{}, grid: s.spec.Grid != nil}
-	err = s.each(func(e entry) error {
-		took = max(took, e.Elapsed)
-		switch {
-		case e.Record != nil:
-			if err := e.Record.check(s.spec.span(), done); err != nil {
-				return err
-			}
-			done.add(e.Record.N)
-			f.add(e.Record)
-			if len(e.Record.promises()) > 0 {
-				broke = append(broke, e.Record)
-			}
-		case e.Examined != nil && e.Examined.Finding != nil:
-			h.found(broken{e.Examined.N, e.Examined.Invariant}, *e.Examined.Finding)
-		default:
-			return errors.New("the line says nothing")
+	f := newFold()
+	h := hunt{closed: true, max: Options{}.withDefaults().FindingsMax, known: map[broken]*Finding{}, grid: s.spec.Grid != nil}
+	took, err := s.replay(func(r *Record) error {
+		f.add(r)
+		if len(r.promises()) > 0 {
+			broke = append(broke, r)
 		}
 		return nil
-	})
+	}, h.examined)
 	if err != nil {
 		return nil, 0, err
 	}

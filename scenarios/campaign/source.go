@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
@@ -60,6 +62,49 @@ func (s *source) each(take func(entry) error) error {
 		s.head = *e.Header
 		return nil
 	})
+}
+
+// replay hands on what the journal holds, and is the real time that it took.
+func (s *source) replay(run func(*Record) error, finding func(examined) error) (took time.Duration, err error) {
+	done := set{}
+	err = s.each(func(e entry) error {
+		took = max(took, e.Elapsed)
+		return e.into(s.spec.span(), &done, run, finding)
+	})
+	return took, err
+}
+
+// Done counts the runs that the journal of the campaign in dir has, whatever build wrote it.
+func Done(dir string) (runs int, err error) {
+	s, err := sourceOf(dir)
+	if err == nil {
+		_, err = s.replay(func(*Record) error { runs++; return nil }, nil)
+	}
+	return runs, err
+}
+
+// Check says what is wrong with a stored result whose numbers do not agree with each other, or with the journal in dir. A
+// folder without its journal has only the numbers.
+func (res *Result) Check(dir string) error {
+	all := res.Contained
+	for _, n := range res.Verdicts {
+		all += n
+	}
+	judged := res.Verdicts[scenarios.Held] + res.Verdicts[scenarios.Violated]
+	switch {
+	case res.Runs != all:
+		return fmt.Errorf("it says that there were %d runs, and it has verdicts of %d", res.Runs, all)
+	case res.Conclusive != judged:
+		return fmt.Errorf("it says that %d runs were conclusive, and %d held or were violated", res.Conclusive, judged)
+	case missing(filepath.Join(dir, JournalFile)):
+		return nil
+	}
+	runs, s := 0, source{dir: dir, spec: res.Spec}
+	_, err := s.replay(func(*Record) error { runs++; return nil }, nil)
+	if err == nil && runs != res.Runs {
+		err = fmt.Errorf("it says that there were %d runs, and %s has %d", res.Runs, JournalFile, runs)
+	}
+	return err
 }
 
 // sameFolder says whether both names are of one folder that is there.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -73,19 +72,26 @@ func (s *Struck) strange(set [2]int) bool {
 }
 
 func (s *Struck) plan(n int) (*plans.Plan, error) {
-	p, err := plans.Parse("struck", []byte(s.Plan))
-	if err != nil {
-		return nil, err
-	}
+	var by []faults.Fault
 	switch {
 	case n == 0:
 	case len(s.Sets) == 0:
-		p.Faults = append(p.Faults, s.Faults[n-1])
+		by = s.Faults[n-1 : n]
 	default:
 		for _, i := range s.Sets[n-1] {
-			p.Faults = append(p.Faults, s.Faults[i])
+			by = append(by, s.Faults[i])
 		}
 	}
+	return StruckBy(s.Plan, by...)
+}
+
+// StruckBy is a plan, as YAML, with more faults.
+func StruckBy(plan string, by ...faults.Fault) (*plans.Plan, error) {
+	p, err := plans.Parse("struck", []byte(plan))
+	if err != nil {
+		return nil, err
+	}
+	p.Faults = append(p.Faults, by...)
 	return p, p.Validate()
 }
 
@@ -280,8 +286,7 @@ func (s *Spec) fixed() (names []string) {
 		return nil
 	}
 	for _, set := range s.Drawn.Sets {
-		name, _, _ := strings.Cut(set, "=")
-		names = append(names, strings.TrimSpace(name))
+		names = append(names, plans.NameOf(set))
 	}
 	return names
 }

@@ -60,7 +60,7 @@ func (s *supervisor) done(r *Record) {
 	s.waiting[r.N] = r
 }
 
-// deliver hands on the runs that all before them are done of.
+// deliver hands on each run once all before it are done.
 func (s *supervisor) deliver() {
 	for r := s.waiting[s.inOrder]; r != nil; r = s.waiting[s.inOrder] {
 		delete(s.waiting, s.inOrder)

@@ -107,14 +107,9 @@ func (d *Definition) Spec() campaign.Spec {
 
 // PlanOf is the plan of the n-th try.
 func (d *Definition) PlanOf(n int) (*plans.Plan, error) {
-	p, err := plans.Parse("struck", []byte(d.Plan))
-	if err != nil {
-		return nil, err
-	}
 	t := &d.Tries[n]
-	if t.First >= 0 {
-		p.Faults = append(p.Faults, d.Firsts[t.First].Fault)
+	if t.First < 0 {
+		return campaign.StruckBy(d.Plan, t.Fault)
 	}
-	p.Faults = append(p.Faults, t.Fault)
-	return p, nil
+	return campaign.StruckBy(d.Plan, d.Firsts[t.First].Fault, t.Fault)
 }

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -125,7 +124,7 @@ func (n *Night) sightings() map[string]*Sighting {
 				s = &Sighting{Finding: f, Dir: c.Dir}
 				seen[name] = s
 			}
-			if smaller(f, s.Finding) {
+			if campaign.BySize(f, s.Finding) < 0 {
 				s.Finding, s.Dir = f, c.Dir
 			}
 			kind := c.kind()
@@ -134,11 +133,6 @@ func (n *Night) sightings() map[string]*Sighting {
 		}
 	}
 	return seen
-}
-
-// smaller says whether the plan of a is smaller than that of b.
-func smaller(a, b *campaign.Finding) bool {
-	return cmp.Or(cmp.Compare(a.Faults, b.Faults), cmp.Compare(a.Jobs, b.Jobs), cmp.Compare(a.Schedulers+a.Workers, b.Schedulers+b.Workers), cmp.Compare(len(a.Plan), len(b.Plan))) < 0
 }
 
 // unexamined counts the runs that broke a promise and were not looked into.

@@ -41,9 +41,10 @@ func (p *Plan) Resettable() []string {
 
 var ownCuts = []string{"preset", "topology.schedulers", "topology.workers", "workload.jobs", "schedule.strategy"}
 
+// NameOf is the setting that an assignment such as "workload.jobs = 2" names.
 func NameOf(assignment string) string {
 	name, _, _ := strings.Cut(assignment, "=")
-	return name
+	return strings.TrimSpace(name)
 }
 
 // Reset takes the settings that the assignments name back to their defaults.

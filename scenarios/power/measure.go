@@ -110,7 +110,7 @@ func starts(ctx context.Context, program string) (bool, error) {
 func (b *Bench) unchanged(ctx context.Context, program string) error {
 	hash, err := b.unmutated(ctx, program)
 	if err == nil && hash != b.Program {
-		err = errors.New("the source has changed since the measurement began; measure anew, in another folder")
+		err = ErrChanged
 	}
 	return err
 }

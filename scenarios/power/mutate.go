@@ -3,6 +3,7 @@ package power
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/printer"
@@ -47,11 +48,14 @@ type Mutation struct {
 // String is FILE:LINE OPERATOR.
 func (m Mutation) String() string { return fmt.Sprintf("%s:%d %s", m.File, m.Line, m.Operator) }
 
+// ErrChanged is of a measurement under which the source has changed.
+var ErrChanged = errors.New("the source has changed since the measurement began; measure anew, in another folder")
+
 // Apply makes the mistake in the code of its file.
 func (m Mutation) Apply(code []byte) ([]byte, error) {
 	end := m.Offset + len(m.Old)
 	if end > len(code) || string(code[m.Offset:end]) != m.Old {
-		return nil, fmt.Errorf("%s: the file has changed", m)
+		return nil, fmt.Errorf("%s: %w", m, ErrChanged)
 	}
 	return slices.Concat(code[:m.Offset], []byte(m.New), code[end:]), nil
 }

@@ -60,7 +60,7 @@ func TestMutations(t *testing.T) {
 		"p.go:15 dropped: g() -> ",
 	}, said)
 	_, err = list[0].Apply([]byte("package p\n"))
-	assert.EqualError(t, err, "p.go:8 ignored: the file has changed")
+	assert.EqualError(t, err, "p.go:8 ignored: "+ErrChanged.Error())
 }
 
 func TestADrawIsEvenAndGrows(t *testing.T) {

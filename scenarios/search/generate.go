@@ -3,7 +3,6 @@ package search
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"pgregory.net/rapid"
 
@@ -73,8 +72,7 @@ func Draw(t *rapid.T, space Space) *plans.Plan {
 	}
 	d := &drawer{t: t, p: p, fixed: map[string]bool{}}
 	for _, set := range space.Sets {
-		name, _, _ := strings.Cut(set, "=")
-		d.fixed[strings.TrimSpace(name)] = true
+		d.fixed[plans.NameOf(set)] = true
 	}
 	if space.Base != nil {
 		d.perturb()

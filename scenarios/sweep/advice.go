@@ -44,7 +44,7 @@ func (c *decision) advice(d *Definition) Advice {
 		if a.Open = c.by.few(); a.Open { // that another breaks is sure, that this one never does is not
 			a.Sure = NotSure
 		}
-		a.Says = fmt.Sprintf("%s; the only value at which every promise was kept, under %s", amount(a.Mean, a.Metric), countOf(c.by.seeds(), "seed"))
+		a.Says = fmt.Sprintf("%s; the only value at which every promise was kept, under %s", amount(a.Mean, a.Metric), invariants.Plural(c.by.seeds(), "seed"))
 	case unsure:
 		a.Says, a.Open = c.by.tooFew(), true
 	case flat:

@@ -83,10 +83,10 @@ func (t *table) notes(d *Definition, points []Point) []string {
 	if least == 1 {
 		list[0] = fmt.Sprintf("Every point was run under one seed, %d: there are no intervals.", d.FirstSeed)
 	} else {
-		list = append(list, fmt.Sprintf("Where all runs of a point agree, its interval goes by the spread of the other points. If %s agree, up to %s of all seeds may still differ (95 %%).", countOf(least, "run"), percent(min(1, 3/float64(least)))))
+		list = append(list, fmt.Sprintf("Where all runs of a point agree, its interval goes by the spread of the other points. If %s agree, up to %s of all seeds may still differ (95 %%).", invariants.Plural(least, "run"), percent(min(1, 3/float64(least)))))
 	}
 	if n := t.added(); n > 0 {
-		list = append(list, fmt.Sprintf("There were %s at first. %s added where the answer was open, each time under as many seeds as there were. A row is looked at up to %d times; its comparisons allow for that.", countOf(d.Seeds, "seed"), wereOf(n, "run"), roundsMax))
+		list = append(list, fmt.Sprintf("There were %s at first. %s added where the answer was open, each time under as many seeds as there were. A row is looked at up to %d times; its comparisons allow for that.", invariants.Plural(d.Seeds, "seed"), wereOf(n, "run"), roundsMax))
 	}
 	if n, reason := t.inconclusive(); n > 0 {
 		list = append(list, fmt.Sprintf("%s inconclusive and measured as far as they went; the first: %s.", wereOf(n, "run"), reason))
@@ -99,7 +99,7 @@ func (t *table) notes(d *Definition, points []Point) []string {
 
 // seedsFrom says which seeds they are.
 func seedsFrom(n int, first uint64) string {
-	return fmt.Sprintf("%s, %d to %d", countOf(n, "seed"), first, first+uint64(n)-1)
+	return fmt.Sprintf("%s, %d to %d", invariants.Plural(n, "seed"), first, first+uint64(n)-1)
 }
 
 // markFront marks the points of the Pareto front of each combination of conditions.

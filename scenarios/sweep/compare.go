@@ -55,9 +55,9 @@ func (a *Alternatives) Validate() error {
 	case a.Version != DefinitionVersion:
 		return refuse("version", fmt.Sprintf("the comparison's format is version %d", a.Version), fmt.Sprintf("this build reads version %d", DefinitionVersion))
 	case a.Seeds < 1 || a.Seeds > seedsMax:
-		return refuse("seeds", fmt.Sprintf("seeds is %d, out of range", a.Seeds), fmt.Sprintf("give 1 to %s", grouped(seedsMax)))
+		return refuse("seeds", fmt.Sprintf("seeds is %d, out of range", a.Seeds), fmt.Sprintf("give 1 to %s", invariants.Thousands(seedsMax)))
 	case runs > runsMax:
-		return refuse("seeds", fmt.Sprintf("%s alternatives with %s plans under %s seeds are %s runs", grouped(len(a.Rows)), grouped(len(a.Plans)), grouped(a.Seeds), grouped(runs)), fmt.Sprintf("a comparison has at most %s: take fewer seeds", grouped(runsMax)))
+		return refuse("seeds", fmt.Sprintf("%s alternatives with %s plans under %s seeds are %s runs", invariants.Thousands(len(a.Rows)), invariants.Thousands(len(a.Plans)), invariants.Thousands(a.Seeds), invariants.Thousands(runs)), fmt.Sprintf("a comparison has at most %s: take fewer seeds", invariants.Thousands(runsMax)))
 	}
 	for _, c := range a.Plans {
 		for _, row := range a.Rows {
@@ -185,10 +185,10 @@ const ExamplesDir = "runs"
 
 // reading says how the table's numbers are to be read.
 func (a *Alternatives) reading(t *table) []string {
-	list := []string{fmt.Sprintf("Every alternative ran each of %s under seed %d; numbers are means over all plans.", countOf(len(a.Plans), "plan"), a.FirstSeed)}
+	list := []string{fmt.Sprintf("Every alternative ran each of %s under seed %d; numbers are means over all plans.", invariants.Plural(len(a.Plans), "plan"), a.FirstSeed)}
 	if a.Seeds > 1 {
 		list[0] = fmt.Sprintf("Every alternative ran each of %s under the same %s, %d to %d; numbers are means over all plans, with 95 %% intervals over seeds: Wilson's for shares, and Student's t for other numbers. Alternatives are compared seed by seed.",
-			countOf(len(a.Plans), "plan"), countOf(a.Seeds, "seed"), a.FirstSeed, a.FirstSeed+uint64(a.Seeds)-1)
+			invariants.Plural(len(a.Plans), "plan"), invariants.Plural(a.Seeds, "seed"), a.FirstSeed, a.FirstSeed+uint64(a.Seeds)-1)
 	}
 	if n, reason := t.inconclusive(); n > 0 {
 		list = append(list, fmt.Sprintf("%s inconclusive, and count as far as they went; the first: %s.", wereOf(n, "run"), reason))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // trifle is the share of a mean below which a difference is none, however surely it is there:
@@ -57,7 +59,7 @@ func (c *contest) few() bool { return c.seeds() < SeedsLeast(c.of) }
 func (c *contest) tooFew() string { return tooFew(c.seeds(), c.of) }
 
 func tooFew(seeds, comparisons int) string {
-	return fmt.Sprintf("%s %s too few to tell; it takes at least %d (--seeds %[3]d)", countOf(seeds, "seed"), isOrAre(seeds), SeedsLeast(comparisons))
+	return fmt.Sprintf("%s %s too few to tell; it takes at least %d (--seeds %[3]d)", invariants.Plural(seeds, "seed"), isOrAre(seeds), SeedsLeast(comparisons))
 }
 
 // below says whether i has less than j by more than noise, all comparisons of the question taken together: whether the

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
@@ -83,9 +84,8 @@ func (d *Definition) Set(assignment string) error {
 	if err := p.Vary(assignment); err != nil {
 		return err
 	}
-	name, _, _ := strings.Cut(assignment, "=")
-	if d.axis(strings.TrimSpace(name)) >= 0 {
-		return refuse(name, strings.TrimSpace(name)+" is an axis of the sweep", "set another, or give the axis one value with --grid")
+	if name := plans.NameOf(assignment); d.axis(name) >= 0 {
+		return refuse(name, name+" is an axis of the sweep", "set another, or give the axis one value with --grid")
 	}
 	return d.over(p)
 }
@@ -168,17 +168,17 @@ func (d *Definition) check() error {
 	case len(d.Axes) > axesMax:
 		return refuse("axes", fmt.Sprintf("the sweep has %d axes", len(d.Axes)), fmt.Sprintf("give at most %d", axesMax))
 	case d.Seeds < 1 || d.Seeds > seedsMax:
-		return refuse("seeds", fmt.Sprintf("seeds is %d, out of range", d.Seeds), fmt.Sprintf("give 1 to %s", grouped(seedsMax)))
+		return refuse("seeds", fmt.Sprintf("seeds is %d, out of range", d.Seeds), fmt.Sprintf("give 1 to %s", invariants.Thousands(seedsMax)))
 	case d.FirstSeed > math.MaxUint64-uint64(d.Seeds)+1:
-		return refuse("first_seed", fmt.Sprintf("%s from %d on are more than there are", countOf(d.Seeds, "seed"), d.FirstSeed), "begin with a smaller one")
+		return refuse("first_seed", fmt.Sprintf("%s from %d on are more than there are", invariants.Plural(d.Seeds, "seed"), d.FirstSeed), "begin with a smaller one")
 	case points > pointsMax:
 		return tooMany(points)
 	case runs > runsMax:
-		return refuse("seeds", fmt.Sprintf("%s points under %s seeds are %s runs", grouped(points), grouped(d.Seeds), grouped(runs)), fmt.Sprintf("a sweep has at most %s: take fewer values, or fewer seeds", grouped(runsMax)))
+		return refuse("seeds", fmt.Sprintf("%s points under %s seeds are %s runs", invariants.Thousands(points), invariants.Thousands(d.Seeds), invariants.Thousands(runs)), fmt.Sprintf("a sweep has at most %s: take fewer values, or fewer seeds", invariants.Thousands(runsMax)))
 	case !(d.Precision >= 0) || math.IsInf(d.Precision, 0):
 		return refuse("precision", fmt.Sprintf("precision is %g, out of range", d.Precision), "give the difference in the metric that decides that matters to you, such as 0.5, or 0 to add no seeds")
 	case d.Budget < 0 || d.Budget > runsMax:
-		return refuse("budget", fmt.Sprintf("budget is %d, out of range", d.Budget), fmt.Sprintf("give how many runs there may be, at most %s", grouped(runsMax)))
+		return refuse("budget", fmt.Sprintf("budget is %d, out of range", d.Budget), fmt.Sprintf("give how many runs there may be, at most %s", invariants.Thousands(runsMax)))
 	case len(d.Metrics) == 0:
 		return refuse("metrics", "the sweep has no metric", "name one, such as dispatch_p99_s")
 	case d.Pareto.X == d.Pareto.Y:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
@@ -21,7 +22,7 @@ func complain(name string, err error) *strictyaml.Error {
 }
 
 func tooMany(points int) error {
-	return refuse("axes", fmt.Sprintf("the axes have %s points", grouped(points)), fmt.Sprintf("a sweep has at most %s: take fewer values, or wider steps", grouped(pointsMax)))
+	return refuse("axes", fmt.Sprintf("the axes have %s points", invariants.Thousands(points)), fmt.Sprintf("a sweep has at most %s: take fewer values, or wider steps", invariants.Thousands(pointsMax)))
 }
 
 // exampleOf is values that an axis of that setting could have.

@@ -3,6 +3,8 @@ package sweep
 import (
 	"fmt"
 	"strings"
+
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // An answer makes many comparisons, and of those that are each 95 % sure some would differ by chance
@@ -63,7 +65,7 @@ func (d *Definition) reading() string {
 	var takes []string
 	add := func(what string, n int) {
 		if n > 0 {
-			takes = append(takes, what+" "+countOf(n, "comparison"))
+			takes = append(takes, what+" "+invariants.Plural(n, "comparison"))
 		}
 	}
 	add("a row takes", d.ofRow())

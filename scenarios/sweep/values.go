@@ -155,25 +155,15 @@ func same(value string) string {
 	return value
 }
 
-// oneJob matches the settings of single jobs, as workload.slow.3.
-var oneJob = regexp.MustCompile(`^(workload\.[a-z]+\.)[0-9]+$`)
-
 // settingOf describes a setting, or returns nil.
 func settingOf(name string) *plans.Setting {
-	name = oneJob.ReplaceAllString(name, "${1}N")
+	if k, _, ok := plans.PerJobOf(name); ok {
+		name = k.Prefix() + "N"
+	}
 	for _, s := range plans.Settings() {
 		if s.Name == name {
 			return &s
 		}
 	}
 	return nil
-}
-
-// grouped writes n with thin groups of thousands, as a person reads it.
-func grouped(n int) string {
-	text := fmt.Sprint(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 func TestListReadsValuesAndRanges(t *testing.T) {
@@ -83,4 +85,17 @@ func TestRangesAreExact(t *testing.T) {
 			assert.Equal(t, same(write(low+i*step)), same(v))
 		}
 	})
+}
+
+func TestASettingOfOneJobIsFound(t *testing.T) {
+	for _, s := range plans.Settings() {
+		if of, ok := strings.CutSuffix(s.Name, ".N"); ok {
+			if found := settingOf(of + ".3"); assert.NotNil(t, found, of) {
+				assert.Equal(t, s.Name, found.Name)
+			}
+		}
+	}
+	d, err := Load("replay-mended")
+	require.NoError(t, err)
+	require.NoError(t, d.Grid([]string{"workload.mend_replay.1=1m,2m"}))
 }

@@ -92,32 +92,25 @@ func settingsOf(axes []Axis) (names []string) {
 	return names
 }
 
-func countOf(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return grouped(n) + " " + what + "s"
-}
-
 func wereOf(n int, what string) string {
 	if n == 1 {
 		return "1 " + what + " was"
 	}
-	return countOf(n, what) + " were"
+	return invariants.Plural(n, what) + " were"
 }
 
 func areOf(n int, what string) string {
 	if n == 1 {
 		return "1 " + what + " is"
 	}
-	return countOf(n, what) + " are"
+	return invariants.Plural(n, what) + " are"
 }
 
 // brokenOf lists what was broken, in the order of names, with how often.
 func brokenOf(broken map[string]int) string {
 	var list []string
 	for _, name := range sortedNames(broken) {
-		list = append(list, fmt.Sprintf("%s in %s", name, countOf(broken[name], "run")))
+		list = append(list, fmt.Sprintf("%s in %s", name, invariants.Plural(broken[name], "run")))
 	}
 	return invariants.List(list)
 }

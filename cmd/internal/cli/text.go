@@ -6,26 +6,16 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/visible"
 )
 
 // Thousands writes n with commas.
-func Thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func Thousands(n int) string { return invariants.Thousands(n) }
 
 // Plural is n of what.
-func Plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return Thousands(n) + " " + what + "s"
-}
+func Plural(n int, what string) string { return invariants.Plural(n, what) }
 
 // Describe says what a key is for, and what it may be.
 func Describe(k strictyaml.Key) string {

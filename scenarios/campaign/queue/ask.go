@@ -31,9 +31,9 @@ func (c *Coordinator) begin(ctx context.Context) error {
 
 // setUp makes what the campaign has on the server, or finds it.
 func (c *Coordinator) setUp(ctx context.Context) error {
-	f, err := c.conn.make(ctx, c.digest, c.text, facts{c.job.Spec.Name, c.job.Build, c.job.Program, c.Chunk}, c.AckWait)
+	f, err := c.conn.make(ctx, c.digest, c.text, facts{c.job.Spec.Name, c.job.Build, c.job.Program, c.chunk}, c.AckWait)
 	if err == nil && f.chunk > 0 {
-		c.Chunk = f.chunk
+		c.chunk = f.chunk // of who began it
 	}
 	return err
 }
@@ -42,8 +42,8 @@ func (c *Coordinator) setUp(ctx context.Context) error {
 func (c *Coordinator) ask(ctx context.Context) error {
 	first, _ := c.job.Runs()
 	var chunks []campaign.Chunk
-	for at := 0; at < len(c.seen); at += c.Chunk {
-		size := min(c.Chunk, len(c.seen)-at)
+	for at := 0; at < len(c.seen); at += c.chunk {
+		size := min(c.chunk, len(c.seen)-at)
 		for _, seen := range c.seen[at : at+size] {
 			if !seen {
 				chunks = append(chunks, campaign.Chunk{First: first + at, Count: size})

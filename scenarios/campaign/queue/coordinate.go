@@ -22,6 +22,7 @@ type Coordinator struct {
 	AckWait time.Duration // after which a chunk that nobody speaks of is delivered again; 0 is 30 s
 
 	conn   *Conn
+	chunk  int // runs in one of this campaign
 	job    campaign.Job
 	text   []byte // the job
 	digest string
@@ -50,7 +51,7 @@ func (c *Coordinator) Begin(ctx context.Context, job campaign.Job, done func(n i
 	if err != nil {
 		return nil, err
 	}
-	c.job, c.text, c.digest = job, text, job.Digest()
+	c.job, c.text, c.digest, c.chunk = job, text, job.Digest(), c.Chunk
 	first, end := job.Runs()
 	c.seen = make([]bool, end-first)
 	for i := range c.seen {
@@ -69,7 +70,7 @@ func (c *Coordinator) Begin(ctx context.Context, job campaign.Job, done func(n i
 			left++
 		}
 	}
-	c.Say("campaign %s at %s: %d runs in chunks of %d; join with `wavetank work --queue %s`", c.digest, c.conn.at, left, c.Chunk, c.conn.at)
+	c.Say("campaign %s at %s: %d runs in chunks of %d; join with `wavetank work --queue %s`", c.digest, c.conn.at, left, c.chunk, c.conn.at)
 	c.out = make(chan campaign.Arrival, 256)
 	ctx, c.stop = context.WithCancel(ctx)
 	c.over.Go(func() { c.listen(ctx) })

@@ -190,7 +190,7 @@ func (c *Coordinator) lookForLost(ctx context.Context, t *tail) error {
 		if err != nil {
 			continue
 		}
-		lost := campaign.Chunk{First: first, Count: min(c.Chunk, begin+len(c.seen)-first)}
+		lost := campaign.Chunk{First: first, Count: min(c.chunk, begin+len(c.seen)-first)}
 		c.Say("the chunk of runs %d to %d was begun %d times and never done; it is done here", lost.First, lost.First+lost.Count-1, deliveriesMax)
 		c.hand(ctx, campaign.Arrival{Lost: &lost})
 		if err := chunks.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {

@@ -109,6 +109,24 @@ func TestACampaignThatWasGivenUp(t *testing.T) {
 	assert.Contains(t, said.all(), "campaign "+older+": left for campaign "+later.digest+"; 6 runs were done here")
 }
 
+// What a campaign has kept does not say how the next one is cut.
+func TestEachCampaignHasChunksOfItsOwnSize(t *testing.T) {
+	s := startServer(t, nil)
+	program, err := campaign.Program(worker())
+	require.NoError(t, err)
+	begin := func(c *Coordinator, runs int) int {
+		job := campaign.Job{Version: campaign.SpecVersion, Build: buildname.Of(), Program: program, Spec: clean(runs)}
+		_, err := c.Begin(t.Context(), job, func(int) bool { return false })
+		require.NoError(t, err)
+		c.End(false)
+		return c.chunk
+	}
+	assert.Equal(t, 3, begin(&Coordinator{Server: Server{URL: s.url()}, Chunk: 3}, 6))
+	c := &Coordinator{Server: Server{URL: s.url()}, Chunk: 2}
+	assert.Equal(t, 3, begin(c, 6))
+	assert.Equal(t, 2, begin(c, 8))
+}
+
 // The runs of one campaign are done while the findings of an older one are examined.
 func TestTwoCampaignsAtOnce(t *testing.T) {
 	race.SkipLong(t)
@@ -194,7 +212,7 @@ func fetched(t *testing.T, conn *Conn, digest string) jetstream.Msg {
 func TestFind(t *testing.T) {
 	s := startServer(t, nil)
 	conn := dialled(t, s)
-	program, err := campaign.Program(worker()[0])
+	program, err := campaign.Program(worker())
 	require.NoError(t, err)
 	var said saying
 	w := &machine{conn: conn, opt: WorkOptions{Say: said.say}, program: program, jobs: map[string]*campaign.Job{}, odd: map[string]string{}}

@@ -36,10 +36,7 @@ func Work(ctx context.Context, conn *Conn, opt WorkOptions) error {
 	if opt.lookAgain <= 0 {
 		opt.lookAgain = 10 * time.Second
 	}
-	if len(opt.Command) == 0 {
-		return errors.New("queue: WorkOptions.Command is empty; give the command that starts a worker")
-	}
-	program, err := campaign.Program(opt.Command[0])
+	program, err := campaign.Program(opt.Command)
 	if err != nil {
 		return err
 	}
