@@ -90,9 +90,16 @@ func (p *Process) exitIfDead() {
 }
 
 // At schedules f to run as a step of the harness's own at the given instant of virtual time, or at
-// once if that has passed. It goes before whatever else is ready then.
-func (w *World) At(at time.Duration, verb, target string, f func()) {
-	w.schedule(&Op{Kind: KindControl, Name: verb, Target: target, wake: func(bool) { f() }, ready: at, outcome: OutcomeOK})
+// once if that has passed. It goes before whatever else is ready then. The function that it returns
+// cancels the step, unless it has been taken.
+func (w *World) At(at time.Duration, verb, target string, f func()) (cancel func()) {
+	op := &Op{Kind: KindControl, Name: verb, Target: target, wake: func(bool) { f() }, ready: at, outcome: OutcomeOK}
+	w.schedule(op)
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		op.withdrawn = true
+	}
 }
 
 // Control makes f a step of the harness's own, as soon as possible.
@@ -126,6 +133,7 @@ func (op *Op) Return(err error) error { return op.returnWith(err, "") }
 func (op *Op) returnWith(err error, data string) error {
 	back := op.back()
 	back.Tags, back.Data, back.fault = op.Tags, data, op.fault
+	op.returned = back
 	op.world.park(back)
 	back.outcome = outcome(err)
 	return err

@@ -34,8 +34,9 @@ type Op struct {
 	// wake lets who waits for the operation go on: it is granted or, if not alive, its process is dead.
 	wake func(alive bool)
 
-	fault   string
-	outcome string
+	fault    string
+	outcome  string
+	returned *Op // the step by which its caller goes on, if it has blocked
 }
 
 // Message is what an operation on one message says of that message.
@@ -92,8 +93,14 @@ func (op *Op) Process() *Process { return op.process }
 // World is the world that the operation belongs to.
 func (op *Op) World() *World { return op.world }
 
-// Fault notes in the trace what an [Intercept] did, in the plan's word.
-func (op *Op) Fault(word string) { op.fault = word }
+// Fault notes in the trace what an [Intercept] did, in the plan's word: in the step of the operation or, if that has blocked, in
+// the one by which its caller goes on.
+func (op *Op) Fault(word string) {
+	op.fault = word
+	if op.returned != nil {
+		op.returned.fault = word
+	}
+}
 
 // Redeliver has nats-server deliver once more, at once, the message that a delivery hands over. An [Intercept] calls it.
 // Whoever acknowledges the message before a consumer asks for it ends that. For other operations it does nothing.
