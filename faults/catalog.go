@@ -15,7 +15,7 @@ type Place string
 const (
 	PlaceStore   Place = "store"   // a store command: answered, with a deadline
 	PlacePublish Place = "publish" // a publish that the stream acknowledges: answered, with a deadline
-	PlaceSend    Place = "send"    // a message of which nobody waits to hear, but for an ack that is to be confirmed: ack, nak, term, heartbeat
+	PlaceSend    Place = "send"    // ack, nak, term, heartbeat: the sender waits for no answer, except with DoubleAck
 	PlaceDeliver Place = "deliver" // a message that is handed over
 	PlaceCall    Place = "call"    // a call of a gRPC server: answered, with a deadline
 	PlaceWork    Place = "work"    // a step of a node's own: an execution's side effect

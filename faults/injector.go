@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -271,21 +270,6 @@ func (in *Injector) restart(w *sim.World, node string, i int, after time.Duratio
 	})
 }
 
-// lasts has what a fault did end by itself, when d has passed. The function that it returns has it end at once.
-func (in *Injector) lasts(w *sim.World, i int, d time.Duration, verb, target string, end func()) (now func()) {
-	in.under++
-	over := func() {
-		in.under--
-		in.fired[i].Until = cmp.Or(in.fired[i].Until, w.Now())
-		end()
-	}
-	cancel := w.At(w.Now()+d, verb, target, over)
-	return func() {
-		cancel()
-		w.Control(verb, target, over)
-	}
-}
-
 // next has what comes after an operation come as a step of its own.
 func (in *Injector) next(w *sim.World, verb, target string, f func()) {
 	in.under++
@@ -361,14 +345,6 @@ func (in *Injector) strikeRedis(w *sim.World, a *armed, f Fired) {
 			in.lasts(w, i, max(until-w.Now(), 0), "heal "+Redis, node, func() { in.mend(w, node, i) }) // it was cut off a moment after the others
 		})
 	}
-}
-
-// redisDown says whether Redis is away since a failover or a death, from whoever asks.
-func (in *Injector) redisDown(w *sim.World) bool {
-	return slices.ContainsFunc(in.fired, func(f Fired) bool {
-		away := f.Fault.Do == Kill || f.Fault.Do == PowerLoss || f.Fault.Do == Failover
-		return away && f.Node == Redis && w.Now() < f.At+f.Fault.For
-	})
 }
 
 // skew sets a node's clock wrong, by this fault alone if there was one before. Its timers run on as they are.

@@ -39,7 +39,7 @@ type Config struct {
 	OnEvery func(at time.Duration) // looks at the world between two steps, at each multiple of Every; it must change nothing
 
 	// SyncAlways is nats-server's sync_interval: always. What it has acknowledged is on the disk. [World.LosePowerNATS] takes
-	// nothing then. The server of the world runs without it, as nothing but that would show it, and each sync takes real time.
+	// nothing then. The world's nats-server itself does not sync: only LosePowerNATS could tell, and each sync takes real time.
 	SyncAlways bool
 	// SyncInterval is nats-server's option sync_interval, by which LosePowerNATS goes: the world says that its streams are on the
 	// disk at each multiple of it. 0 is two minutes, as it is by default.
