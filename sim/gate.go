@@ -151,7 +151,7 @@ func (op *Op) Hold(err error) error {
 
 // back is the step by which op's caller goes on.
 func (op *Op) back() *Op {
-	return &Op{Kind: KindReturn, Name: cmp.Or(op.Name, string(op.Kind)), Target: op.Target, process: op.process, world: op.world}
+	return &Op{Kind: KindReturn, Name: cmp.Or(op.Name, string(op.Kind)), Target: op.Target, process: op.process, world: op.world, of: op}
 }
 
 // Late gives an operation its effect d after its caller gave up, whether its sender lives then or not. That is a step
@@ -162,14 +162,15 @@ func (op *Op) back() *Op {
 // connection has WATCHed. A message is published late by the world itself.
 // Late returns false for other kinds of operation, and for one that sent nothing.
 func (op *Op) Late(d time.Duration, apply func() error, then func()) bool {
-	if op.call == nil {
+	call, ok := op.call.(holdable)
+	if !ok {
 		return false
 	}
 	late := &Op{
 		Kind: KindLate, Name: cmp.Or(op.Name, string(op.Kind)), Target: op.Target, Tags: op.Tags, Write: op.Write, Occurrence: op.Occurrence,
 		process: op.process, call: op.call, ready: op.world.Now() + d, fault: op.fault,
 	}
-	arrive := op.call.hold(op, apply)
+	arrive := call.hold(op, apply)
 	if arrive == nil {
 		return false
 	}

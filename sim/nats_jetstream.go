@@ -46,7 +46,10 @@ type publishCall struct {
 	opts []jetstream.PublishOpt
 }
 
-func (c *publishCall) compare(call) int { return 0 }
+func (c *publishCall) compare(other call) int {
+	o, _ := other.(*publishCall)
+	return compareMessages(c.msg, o.msg)
+}
 
 // timeout is how long the client library waits for an answer where its caller sets no limit.
 const timeout = 5 * time.Second
