@@ -36,7 +36,8 @@ type natsServer struct {
 	down     atomic.Bool // nats-server is stopped
 	restarts int
 	streams  map[string]*observer
-	lost     []Change // by a power loss, in the present step
+	news     atomic.Bool // an observer was sent something
+	lost     []Change    // by a power loss, in the present step
 }
 
 func (s *natsServer) start() error {
@@ -55,6 +56,12 @@ func (s *natsServer) run() (err error) {
 	if err != nil {
 		return fmt.Errorf("nats-server: %w", err)
 	}
+	defer func() {
+		if err != nil {
+			s.srv.Shutdown()
+			s.srv.WaitForShutdown()
+		}
+	}()
 	go s.srv.Start()
 	if !s.srv.ReadyForConnections(10 * time.Second) {
 		return errors.New("nats-server did not start")
@@ -130,13 +137,10 @@ func (s *natsServer) adopt() {
 func (s *natsServer) before(*Op) {}
 
 func (s *natsServer) changed(op *Op, changes []Change) []Change {
-	switch {
-	case op.Kind == KindAPI && strings.HasSuffix(op.Name, "Stream"):
+	if op.Kind == KindAPI && strings.HasSuffix(op.Name, "Stream") {
 		s.observe(op.Target, 1)
-	case op.Kind == KindPublish || op.Kind == KindSend || op.Kind == KindLate:
-		changes = s.stored(changes)
 	}
-	changes = append(changes, s.lost...)
+	changes = append(s.stored(changes), s.lost...)
 	s.lost = nil
 	return changes
 }

@@ -73,7 +73,7 @@ func (c *gatedConsumer) forward(inner jetstream.MessageBatch, out *gatedBatch, n
 			out.err = inner.Error()
 			break
 		}
-		g := &gatedMsg{Msg: m, p: c.p}
+		g := &gatedMsg{Msg: m, p: c.p, consumer: c.target}
 		if !c.asksFor(m.Subject()) {
 			g.by = c.target
 		}
@@ -113,6 +113,7 @@ func (c *gatedConsumer) asksFor(subject string) bool {
 type gatedMsg struct {
 	jetstream.Msg
 	p         *Process
+	consumer  string // stream/durable
 	by        string // the consumer that handed it out, if it did not ask for its subject
 	delivered int    // the step at which it was
 }
@@ -126,7 +127,7 @@ const NameDoubleAck = "DoubleAck"
 // redelivers without a look at the subject.
 func (m *gatedMsg) do(ctx context.Context, kind Kind, name string, apply func() error) error {
 	op := &Op{Kind: kind, Name: cmp.Or(m.by, name), Target: m.Subject(), Write: kind != KindDeliver}
-	op.Answers = m.delivered
+	op.Answers, op.consumer = m.delivered, m.consumer
 	if m.by == "" {
 		op.Tags = m.p.node.world.cfg.MsgTags(m.Subject(), m.Headers(), m.Data())
 	}
@@ -134,7 +135,7 @@ func (m *gatedMsg) do(ctx context.Context, kind Kind, name string, apply func() 
 		op.Phase += "_" + string(kind)
 	}
 	if md, err := m.Metadata(); err == nil {
-		op.Seq, op.Delivered, op.consumer = md.Sequence.Stream, md.NumDelivered, md.Stream+"/"+md.Consumer
+		op.Seq, op.Delivered = md.Sequence.Stream, md.NumDelivered
 	}
 	if kind == KindDeliver {
 		op.redeliver = func() error { // as if another had handed it back

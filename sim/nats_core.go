@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -27,6 +29,7 @@ func (c *Conn) PublishMsg(m *nats.Msg) error {
 	return c.p.do(c.p.ctx, op, func() error {
 		if w.cfg.Lag != nil {
 			if lag := w.cfg.Lag(op); lag > 0 {
+				m := copyOf(m)
 				w.At(w.Now()+lag, "arrive", m.Subject, func() { find[*natsServer](w.servers).send(m) })
 				return nil
 			}
@@ -41,6 +44,11 @@ type sendCall struct{ msg *nats.Msg }
 func (c sendCall) compare(other call) int {
 	o, _ := other.(sendCall)
 	return compareMessages(c.msg, o.msg)
+}
+
+// copyOf is a message on its way: m itself is its sender's.
+func copyOf(m *nats.Msg) *nats.Msg {
+	return &nats.Msg{Subject: m.Subject, Reply: m.Reply, Header: maps.Clone(m.Header), Data: slices.Clone(m.Data)}
 }
 
 // compareMessages orders messages of one subject.

@@ -1,8 +1,8 @@
 package sim
 
 import (
+	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -54,9 +54,9 @@ func (c *publishCall) compare(other call) int {
 // timeout is how long the client library waits for an answer where its caller sets no limit.
 const timeout = 5 * time.Second
 
-// hold copies the message, which stays its caller's, and publishes it when it arrives.
+// hold publishes the message when it arrives.
 func (c *publishCall) hold(op *Op, _ func() error) func() string {
-	m := &nats.Msg{Subject: c.msg.Subject, Reply: c.msg.Reply, Header: maps.Clone(c.msg.Header), Data: slices.Clone(c.msg.Data)}
+	m := copyOf(c.msg)
 	opts := slices.Clone(c.opts)
 	return func() string {
 		ctx, cancel := context.WithTimeout(context.Background(), timeout)
@@ -102,15 +102,15 @@ func (g *gatedJetStream) consumer(ctx context.Context, name, stream, durable str
 }
 
 func (g *gatedJetStream) CreateOrUpdateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
-	return g.consumer(ctx, "CreateOrUpdateConsumer", stream, cfg.Durable, func() (jetstream.Consumer, error) { return g.JetStream.CreateOrUpdateConsumer(ctx, stream, cfg) })
+	return g.consumer(ctx, "CreateOrUpdateConsumer", stream, cmp.Or(cfg.Durable, cfg.Name), func() (jetstream.Consumer, error) { return g.JetStream.CreateOrUpdateConsumer(ctx, stream, cfg) })
 }
 
 func (g *gatedJetStream) CreateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
-	return g.consumer(ctx, "CreateConsumer", stream, cfg.Durable, func() (jetstream.Consumer, error) { return g.JetStream.CreateConsumer(ctx, stream, cfg) })
+	return g.consumer(ctx, "CreateConsumer", stream, cmp.Or(cfg.Durable, cfg.Name), func() (jetstream.Consumer, error) { return g.JetStream.CreateConsumer(ctx, stream, cfg) })
 }
 
 func (g *gatedJetStream) UpdateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
-	return g.consumer(ctx, "UpdateConsumer", stream, cfg.Durable, func() (jetstream.Consumer, error) { return g.JetStream.UpdateConsumer(ctx, stream, cfg) })
+	return g.consumer(ctx, "UpdateConsumer", stream, cmp.Or(cfg.Durable, cfg.Name), func() (jetstream.Consumer, error) { return g.JetStream.UpdateConsumer(ctx, stream, cfg) })
 }
 
 func (g *gatedJetStream) Consumer(ctx context.Context, stream, name string) (jetstream.Consumer, error) {

@@ -140,8 +140,9 @@ func (w *World) Find(name string) *Node {
 	return w.nodes[i]
 }
 
-// CheckTruth compares what the steps were seen to change with everything that the servers hold
-// now, and returns the first difference. It guards the oracles against a blind spot of the world's.
+// CheckTruth compares what the steps were seen to change with everything that Redis holds now, and
+// with the last message that each stream has stored, and returns the first difference. It guards the oracles
+// against a blind spot of the world's. What was removed from a stream no step tells.
 func (w *World) CheckTruth() error {
 	for _, s := range w.servers {
 		if err := s.check(); err != nil {
