@@ -33,6 +33,8 @@ type natsServer struct {
 	js    jetstream.JetStream // of admin
 	lent  bool                // js was given to the harness
 
+	closed *nats.Conn // that was open once
+
 	down     atomic.Bool // nats-server is stopped
 	restarts int
 	streams  map[string]*observer
@@ -43,7 +45,14 @@ type natsServer struct {
 func (s *natsServer) start() error {
 	s.streams = map[string]*observer{}
 	s.dir = filepath.Join(s.world.folder, "nats")
-	return s.run()
+	if err := s.run(); err != nil {
+		return err
+	}
+	var err error
+	if s.closed, err = s.connect("closed"); err == nil {
+		s.closed.Close()
+	}
+	return err
 }
 
 // run starts nats-server on what its store holds.

@@ -13,6 +13,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// observerName is that of the world's own consumer of each stream, which no process is told of.
+const observerName = "wavetank-world"
+
 // observe puts an observer on a stream, if there is such a stream and it has none yet. It is a consumer of
 // the world's own: the server sends it each message that the stream has stored, from the sequence first on.
 // A stream that was deleted and made again is another one.
@@ -44,7 +47,7 @@ func (s *natsServer) observe(name string, first uint64) {
 	})
 	if err == nil {
 		_, err = s.js.CreatePushConsumer(context.Background(), name, jetstream.ConsumerConfig{
-			DeliverSubject: inbox, AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: first,
+			Name: observerName, DeliverSubject: inbox, AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: first,
 			MemoryStorage: true, InactiveThreshold: forever,
 		})
 	}

@@ -42,6 +42,8 @@ func (op *Op) Uses() []Use {
 		return []Use{{"jetstream", false}, {"consumer " + op.consumer, true}}
 	case KindAPI:
 		switch {
+		case lists(op.Name):
+			return []Use{{"jetstream", true}} // of any stream and any consumer
 		case strings.Contains(op.Name, "Consumer"):
 			return []Use{{"jetstream", false}, {"consumer " + op.Target, op.Write}}
 		case strings.HasSuffix(op.Name, "Stream"):
