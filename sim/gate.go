@@ -18,12 +18,11 @@ func (p *Process) Do(ctx context.Context, kind Kind, name, target string, apply 
 func (p *Process) do(ctx context.Context, op *Op, apply func() error) error {
 	op.process, op.world = p, p.node.world
 	op.world.park(op)
-	granted := op.world.Now()
 	err := ctx.Err() // the caller's deadline may have passed on the way: then the operation never arrives
 	if err == nil {
 		err = op.world.cfg.Intercept(ctx, op, apply)
 	}
-	if err == nil && op.world.cfg.Sync != nil && op.world.Now() == granted { // else it has waited already, in a pause
+	if err == nil && op.world.cfg.Sync != nil && op.returned == nil { // an Intercept that parked the caller has used that time
 		err = op.sync(ctx)
 	}
 	p.exitIfDead()
@@ -133,7 +132,6 @@ func (op *Op) Return(err error) error { return op.returnWith(err, "") }
 func (op *Op) returnWith(err error, data string) error {
 	back := op.back()
 	back.Tags, back.Data, back.fault = op.Tags, data, op.fault
-	op.returned = back
 	op.world.park(back)
 	back.outcome = outcome(err)
 	return err
@@ -151,7 +149,8 @@ func (op *Op) Hold(err error) error {
 
 // back is the step by which op's caller goes on.
 func (op *Op) back() *Op {
-	return &Op{Kind: KindReturn, Name: cmp.Or(op.Name, string(op.Kind)), Target: op.Target, process: op.process, world: op.world, of: op}
+	op.returned = &Op{Kind: KindReturn, Name: cmp.Or(op.Name, string(op.Kind)), Target: op.Target, process: op.process, world: op.world, of: op}
+	return op.returned
 }
 
 // Late gives an operation its effect d after its caller gave up, whether its sender lives then or not. That is a step

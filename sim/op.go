@@ -37,7 +37,7 @@ type Op struct {
 
 	fault    string
 	outcome  string
-	returned *Op // the step by which its caller goes on, if it has blocked
+	returned *Op // the step by which its caller goes on, if it did not with its effect
 }
 
 // Message is what an operation on one message says of that message.
