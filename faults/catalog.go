@@ -15,7 +15,7 @@ type Place string
 const (
 	PlaceStore   Place = "store"   // a store command: answered, with a deadline
 	PlacePublish Place = "publish" // a publish that the stream acknowledges: answered, with a deadline
-	PlaceSend    Place = "send"    // a message of which nobody waits to hear, but for an ack that is to be confirmed: ack, nak, term, heartbeat
+	PlaceSend    Place = "send"    // ack, nak, term, heartbeat: the sender waits for no answer, except with DoubleAck
 	PlaceDeliver Place = "deliver" // a message that is handed over
 	PlaceCall    Place = "call"    // a call of a gRPC server: answered, with a deadline
 	PlaceWork    Place = "work"    // a step of a node's own: an execution's side effect
@@ -150,7 +150,7 @@ var catalogue = []Kind{
 		Example: "{after: {job: 2, phase: dispatched_write}, do: crash, node: actor, restart_in: 30s}"},
 	{Effect: Pause, Says: "the process stands still for `for`, as in a long garbage collection: its deadlines pass, and its locks expire",
 		Keys:   []Key{{Name: "for", Words: " for %s", Need: "say how long, such as for: 90s", Draws: stands}},
-		Struck: "{node} was paused{for}{after}", Over: "{node} went on after its pause",
+		Struck: "{node} was paused{for}{after}", Over: "the pause of {node} was over",
 		Example: "{after: {job: 3, phase: dispatched_write}, do: pause, node: actor, for: 90s}"},
 	{Effect: Partition, Says: "the node is cut off from `from` until `for` is over: what it sends of that is lost, or fails",
 		Keys:   []Key{{Name: "from", Words: " from %s"}, {Name: "for", Words: " for %s", Draws: []time.Duration{sec, 10 * sec, mins, 5 * mins}, Heal: true}},

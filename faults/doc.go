@@ -15,7 +15,7 @@
 //	injector.go   which fault strikes what, and those that strike nodes and servers
 //	partition.go  what a node is cut off from, and what then becomes of its operations
 //	refuse.go     a Redis that refuses commands
-//	fired.go      what took effect, and what did not
+//	fired.go      what took effect, until when, and what did not
 //	effect.go     what becomes of an operation that is struck
 //	words.go      a fault in words
 //	family.go     operations for which a fault means the same

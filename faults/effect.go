@@ -9,26 +9,31 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-func strike(ctx context.Context, do Effect, op *sim.Op, apply func() error) error {
+// applies says whether an effect comes once the operation has had its own.
+func (e Effect) applies() bool { return e == FailAfter || e == Duplicate }
+
+// byItself is why an effect misses that takes an operation that was applied.
+const byItself = "the operation failed by itself"
+
+// failed says whether an operation was not applied. That there is nothing is an answer.
+func failed(err error) bool { return err != nil && !errors.Is(err, redis.Nil) }
+
+// strike is what the caller of op sees, which was applied if the effect takes that.
+func strike(ctx context.Context, do Effect, op *sim.Op) error {
 	switch do {
 	case FailBefore:
 		return injected(op, true)
 	case FailAfter:
-		if err := apply(); err != nil {
-			return err
-		}
 		return injected(op, false)
 	case Hang:
 		<-ctx.Done()
 		return op.Return(ctx.Err())
 	case Duplicate:
-		if err := apply(); err != nil {
-			return err
-		}
 		return op.Redeliver()
 	case Lose:
 		if op.Name == sim.NameDoubleAck {
@@ -53,46 +58,19 @@ func wait(ctx context.Context, op *sim.Op, limit time.Duration, err error) error
 		defer stop()
 	}
 	<-ctx.Done()
-	return op.Return(injectedError{context.Cause(ctx)})
+	return op.Return(context.Cause(ctx))
 }
-
-// late holds op up. What reads changes nothing by being late.
-func (in *Injector) late(op *sim.Op, a *armed, fired int, apply func() error) error {
-	in.under++
-	a.away++
-	done := func() {
-		in.under--
-		a.away--
-		in.fired[fired].Until = op.World().Now()
-	}
-	if !op.Late(a.For, apply, done) {
-		done()
-	}
-	return injectedError{context.DeadlineExceeded}
-}
-
-// errInjected marks the errors that faults make. Their text is what the client library's would be.
-var errInjected = errors.New("injected")
-
-type injectedError struct{ error }
-
-func (injectedError) Is(target error) bool { return target == errInjected }
-
-func (e injectedError) Unwrap() error { return e.error }
-
-// Injected says whether err was made by a fault.
-func Injected(err error) bool { return errors.Is(err, errInjected) }
 
 // injected is what the client library returns when a connection cannot be made (before) or is lost
 // while the answer is awaited (after).
 func injected(op *sim.Op, before bool) error {
 	switch {
 	case op.Kind == sim.KindRedis && before:
-		return injectedError{&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}}
+		return &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	case op.Kind == sim.KindRedis:
-		return injectedError{&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}}
+		return &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 	case before:
-		return injectedError{nats.ErrConnectionClosed}
+		return nats.ErrConnectionClosed
 	}
-	return injectedError{nats.ErrTimeout}
+	return nats.ErrTimeout
 }

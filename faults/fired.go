@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -26,6 +27,29 @@ func (in *Injector) note(w *sim.World, a *armed, node string, f Fired) int {
 	f.Fault, f.Number, f.Step, f.At, f.Node = a.Fault, slices.Index(in.armed, a), w.Steps(), w.Now(), node
 	in.fired = append(in.fired, f)
 	return len(in.fired) - 1
+}
+
+// lasts has what a fault did end by itself, when d has passed. The function that it returns has it end at once.
+func (in *Injector) lasts(w *sim.World, i int, d time.Duration, verb, target string, end func()) (now func()) {
+	in.under++
+	over := func() {
+		in.under--
+		in.fired[i].Until = cmp.Or(in.fired[i].Until, w.Now())
+		end()
+	}
+	cancel := w.At(w.Now()+d, verb, target, over)
+	return func() {
+		cancel()
+		w.Control(verb, target, over)
+	}
+}
+
+// redisDown says whether Redis is away since a failover or a death, from whoever asks.
+func (in *Injector) redisDown(w *sim.World) bool {
+	return slices.ContainsFunc(in.fired, func(f Fired) bool {
+		away := f.Fault.Do == Kill || f.Fault.Do == PowerLoss || f.Fault.Do == Failover
+		return away && f.Node == Redis && w.Now() < f.At+f.Fault.For
+	})
 }
 
 // Fired lists what took effect, in order.

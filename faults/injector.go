@@ -2,8 +2,10 @@ package faults
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/sim"
@@ -13,18 +15,19 @@ import (
 // Config, with a RedisDisk if Redis is to die; Attach schedules what happens at a time.
 type Injector struct {
 	Survey func(Operation) // is told of each operation that a fault can strike, before it is made; nil is nobody
-	Users  []string        // the nodes that have to do with Redis
+	Users  []string        // the nodes that have to do with Redis: for each a step says that it is cut off, while Redis is away, and that it is no longer
 
 	jobID func(n int) string // names the workload's n-th job
 	links map[string]string  // the phase in which a node sends what a partition can cut, by the link's name; the servers need none
 
 	armed    []*armed
 	fired    []Fired
-	cut      map[string][]int   // nodes of which something is lost, and the faults behind it, by index into fired
-	down     map[string]*outage // nodes that a fault took down
-	refusing []int              // the faults for which Redis refuses commands, by index into fired
-	wrong    map[string]int     // nodes whose clock is wrong, and the fault behind it, by index into fired
-	under    int                // pauses, late operations and restarts of a server under way, and strikes that are the next step
+	cut      map[string][]int // nodes of which something is lost, and the faults behind it, by index into fired
+	down     map[string]int   // nodes that a fault took down, and the fault, by index into fired
+	refusing []int            // the faults for which Redis refuses commands, by index into fired
+	wrong    map[string]int   // nodes whose clock is wrong, and the fault behind it, by index into fired
+	pauses   map[int]func()   // those under way, by index into fired: each ends it at once
+	under    int              // what ends by itself and has not yet, and strikes that are the next step
 	healed   bool
 
 	surveyed map[[3]string]int // operations so far, by phase, job and node; "" is any node
@@ -40,16 +43,10 @@ type armed struct {
 	miss string // why it had no effect when its moment last came
 }
 
-// outage is a node's time without a process.
-type outage struct {
-	ends  bool // at an instant that is known
-	fired int  // index
-}
-
 // NewInjector arms faults. They must be valid. links names the phase in which a node sends what a
 // partition can cut, by the link's name; the links to the servers need none.
 func NewInjector(list []Fault, jobID func(int) string, links map[string]string) *Injector {
-	in := &Injector{jobID: jobID, links: links, cut: map[string][]int{}, down: map[string]*outage{}, wrong: map[string]int{}, surveyed: map[[3]string]int{}}
+	in := &Injector{jobID: jobID, links: links, cut: map[string][]int{}, down: map[string]int{}, wrong: map[string]int{}, pauses: map[int]func(){}, surveyed: map[[3]string]int{}}
 	for _, f := range list {
 		in.armed = append(in.armed, &armed{Fault: f, seen: map[string]int{}})
 	}
@@ -149,19 +146,49 @@ func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() erro
 	switch {
 	case struck == nil:
 		return apply()
-	case struck.After != nil:
-		return in.after(op, struck, moment, apply())
+	case struck.Do == Late:
+		return in.late(op, struck, moment, apply)
+	case struck.After != nil, struck.Do.applies():
+		if err := apply(); failed(err) {
+			struck.miss = byItself
+			return err
+		} else if struck.After != nil {
+			return in.after(op, struck, moment, err)
+		}
 	}
-	struck.hits++
-	fired := in.note(op.World(), struck, op.Node(), moment)
-	op.Fault(string(struck.Do))
-	if struck.Do == Late {
-		return in.late(op, struck, fired, apply)
-	}
+	i := in.hit(op, struck, moment)
 	if deadline, ok := ctx.Deadline(); ok && struck.Do == Hang {
-		in.fired[fired].GivenUp = deadline.Sub(op.World().Started())
+		in.fired[i].GivenUp = deadline.Sub(op.World().Started())
 	}
-	return strike(ctx, struck.Do, op, apply)
+	return strike(ctx, struck.Do, op)
+}
+
+// hit notes that a strikes op, now.
+func (in *Injector) hit(op *sim.Op, a *armed, moment Fired) int {
+	a.hits++
+	op.Fault(string(a.Do))
+	return in.note(op.World(), a, op.Node(), moment)
+}
+
+// late holds op up. What reads changes nothing by being late.
+func (in *Injector) late(op *sim.Op, a *armed, moment Fired, apply func() error) error {
+	i := 0
+	apply = sync.OnceValue(apply) // what could not be held up has had its effect, or has none
+	op.Fault(string(Late))
+	held := op.Late(a.For, apply, func() {
+		in.under--
+		a.away--
+		in.fired[i].Until = op.World().Now()
+	})
+	if !held {
+		op.Fault("")
+		a.miss = byItself
+		return apply()
+	}
+	in.under++
+	a.away++
+	i = in.hit(op, a, moment)
+	return context.DeadlineExceeded
 }
 
 // after gives a node the effect that comes once op has had its own, with err.
@@ -223,23 +250,26 @@ func (in *Injector) crash(w *sim.World, a *armed, node string, f Fired) (crashed
 		return false
 	}
 	a.hits++
-	o := &outage{fired: in.note(w, a, node, f)}
-	in.down[node] = o
+	i := in.note(w, a, node, f)
+	in.down[node] = i
 	n.Crash()
+	for _, k := range slices.Sorted(maps.Keys(in.pauses)) { // a pause is its process's
+		if in.fired[k].Node == node {
+			in.pauses[k]()
+		}
+	}
 	switch {
 	case a.RestartIn > 0:
-		in.restart(w, node, o, w.Now()+a.RestartIn)
+		in.restart(w, node, i, a.RestartIn)
 	case in.healed: // too late for the heal that would have started it
-		in.restart(w, node, o, w.Now()+time.Second)
+		in.restart(w, node, i, time.Second)
 	}
 	return true
 }
 
-func (in *Injector) restart(w *sim.World, node string, o *outage, at time.Duration) {
-	o.ends = true
-	w.At(at, "restart", node, func() {
+func (in *Injector) restart(w *sim.World, node string, i int, after time.Duration) {
+	in.lasts(w, i, after, "restart", node, func() {
 		delete(in.down, node)
-		in.fired[o.fired].Until = w.Now()
 		w.Find(node).Start()
 	})
 }
@@ -292,7 +322,7 @@ func (in *Injector) strikeNATS(w *sim.World, a *armed, f Fired) {
 }
 
 func (in *Injector) strikeRedis(w *sim.World, a *armed, f Fired) {
-	if in.redisDown() {
+	if in.redisDown(w) {
 		a.miss = "Redis was down"
 		return
 	}
@@ -316,17 +346,9 @@ func (in *Injector) strikeRedis(w *sim.World, a *armed, f Fired) {
 	for _, node := range in.Users {
 		w.Control(string(Partition)+" "+Redis, node, func() {
 			in.cut[node] = append(in.cut[node], i)
-			w.At(max(until, w.Now()), "heal "+Redis, node, func() { in.mend(w, node, i) }) // it was cut off a moment after the others
+			in.lasts(w, i, max(until-w.Now(), 0), "heal "+Redis, node, func() { in.mend(w, node, i) }) // it was cut off a moment after the others
 		})
 	}
-}
-
-// redisDown says whether Redis is away since a failover or a death.
-func (in *Injector) redisDown() bool {
-	return slices.ContainsFunc(in.fired, func(f Fired) bool {
-		away := f.Fault.Do == Kill || f.Fault.Do == PowerLoss || f.Fault.Do == Failover
-		return away && f.Node == Redis && f.Fault.For > 0 && f.Until == 0 && len(in.Users) > 0
-	})
 }
 
 // skew sets a node's clock wrong, by this fault alone if there was one before. Its timers run on as they are.
@@ -345,9 +367,7 @@ func (in *Injector) skew(w *sim.World, a *armed, node string, f Fired) {
 		lasts = time.Second
 	}
 	if lasts > 0 {
-		in.under++
-		w.At(w.Now()+lasts, "set clock", node, func() {
-			in.under--
+		in.lasts(w, i, lasts, "set clock", node, func() {
 			if in.wrong[node] == i {
 				in.right(w, node)
 			}
@@ -374,12 +394,8 @@ func (in *Injector) pause(w *sim.World, a *armed, node string, f Fired) (paused 
 		return false
 	}
 	a.hits++
-	in.under++
-	i := in.note(w, a, node, f)
 	n.Pause(a.For)
-	w.At(w.Now()+a.For, "resume", node, func() {
-		in.under--
-		in.fired[i].Until = w.Now()
-	})
+	i := in.note(w, a, node, f)
+	in.pauses[i] = in.lasts(w, i, a.For, "resume", node, func() { delete(in.pauses, i) })
 	return true
 }

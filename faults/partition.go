@@ -19,7 +19,7 @@ func (in *Injector) partition(w *sim.World, a *armed) {
 		lasts = time.Second
 	}
 	if lasts > 0 {
-		w.At(w.Now()+lasts, in.verb("heal", a.From), a.Node, func() { in.mend(w, a.Node, i) })
+		in.lasts(w, i, lasts, in.verb("heal", a.From), a.Node, func() { in.mend(w, a.Node, i) })
 	}
 }
 
@@ -33,6 +33,9 @@ func (in *Injector) verb(does, link string) string {
 
 // cutFrom says from what op is cut off; "" is nothing.
 func (in *Injector) cutFrom(op *sim.Op) string {
+	if op.Kind == sim.KindRedis && in.redisDown(op.World()) {
+		return Redis
+	}
 	for _, i := range in.cut[op.Node()] {
 		from := in.fired[i].Fault.cuts()
 		if from == Redis && op.Kind == sim.KindRedis || from == NATS && throughNATS(op.Kind) || from == op.Target && op.Kind == sim.KindCall ||

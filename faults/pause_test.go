@@ -114,3 +114,24 @@ func TestPauseWithAPullUnderWay(t *testing.T) {
 	})
 	assert.Equal(t, []string{"b 2 at 30s", "a 1 at 1m5s"}, handled)
 }
+
+// A pause is its process's: the one after a crash is not paused, and the strike is over.
+func TestAPauseEndsWithItsProcess(t *testing.T) {
+	in, events := world(t, []faults.Fault{
+		{At: 5 * time.Second, Do: faults.Pause, Node: "n", For: 5 * time.Minute},
+		{At: 6 * time.Second, Do: faults.Crash, Node: "n", RestartIn: time.Second},
+	}, func(w *sim.World, in *faults.Injector) {
+		w.Node("n", func(p *sim.Process) { p.Clock().Sleep(time.Hour) }).Start()
+		w.Step(20*time.Second, nil)
+		assert.True(t, in.Quiet())
+		w.Step(10*time.Minute, nil)
+	})
+	assert.Equal(t, time.Second, (in.Fired()[0].Until - in.Fired()[0].At).Round(time.Millisecond))
+	var told []string
+	for _, e := range events {
+		if e.Kind == sim.KindControl {
+			told = append(told, e.At.Round(time.Millisecond).String()+" "+e.Name)
+		}
+	}
+	assert.Equal(t, []string{"5s pause", "6s crash", "6s resume", "7s restart"}, told)
+}

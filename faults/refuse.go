@@ -32,18 +32,15 @@ func (in *Injector) refusedWith(op *sim.Op) refusal {
 // it is to be queued, and then the EXEC.
 func refused(op *sim.Op, with refusal, apply func() error) error {
 	if op.Name == sim.NameMulti {
-		return injectedError{op.Abort(apply)}
+		return op.Abort(apply)
 	}
-	return injectedError{with}
+	return with
 }
 
 // refuse has Redis refuse commands for a while.
 func (in *Injector) refuse(w *sim.World, i int, lasts time.Duration) {
 	in.refusing = append(in.refusing, i)
-	in.under++
-	w.At(w.Now()+lasts, "accept", Redis, func() {
-		in.under--
-		in.fired[i].Until = w.Now()
+	in.lasts(w, i, lasts, "accept", Redis, func() {
 		in.refusing = slices.DeleteFunc(in.refusing, func(k int) bool { return k == i })
 	})
 }

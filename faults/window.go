@@ -28,24 +28,7 @@ func (in *Injector) Last() (last time.Duration) {
 
 // Quiet says whether nothing is under way that is still to end by itself: no outage, pause or partition,
 // and no operation that is late.
-func (in *Injector) Quiet() bool {
-	if in.under > 0 {
-		return false
-	}
-	for _, o := range in.down {
-		if o.ends {
-			return false
-		}
-	}
-	for _, cuts := range in.cut {
-		for _, i := range cuts {
-			if in.fired[i].Fault.For > 0 {
-				return false
-			}
-		}
-	}
-	return true
-}
+func (in *Injector) Quiet() bool { return in.under == 0 }
 
 // Heal ends the fault window: faults by rate stop, and so do partitions and outages that have no
 // end of their own. A node that goes down later starts again after a second.
@@ -64,8 +47,8 @@ func (in *Injector) Heal(w *sim.World) {
 		}
 	}
 	for _, node := range slices.Sorted(maps.Keys(in.down)) {
-		if o := in.down[node]; !o.ends {
-			in.restart(w, node, o, w.Now())
+		if i := in.down[node]; in.fired[i].Fault.RestartIn == 0 {
+			in.restart(w, node, i, 0)
 		}
 	}
 }

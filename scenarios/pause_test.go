@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -238,4 +240,61 @@ func TestWithoutAFenceAPausedHolderChangesTheJob(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A pause ends with the process that it holds up, and excuses nothing after it.
+func TestAPauseThatACrashCutsShortExcusesNothingLater(t *testing.T) {
+	for name, before := range map[string]string{"alone": "", "after a pause that a crash cut short": `
+  - {at: 3s, do: pause, node: scheduler-1, for: 10m}
+  - {at: 4s, do: crash, node: scheduler-1, restart_in: 1s}`} {
+		t.Run(name, func(t *testing.T) {
+			p, err := plans.Parse("pause", []byte(`
+version: 1
+name: pause
+preset: documented
+engine: {dispatch_order: publish-first}
+topology: {schedulers: 1, workers: 1}
+workload: {jobs: 4, every: 10s}
+faults:`+before+`
+  - {on: {job: 4, phase: dispatched_write}, do: fail-before}
+seed: 7
+`))
+			require.NoError(t, err)
+			res, err := Run(context.Background(), p, RunOptions{})
+			require.NoError(t, err)
+			assert.Equal(t, Violated, res.Verdict)
+			assert.True(t, slices.ContainsFunc(res.Violations, func(v Violation) bool { return v.Promised && v.Invariant == "one-dispatch-per-job" }))
+		})
+	}
+}
+
+// A Redis that is away is away from all, also from a node that a partition cannot cut off.
+func TestARedisThatIsAwayIsAwayFromAll(t *testing.T) {
+	p, err := plans.Parse("away", []byte(`
+version: 1
+name: away
+topology: {schedulers: 1, workers: 1}
+workload: {jobs: 2, every: 1s, saga: 2, unreadable: 3}
+faults: [{at: 500ms, do: kill, node: redis, for: 20s}]
+seed: 7
+`))
+	require.NoError(t, err)
+	var trace strings.Builder
+	res, err := Run(context.Background(), p, RunOptions{Trace: &trace})
+	require.NoError(t, err)
+	assert.Equal(t, Held, res.Verdict)
+	cut := 0
+	for line := range strings.Lines(trace.String()) {
+		var e sim.Event
+		require.NoError(t, json.Unmarshal([]byte(line), &e))
+		if e.Node == actors.StrangerName && e.Kind == sim.KindRedis {
+			if e.At < 20500*time.Millisecond {
+				assert.Equal(t, "partition", e.Fault)
+				cut++
+			} else {
+				assert.Empty(t, e.Fault)
+			}
+		}
+	}
+	assert.Positive(t, cut)
 }

@@ -118,7 +118,7 @@ func TestUses(t *testing.T) {
 		"redis mget":  {{"redis k", false}, {"redis l", false}},
 		"redis keys":  {{allKeys, true}},
 		"redis multi": {{"redis k", false}, {"redis l", true}, {"redis m", true}, {allKeys, false}},
-		"send ":       {{"core s", true}},
+		"send ":       {{"core s", true}, {"subjects *", false}},
 		"call buy":    {{"call shop", true}},
 	}, uses)
 }

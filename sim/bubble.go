@@ -44,7 +44,7 @@ var (
 var ErrNotEnded = errors.New("sim: the bubble did not end")
 
 // Run makes a world in a bubble of its own, lets body build and move it, and ends it cleanly.
-// It returns body's error; a goroutine that outlives the world is an error too. A panic in body
+// It returns body's error; a goroutine that outlives the world is an error too, beside it. A panic in body
 // comes back as an error; one in another goroutine ends the process, as any does.
 func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 	if disks := []string{DiskAlways, DiskEverySec, DiskNo, DiskRDB}; cfg.RedisDisk != "" && !slices.Contains(disks, cfg.RedisDisk) {
@@ -74,7 +74,7 @@ func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 	defer watch(&progress, cfg.Stall, cfg.OnStall)()
 	defer func() {
 		if r := recover(); r != nil && !errors.Is(err, ErrUnknownCommand) { // who was refused may wait for ever
-			err = fmt.Errorf("%w: %v", ErrNotEnded, r)
+			err = errors.Join(err, fmt.Errorf("%w: %v", ErrNotEnded, r))
 		}
 	}()
 	synctest.Test(&testing.T{}, func(*testing.T) {

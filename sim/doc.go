@@ -40,8 +40,8 @@
 //	redis_pipe.go, redis_socket.go       a connection to either
 //	redis_resp.go                        what goes over it
 //	nats_powerloss.go, nats_restart.go   NATS goes away, and comes back
-//	nats_core.go, nats_stream.go         messages and streams
-//	nats_jetstream.go, nats_consumer.go  publishes and pulls
+//	nats_stream.go, nats_jetstream.go    streams and publishes
+//	nats_consumer.go, nats_core.go       pulls and messages
 //	nats_api.go                          calls that ask
 //	nats.go, nats_observer.go            the server, and what it holds
 //	grpc.go, node.go, clock.go           processes: calls to each other, lives and time

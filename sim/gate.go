@@ -26,12 +26,11 @@ func (p *Process) Do(ctx context.Context, kind Kind, name, target string, apply 
 func (p *Process) do(ctx context.Context, op *Op, apply func() error) error {
 	op.process, op.world = p, p.node.world
 	op.world.park(op)
-	granted := op.world.Now()
 	err := ctx.Err() // the caller's deadline may have passed on the way: then the operation never arrives
 	if err == nil {
 		err = op.world.cfg.Intercept(ctx, op, apply)
 	}
-	if err == nil && op.world.cfg.Sync != nil && op.world.Now() == granted { // else it has waited already, in a pause
+	if err == nil && op.world.cfg.Sync != nil && op.returned == nil { // an Intercept that parked the caller has used that time
 		err = op.sync(ctx)
 	}
 	p.exitIfDead()
@@ -98,9 +97,16 @@ func (p *Process) exitIfDead() {
 }
 
 // At schedules f to run as a step of the harness's own at the given instant of virtual time, or at
-// once if that has passed. It goes before whatever else is ready then.
-func (w *World) At(at time.Duration, verb, target string, f func()) {
-	w.schedule(&Op{Kind: KindControl, Name: verb, Target: target, wake: func(bool) { f() }, ready: at, outcome: OutcomeOK})
+// once if that has passed. It goes before whatever else is ready then. The function that it returns
+// cancels the step, unless it has been taken.
+func (w *World) At(at time.Duration, verb, target string, f func()) (cancel func()) {
+	op := &Op{Kind: KindControl, Name: verb, Target: target, wake: func(bool) { f() }, ready: at, outcome: OutcomeOK}
+	w.schedule(op)
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		op.withdrawn = true
+	}
 }
 
 // Control makes f a step of the harness's own, as soon as possible.
@@ -151,7 +157,8 @@ func (op *Op) Hold(err error) error {
 
 // back is the step by which op's caller goes on.
 func (op *Op) back() *Op {
-	return &Op{Kind: KindReturn, Name: cmp.Or(op.Name, string(op.Kind)), Target: op.Target, process: op.process, world: op.world}
+	op.returned = &Op{Kind: KindReturn, Name: cmp.Or(op.Name, string(op.Kind)), Target: op.Target, process: op.process, world: op.world, of: op}
+	return op.returned
 }
 
 // Late gives an operation its effect d after its caller gave up, whether its sender lives then or not. That is a step
@@ -162,14 +169,15 @@ func (op *Op) back() *Op {
 // connection has WATCHed. A message is published late by the world itself.
 // Late returns false for other kinds of operation, and for one that sent nothing.
 func (op *Op) Late(d time.Duration, apply func() error, then func()) bool {
-	if op.call == nil {
+	call, ok := op.call.(holdable)
+	if !ok {
 		return false
 	}
 	late := &Op{
 		Kind: KindLate, Name: cmp.Or(op.Name, string(op.Kind)), Target: op.Target, Tags: op.Tags, Write: op.Write, Occurrence: op.Occurrence,
 		process: op.process, call: op.call, ready: op.world.Now() + d, fault: op.fault,
 	}
-	arrive := op.call.hold(op, apply)
+	arrive := call.hold(op, apply)
 	if arrive == nil {
 		return false
 	}

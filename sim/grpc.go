@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"path"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -41,7 +42,7 @@ func (p *Process) Serve(register func(grpc.ServiceRegistrar)) {
 func (p *Process) handle(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	ctx = served{ctx}
 	if p.node.Paused() {
-		op := &Op{Kind: KindServe, Name: path.Base(info.FullMethod), Target: p.node.name}
+		op := &Op{Kind: KindServe, Name: path.Base(info.FullMethod), Target: p.node.name, call: rpcCall{req}}
 		if err := p.do(ctx, op, func() error { return nil }); err != nil {
 			return nil, err
 		}
@@ -77,18 +78,26 @@ func (c *rpc) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallO
 
 func (c *rpc) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
 	w := c.p.node.world
-	op := &Op{Kind: KindCall, Name: path.Base(method), Target: c.server, Tags: w.cfg.Tags(ctx)}
+	op := &Op{Kind: KindCall, Name: path.Base(method), Target: c.server, Tags: w.cfg.Tags(ctx), call: rpcCall{args}}
 	return c.p.do(ctx, op, func() error {
 		granted := w.Now()
 		err := c.invoke(ctx, method, args, reply, opts)
 		if err == nil {
-			op.Data = answer(reply)
+			op.Data = inJSON(reply)
 		}
 		if w.Now() > granted { // others have taken steps meanwhile
 			return op.returnWith(err, op.Data)
 		}
 		return err
 	})
+}
+
+// rpcCall is what a gRPC call asks.
+type rpcCall struct{ args any }
+
+func (c rpcCall) compare(other call) int {
+	o, _ := other.(rpcCall)
+	return strings.Compare(inJSON(c.args), inJSON(o.args))
 }
 
 func (c *rpc) invoke(ctx context.Context, method string, args, reply any, opts []grpc.CallOption) error {
@@ -138,9 +147,9 @@ func (c *rpc) connect() (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// answer is what a server said, as JSON.
-func answer(reply any) string {
-	body, _ := json.Marshal(reply) // protojson's spaces differ from build to build
+// inJSON is what was asked, or answered.
+func inJSON(message any) string {
+	body, _ := json.Marshal(message) // protojson's spaces differ from build to build
 	return string(body)
 }
 

@@ -72,6 +72,24 @@ func TestEveryManagementCallIsAStep(t *testing.T) {
 		info, err := c.Info(ctx)
 		require.NoError(t, err)
 		assert.EqualValues(t, 1, info.NumPending)
+		var listed []string
+		for name := range js.StreamNames(ctx).Name() {
+			listed = append(listed, name)
+		}
+		for info := range js.ListStreams(ctx).Info() {
+			listed = append(listed, info.Config.Name)
+		}
+		for name := range s.ConsumerNames(ctx).Name() {
+			listed = append(listed, name)
+		}
+		for info := range s.ListConsumers(ctx).Info() {
+			listed = append(listed, info.Name)
+		}
+		assert.Equal(t, []string{"S", "T", "S", "T", "c", "c"}, listed)
+		_, err = s.ResetConsumer(ctx, "c")
+		require.NoError(t, err)
+		_, err = js.ResetConsumerToSequence(ctx, "S", "c", 1)
+		require.NoError(t, err)
 		require.NoError(t, js.DeleteConsumer(ctx, "S", "c"))
 		name, err := js.StreamNameBySubject(ctx, "s.a")
 		require.NoError(t, err)
@@ -99,7 +117,8 @@ func TestEveryManagementCallIsAStep(t *testing.T) {
 		"start   0/0", "api CreateStream T 0/0", "api UpdateStream T 0/0", "api StreamInfo T 0/0", "api Stream S 0/0", "api Stream none 0/0",
 		"publish  s.a 0/0", "api GetMsg S/1 0/0", "api GetLastMsgForSubject S/s.a 0/0", "api CreateConsumer S/c 0/0",
 		"api CreateOrUpdateConsumer S/c 0/0", "api UpdateConsumer S/c 0/0", "api CreateConsumer S/c 0/0", "api Consumer S/c 0/0",
-		"api ConsumerInfo S/c 0/0", "api DeleteConsumer S/c 0/0",
+		"api ConsumerInfo S/c 0/0", "api StreamNames  0/0", "api ListStreams  0/0", "api ConsumerNames S 0/0", "api ListConsumers S 0/0",
+		"api ResetConsumer S/c 0/0", "api ResetConsumerToSequence S/c 0/0", "api DeleteConsumer S/c 0/0",
 		"api StreamNameBySubject s.a 0/0", "api AccountInfo  0/0", "api CreateConsumer S/c 0/0", "api PauseConsumer S/c 0/0",
 		"api ResumeConsumer S/c 0/0", "api UpdateConsumer S/c 0/0", "api DeleteConsumer S/c 0/0", "api DeleteMsg S/1 0/0", "publish  s.a 0/0",
 		"api SecureDeleteMsg S/2 0/0", "api Purge S 0/0", "api DeleteStream T 0/0",

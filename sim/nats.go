@@ -33,16 +33,26 @@ type natsServer struct {
 	js    jetstream.JetStream // of admin
 	lent  bool                // js was given to the harness
 
+	closed *nats.Conn // that was open once
+
 	down     atomic.Bool // nats-server is stopped
 	restarts int
 	streams  map[string]*observer
-	lost     []Change // by a power loss, in the present step
+	news     atomic.Bool // an observer was sent something
+	lost     []Change    // by a power loss, in the present step
 }
 
 func (s *natsServer) start() error {
 	s.streams = map[string]*observer{}
 	s.dir = filepath.Join(s.world.folder, "nats")
-	return s.run()
+	if err := s.run(); err != nil {
+		return err
+	}
+	var err error
+	if s.closed, err = s.connect("closed"); err == nil {
+		s.closed.Close()
+	}
+	return err
 }
 
 // run starts nats-server on what its store holds.
@@ -55,6 +65,12 @@ func (s *natsServer) run() (err error) {
 	if err != nil {
 		return fmt.Errorf("nats-server: %w", err)
 	}
+	defer func() {
+		if err != nil {
+			s.srv.Shutdown()
+			s.srv.WaitForShutdown()
+		}
+	}()
 	go s.srv.Start()
 	if !s.srv.ReadyForConnections(10 * time.Second) {
 		return errors.New("nats-server did not start")
@@ -130,13 +146,10 @@ func (s *natsServer) adopt() {
 func (s *natsServer) before(*Op) {}
 
 func (s *natsServer) changed(op *Op, changes []Change) []Change {
-	switch {
-	case op.Kind == KindAPI && strings.HasSuffix(op.Name, "Stream"):
+	if op.Kind == KindAPI && strings.HasSuffix(op.Name, "Stream") {
 		s.observe(op.Target, 1)
-	case op.Kind == KindPublish || op.Kind == KindSend || op.Kind == KindLate:
-		changes = s.stored(changes)
 	}
-	changes = append(changes, s.lost...)
+	changes = append(s.stored(changes), s.lost...)
 	s.lost = nil
 	return changes
 }

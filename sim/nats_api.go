@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -12,7 +13,7 @@ import (
 // api gates a management call.
 func api[T any](ctx context.Context, p *Process, name, target string, call func() (T, error)) (out T, err error) {
 	w := p.node.world
-	looks := strings.HasPrefix(name, "Get") || strings.HasSuffix(name, "Info")
+	looks := strings.HasPrefix(name, "Get") || strings.HasSuffix(name, "Info") || lists(name)
 	op := &Op{Kind: KindAPI, Name: name, Target: target, Tags: w.cfg.Tags(ctx), Write: !looks}
 	err = p.do(ctx, op, func() error {
 		out, err = call()
@@ -25,6 +26,52 @@ func api[T any](ctx context.Context, p *Process, name, target string, call func(
 func act(ctx context.Context, p *Process, name, target string, call func() error) error {
 	_, err := api(ctx, p, name, target, func() (struct{}, error) { return struct{}{}, call() })
 	return err
+}
+
+// lists says whether a management call asks which streams or consumers there are.
+func lists(name string) bool {
+	return strings.HasPrefix(name, "List") || strings.HasSuffix(name, "Names")
+}
+
+// listing gates a call that lists: in one step, and in the order of the names. Of streams or consumers nats-server gives it no order.
+func listing[T any](ctx context.Context, p *Process, name, target string, key func(T) string, call func() (<-chan T, func() error)) *lister[T] {
+	all, err := api(ctx, p, name, target, func() (all []T, _ error) {
+		items, failed := call()
+		for item := range items {
+			if key(item) != observerName {
+				all = append(all, item)
+			}
+		}
+		slices.SortFunc(all, func(a, b T) int { return strings.Compare(key(a), key(b)) })
+		return all, failed()
+	})
+	l := &lister[T]{make(chan T, len(all)), err}
+	for _, item := range all {
+		l.items <- item
+	}
+	close(l.items)
+	return l
+}
+
+func itself(name string) string { return name }
+
+// lister is any of the client library's, which differ in the names of their methods.
+type lister[T any] struct {
+	items chan T
+	err   error
+}
+
+func (l *lister[T]) Info() <-chan T   { return l.items }
+func (l *lister[T]) Name() <-chan T   { return l.items }
+func (l *lister[T]) Status() <-chan T { return l.items }
+func (l *lister[T]) Err() error       { return l.err }
+func (l *lister[T]) Error() error     { return l.err }
+
+// refusedList is a list that nobody is given.
+func refusedList[T any]() *lister[T] {
+	l := &lister[T]{make(chan T), ErrUngated}
+	close(l.items)
+	return l
 }
 
 // ErrUngated is returned by the calls of the jetstream API that work in the background, out of the
@@ -61,11 +108,43 @@ func (*gatedJetStream) CreateOrUpdateKeyValue(context.Context, jetstream.KeyValu
 func (*gatedJetStream) KeyValue(context.Context, string) (jetstream.KeyValue, error) {
 	return nil, ErrUngated
 }
+func (*gatedJetStream) UpdateKeyValue(context.Context, jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
+	return nil, ErrUngated
+}
+func (*gatedJetStream) DeleteKeyValue(context.Context, string) error { return ErrUngated }
+func (*gatedJetStream) KeyValueStoreNames(context.Context) jetstream.KeyValueNamesLister {
+	return refusedList[string]()
+}
+func (*gatedJetStream) KeyValueStores(context.Context) jetstream.KeyValueLister {
+	return refusedList[jetstream.KeyValueStatus]()
+}
 func (*gatedJetStream) CreateObjectStore(context.Context, jetstream.ObjectStoreConfig) (jetstream.ObjectStore, error) {
 	return nil, ErrUngated
 }
+func (*gatedJetStream) CreateOrUpdateObjectStore(context.Context, jetstream.ObjectStoreConfig) (jetstream.ObjectStore, error) {
+	return nil, ErrUngated
+}
+func (*gatedJetStream) UpdateObjectStore(context.Context, jetstream.ObjectStoreConfig) (jetstream.ObjectStore, error) {
+	return nil, ErrUngated
+}
+func (*gatedJetStream) DeleteObjectStore(context.Context, string) error { return ErrUngated }
+func (*gatedJetStream) ObjectStoreNames(context.Context) jetstream.ObjectStoreNamesLister {
+	return refusedList[string]()
+}
+func (*gatedJetStream) ObjectStores(context.Context) jetstream.ObjectStoresLister {
+	return refusedList[jetstream.ObjectStoreStatus]()
+}
 func (*gatedJetStream) ObjectStore(context.Context, string) (jetstream.ObjectStore, error) {
 	return nil, ErrUngated
+}
+
+// Nothing is published in the background, so that nothing is pending.
+func (*gatedJetStream) PublishAsyncPending() int { return 0 }
+func (*gatedJetStream) CleanupPublisher()        {}
+func (*gatedJetStream) PublishAsyncComplete() <-chan struct{} {
+	done := make(chan struct{})
+	close(done)
+	return done
 }
 
 func (*gatedStream) CreatePushConsumer(context.Context, jetstream.ConsumerConfig) (jetstream.PushConsumer, error) {

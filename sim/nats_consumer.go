@@ -14,8 +14,9 @@ import (
 // gatedConsumer is a process's view of one pull consumer.
 type gatedConsumer struct {
 	jetstream.Consumer
-	p      *Process
-	target string // stream/durable
+	consumer jetstream.Consumer
+	p        *Process
+	target   string // stream/durable
 }
 
 // gatedBatch hands out messages one step each, as they come.
@@ -29,11 +30,11 @@ func (b *gatedBatch) Messages() <-chan jetstream.Msg { return b.messages }
 func (b *gatedBatch) Error() error { return b.err }
 
 func (c *gatedConsumer) Fetch(n int, opts ...jetstream.FetchOpt) (jetstream.MessageBatch, error) {
-	return c.fetch(n, func() (jetstream.MessageBatch, error) { return c.Consumer.Fetch(n, opts...) })
+	return c.fetch(n, func() (jetstream.MessageBatch, error) { return c.consumer.Fetch(n, opts...) })
 }
 
 func (c *gatedConsumer) FetchNoWait(n int) (jetstream.MessageBatch, error) {
-	return c.fetch(n, func() (jetstream.MessageBatch, error) { return c.Consumer.FetchNoWait(n) })
+	return c.fetch(n, func() (jetstream.MessageBatch, error) { return c.consumer.FetchNoWait(n) })
 }
 
 func (c *gatedConsumer) fetch(n int, pull func() (jetstream.MessageBatch, error)) (jetstream.MessageBatch, error) {
@@ -73,7 +74,7 @@ func (c *gatedConsumer) forward(inner jetstream.MessageBatch, out *gatedBatch, n
 			out.err = inner.Error()
 			break
 		}
-		g := &gatedMsg{Msg: m, p: c.p}
+		g := &gatedMsg{msg: m, p: c.p, consumer: c.target}
 		if !c.asksFor(m.Subject()) {
 			g.by = c.target
 		}
@@ -97,12 +98,15 @@ func (c *gatedConsumer) Next(opts ...jetstream.FetchOpt) (jetstream.Msg, error) 
 }
 
 func (c *gatedConsumer) Info(ctx context.Context) (*jetstream.ConsumerInfo, error) {
-	return api(ctx, c.p, "ConsumerInfo", c.target, func() (*jetstream.ConsumerInfo, error) { return c.Consumer.Info(ctx) })
+	return api(ctx, c.p, "ConsumerInfo", c.target, func() (*jetstream.ConsumerInfo, error) { return c.consumer.Info(ctx) })
 }
+
+// CachedInfo is what the process was last told of the consumer.
+func (c *gatedConsumer) CachedInfo() *jetstream.ConsumerInfo { return c.consumer.CachedInfo() }
 
 // asksFor says whether a subject is one of the consumer's.
 func (c *gatedConsumer) asksFor(subject string) bool {
-	cfg := c.Consumer.CachedInfo().Config
+	cfg := c.consumer.CachedInfo().Config
 	if cfg.FilterSubject != "" {
 		return natsserver.SubjectMatchesFilter(subject, cfg.FilterSubject)
 	}
@@ -112,10 +116,19 @@ func (c *gatedConsumer) asksFor(subject string) bool {
 
 type gatedMsg struct {
 	jetstream.Msg
+	msg       jetstream.Msg
 	p         *Process
+	consumer  string // stream/durable
 	by        string // the consumer that handed it out, if it did not ask for its subject
 	delivered int    // the step at which it was
 }
+
+// What a message says is no question to the server.
+func (m *gatedMsg) Data() []byte                              { return m.msg.Data() }
+func (m *gatedMsg) Headers() nats.Header                      { return m.msg.Headers() }
+func (m *gatedMsg) Subject() string                           { return m.msg.Subject() }
+func (m *gatedMsg) Reply() string                             { return m.msg.Reply() }
+func (m *gatedMsg) Metadata() (*jetstream.MsgMetadata, error) { return m.msg.Metadata() }
 
 // NameDoubleAck tells the acknowledgement that waits for the server's answer.
 const NameDoubleAck = "DoubleAck"
@@ -126,7 +139,7 @@ const NameDoubleAck = "DoubleAck"
 // redelivers without a look at the subject.
 func (m *gatedMsg) do(ctx context.Context, kind Kind, name string, apply func() error) error {
 	op := &Op{Kind: kind, Name: cmp.Or(m.by, name), Target: m.Subject(), Write: kind != KindDeliver}
-	op.Answers = m.delivered
+	op.Answers, op.consumer = m.delivered, m.consumer
 	if m.by == "" {
 		op.Tags = m.p.node.world.cfg.MsgTags(m.Subject(), m.Headers(), m.Data())
 	}
@@ -134,7 +147,7 @@ func (m *gatedMsg) do(ctx context.Context, kind Kind, name string, apply func() 
 		op.Phase += "_" + string(kind)
 	}
 	if md, err := m.Metadata(); err == nil {
-		op.Seq, op.Delivered, op.consumer = md.Sequence.Stream, md.NumDelivered, md.Stream+"/"+md.Consumer
+		op.Seq, op.Delivered = md.Sequence.Stream, md.NumDelivered
 	}
 	if kind == KindDeliver {
 		op.redeliver = func() error { // as if another had handed it back
@@ -148,22 +161,22 @@ func (m *gatedMsg) do(ctx context.Context, kind Kind, name string, apply func() 
 	return err
 }
 
-func (m *gatedMsg) Ack() error { return m.do(m.p.ctx, KindAck, "", m.Msg.Ack) }
+func (m *gatedMsg) Ack() error { return m.do(m.p.ctx, KindAck, "", m.msg.Ack) }
 
 func (m *gatedMsg) DoubleAck(ctx context.Context) error {
-	return m.do(ctx, KindAck, NameDoubleAck, func() error { return m.Msg.DoubleAck(ctx) })
+	return m.do(ctx, KindAck, NameDoubleAck, func() error { return m.msg.DoubleAck(ctx) })
 }
 
-func (m *gatedMsg) Nak() error { return m.do(m.p.ctx, KindNak, "", m.Msg.Nak) }
+func (m *gatedMsg) Nak() error { return m.do(m.p.ctx, KindNak, "", m.msg.Nak) }
 
 func (m *gatedMsg) NakWithDelay(d time.Duration) error {
-	return m.do(m.p.ctx, KindNak, "", func() error { return m.Msg.NakWithDelay(d) })
+	return m.do(m.p.ctx, KindNak, "", func() error { return m.msg.NakWithDelay(d) })
 }
 
-func (m *gatedMsg) InProgress() error { return m.do(m.p.ctx, KindProgress, "", m.Msg.InProgress) }
+func (m *gatedMsg) InProgress() error { return m.do(m.p.ctx, KindProgress, "", m.msg.InProgress) }
 
-func (m *gatedMsg) Term() error { return m.do(m.p.ctx, KindTerm, "", m.Msg.Term) }
+func (m *gatedMsg) Term() error { return m.do(m.p.ctx, KindTerm, "", m.msg.Term) }
 
 func (m *gatedMsg) TermWithReason(reason string) error {
-	return m.do(m.p.ctx, KindTerm, "", func() error { return m.Msg.TermWithReason(reason) })
+	return m.do(m.p.ctx, KindTerm, "", func() error { return m.msg.TermWithReason(reason) })
 }

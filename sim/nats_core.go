@@ -1,6 +1,15 @@
 package sim
 
-import "github.com/nats-io/nats.go"
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+)
 
 // Conn is a process's core NATS connection: the part of *nats.Conn that can be gated.
 type Conn struct{ p *Process }
@@ -16,16 +25,35 @@ func (c *Conn) Publish(subject string, data []byte) error {
 // PublishMsg is Publish with headers.
 func (c *Conn) PublishMsg(m *nats.Msg) error {
 	w := c.p.node.world
-	op := &Op{Kind: KindSend, Target: m.Subject, Write: true, Tags: w.cfg.MsgTags(m.Subject, m.Header, m.Data)}
+	op := &Op{Kind: KindSend, Target: m.Subject, Write: true, Tags: w.cfg.MsgTags(m.Subject, m.Header, m.Data), call: sendCall{m}}
 	return c.p.do(c.p.ctx, op, func() error {
 		if w.cfg.Lag != nil {
 			if lag := w.cfg.Lag(op); lag > 0 {
+				m := copyOf(m)
 				w.At(w.Now()+lag, "arrive", m.Subject, func() { find[*natsServer](w.servers).send(m) })
 				return nil
 			}
 		}
 		return find[*natsClient](c.p.clients).conn.PublishMsg(m)
 	})
+}
+
+// sendCall is what a core publish says.
+type sendCall struct{ msg *nats.Msg }
+
+func (c sendCall) compare(other call) int {
+	o, _ := other.(sendCall)
+	return compareMessages(c.msg, o.msg)
+}
+
+// copyOf is a message on its way: m itself is its sender's.
+func copyOf(m *nats.Msg) *nats.Msg {
+	return &nats.Msg{Subject: m.Subject, Reply: m.Reply, Header: maps.Clone(m.Header), Data: slices.Clone(m.Data)}
+}
+
+// compareMessages orders messages of one subject.
+func compareMessages(a, b *nats.Msg) int {
+	return cmp.Or(bytes.Compare(a.Data, b.Data), strings.Compare(fmt.Sprint(a.Header), fmt.Sprint(b.Header)))
 }
 
 // send publishes what is on the wire: its sender has no more to do with it.
@@ -40,7 +68,7 @@ func (c *Conn) Subscribe(subject string, cb nats.MsgHandler) (*nats.Subscription
 	w := c.p.node.world
 	conn := find[*natsClient](c.p.clients).conn
 	sub, err := conn.Subscribe(subject, func(m *nats.Msg) {
-		op := &Op{Kind: KindReceive, Target: m.Subject, Message: Message{Data: string(m.Data)}, Tags: w.cfg.MsgTags(m.Subject, m.Header, m.Data)}
+		op := &Op{Kind: KindReceive, Target: m.Subject, Message: Message{Data: string(m.Data)}, consumer: subject, Tags: w.cfg.MsgTags(m.Subject, m.Header, m.Data)}
 		lost := true
 		err := c.p.do(c.p.ctx, op, func() error { lost = false; return nil })
 		if err == nil && !lost {

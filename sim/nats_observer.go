@@ -2,53 +2,90 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// observerName is that of the world's own consumer of each stream, which no process is told of.
+const observerName = "wavetank-world"
+
 // observe puts an observer on a stream, if there is such a stream and it has none yet. It is a consumer of
 // the world's own: the server sends it each message that the stream has stored, from the sequence first on.
+// A stream that was deleted and made again is another one.
 func (s *natsServer) observe(name string, first uint64) {
-	if s.streams[name] != nil || s.down.Load() {
+	if s.down.Load() {
 		return
 	}
-	o := &observer{last: first - 1}
+	stream, err := s.js.Stream(context.Background(), name)
+	there := err == nil
+	o := s.streams[name]
+	if there && o != nil && o.created.Equal(stream.CachedInfo().Created) {
+		o.subjects = stream.CachedInfo().Config.Subjects
+		return
+	}
+	if o != nil {
+		_ = o.sub.Unsubscribe()
+		delete(s.streams, name)
+	}
+	if !there { // the call that was to make it failed, or it was deleted
+		return
+	}
+	o = &observer{last: first - 1, created: stream.CachedInfo().Created, subjects: stream.CachedInfo().Config.Subjects}
 	inbox := nats.NewInbox()
-	sub, err := s.admin.Subscribe(inbox, func(m *nats.Msg) {
+	o.sub, err = s.admin.Subscribe(inbox, func(m *nats.Msg) {
 		o.mu.Lock()
 		o.stored = append(o.stored, m)
 		o.mu.Unlock()
+		s.news.Store(true)
 	})
 	if err == nil {
 		_, err = s.js.CreatePushConsumer(context.Background(), name, jetstream.ConsumerConfig{
-			DeliverSubject: inbox, AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: first,
+			Name: observerName, DeliverSubject: inbox, AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: first,
 			MemoryStorage: true, InactiveThreshold: forever,
 		})
 	}
-	switch {
-	case errors.Is(err, jetstream.ErrStreamNotFound): // the call that was to make it failed
-		_ = sub.Unsubscribe()
-	case err != nil:
+	if err != nil {
 		panic(fmt.Sprintf("sim: cannot observe stream %s: %v", name, err))
-	default:
-		s.streams[name] = o
 	}
+	s.streams[name] = o
 }
 
 // observer collects what one stream has stored since it was last asked.
 type observer struct {
+	created  time.Time // of the stream
+	subjects []string  // likewise
+	sub      *nats.Subscription
+
 	mu     sync.Mutex
 	stored []*nats.Msg
 	last   uint64 // sequence
 }
 
+// takes says whether a stream stores, or nats-server itself heeds, what is sent to a subject.
+func (s *natsServer) takes(subject string) bool {
+	if strings.HasPrefix(subject, "$JS.") {
+		return true
+	}
+	for _, o := range s.streams {
+		if slices.ContainsFunc(o.subjects, func(filter string) bool { return natsserver.SubjectMatchesFilter(subject, filter) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // stored appends the messages that the streams have stored since it was last called.
 func (s *natsServer) stored(changes []Change) []Change {
+	if !s.news.Swap(false) {
+		return changes
+	}
 	for _, name := range sortedKeys(s.streams) {
 		o := s.streams[name]
 		o.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -64,7 +65,10 @@ func (s *natsServer) restart(away time.Duration, back func(), lose func() error)
 }
 
 // durable is a consumer that outlives nats-server.
-type durable struct{ stream, name string }
+type durable struct {
+	stream, name string
+	until        *time.Time // its service has paused it until then; nil if it has not
+}
 
 // pauseConsumers keeps every durable consumer from delivering anything while nats-server stops. Its consumers stop one
 // after the other, each when the Go scheduler lets it: some would deliver what falls due, some not. It also says how
@@ -79,16 +83,16 @@ func (s *natsServer) pauseConsumers() (paused []durable, takes time.Duration) {
 			continue
 		}
 		takes += time.Duration(stream.CachedInfo().State.Consumers) * 10 * time.Millisecond
-		var names []string
+		var list []durable
 		for info := range stream.ListConsumers(ctx).Info() {
 			if info.Config.Durable != "" {
-				names = append(names, info.Name)
+				list = append(list, durable{name, info.Name, info.Config.PauseUntil})
 			}
 		}
-		slices.Sort(names)
-		for _, consumer := range names {
-			if _, err := stream.PauseConsumer(ctx, consumer, s.world.start.Add(s.world.Now()+forever)); err == nil {
-				paused = append(paused, durable{name, consumer})
+		slices.SortFunc(list, func(a, b durable) int { return strings.Compare(a.name, b.name) })
+		for _, d := range list {
+			if _, err := stream.PauseConsumer(ctx, d.name, s.world.start.Add(s.world.Now()+forever)); err == nil {
+				paused = append(paused, d)
 			}
 		}
 	}
@@ -100,8 +104,13 @@ func (s *natsServer) resume(paused []durable) error {
 	if err := s.run(); err != nil {
 		return err
 	}
-	for _, c := range paused {
-		_, err := s.js.ResumeConsumer(context.Background(), c.stream, c.name)
+	for _, d := range paused {
+		var err error
+		if d.until != nil {
+			_, err = s.js.PauseConsumer(context.Background(), d.stream, d.name, *d.until)
+		} else {
+			_, err = s.js.ResumeConsumer(context.Background(), d.stream, d.name)
+		}
 		if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) && !errors.Is(err, jetstream.ErrConsumerNotFound) { // it was in memory
 			return err
 		}

@@ -26,16 +26,18 @@ type Op struct {
 
 	world   *World
 	process *Process // nil for the harness itself
-	call    call     // what it asks of its server, for calls that can be held back; else nil
+	call    call     // what it asks; nil where the operation itself says it all
+	of      *Op      // of a return: the operation whose caller goes on
 
-	consumer  string       // of a message that is delivered or acknowledged: its stream and consumer
+	consumer  string       // of a message that is delivered or acknowledged: its stream and consumer; of one that is received, the subscription's subject
 	redeliver func() error // of a delivery: has the server deliver the message once more
 
 	// wake lets who waits for the operation go on: it is granted or, if not alive, its process is dead.
 	wake func(alive bool)
 
-	fault   string
-	outcome string
+	fault    string
+	outcome  string
+	returned *Op // the step by which its caller goes on, if it did not with its effect
 }
 
 // Message is what an operation on one message says of that message.
@@ -65,10 +67,19 @@ func (op *Op) compare(o *Op) int {
 		strings.Compare(op.Phase, o.Phase),
 		cmp.Compare(op.Seq, o.Seq),
 	)
-	if order == 0 && op.call != nil && o.call != nil {
-		return op.call.compare(o.call)
+	if order != 0 {
+		return order
 	}
-	return order
+	order = cmp.Or(cmp.Compare(op.Delivered, o.Delivered), strings.Compare(op.consumer, o.consumer), strings.Compare(op.Data, o.Data))
+	switch {
+	case order != 0:
+		return order
+	case op.call != nil && o.call != nil:
+		return op.call.compare(o.call)
+	case op.of != nil && o.of != nil:
+		return op.of.compare(o.of)
+	}
+	return 0
 }
 
 // Actor is who does an operation: a node for a job or, of what it does for none, the node. Of goroutines of one node
@@ -92,8 +103,14 @@ func (op *Op) Process() *Process { return op.process }
 // World is the world that the operation belongs to.
 func (op *Op) World() *World { return op.world }
 
-// Fault notes in the trace what an [Intercept] did, in the plan's word.
-func (op *Op) Fault(word string) { op.fault = word }
+// Fault notes in the trace what an [Intercept] did, in the plan's word: in the step of the operation or, if that has blocked, in
+// the one by which its caller goes on.
+func (op *Op) Fault(word string) {
+	op.fault = word
+	if op.returned != nil {
+		op.returned.fault = word
+	}
+}
 
 // Redeliver has nats-server deliver once more, at once, the message that a delivery hands over. An [Intercept] calls it.
 // Whoever acknowledges the message before a consumer asks for it ends that. For other operations it does nothing.

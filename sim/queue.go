@@ -72,13 +72,14 @@ func (q *queue) pick(at time.Duration) *Op {
 
 // readyAt is the earliest instant at which the operation may be granted.
 func (op *Op) readyAt() time.Duration {
-	switch {
-	case op.scheduled:
+	if op.scheduled {
 		return op.ready
-	case op.Kind == KindStart:
-		return max(op.ready, op.world.serversBack) // a process connects first
 	}
-	return max(op.ready, op.process.node.pausedUntil)
+	at := max(op.ready, op.process.node.pausedUntil)
+	if op.Kind == KindStart {
+		at = max(at, op.world.serversBack) // a process connects first
+	}
+	return at
 }
 
 // take removes the operation that is granted now.

@@ -21,7 +21,7 @@ const kernelSyncs = 30 * time.Second
 
 // disk is what a world knows of Redis's files.
 type disk struct {
-	synced  time.Duration // what was written until then is on the disk, and under DiskRDB no more than that
+	synced  time.Duration // what was written until then is on the disk, under DiskRDB nothing later is on it
 	unsaved int           // changes since then, as a trace has them: Redis itself counts a value that is written again, too
 }
 

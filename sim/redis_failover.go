@@ -11,7 +11,7 @@ import (
 type before struct {
 	at    time.Duration
 	touch touch
-	had   bool // the key was there; of a field, the field was
+	had   bool // whether the key (or, for one field, the field) existed
 	value value
 }
 

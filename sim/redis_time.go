@@ -11,10 +11,12 @@ import (
 
 // A redis-server decides by its own clock when a key expires, and what is left of its TTL. In a world it must not. So it is
 // told instants only, which are those of the world: a millisecond of the server's is a nanosecond of the world's, and the world
-// begins at an instant of the server's that its clock does not reach. EXPIRE k 30 becomes PEXPIREAT k with the instant at which
-// the key expires in the world ([realRedis.expiring]; redis_time.lua does the same in scripts). PTTL k becomes what PEXPIRETIME k says less the time that it is in the world; the server does that
-// itself, in a script, so that transactions have it right, too. So do the scripts of processes. Commands that have nothing to do
-// with time pass as they are.
+// begins at an instant of the server's that its clock does not reach.
+//
+// EXPIRE k 30 becomes PEXPIREAT k with the instant at which the key expires in the world ([realRedis.expiring]; redis_time.lua does
+// the same in scripts). PTTL k becomes what PEXPIRETIME k says, less the time that it is in the world. The server does that itself,
+// in a script, so that transactions have it right, too. So do the scripts of processes. Commands that have nothing to do with time
+// pass as they are.
 
 // epoch is the instant of the server's at which a world begins, in milliseconds: in the year 2109. A script reads float64, which hold
 // every instant of the hundred days after it, up to 2^53.

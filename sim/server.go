@@ -24,10 +24,14 @@ type client interface {
 	close()
 }
 
-// call is what an operation asks of a server, in the terms of that server.
+// call is what an operation asks of a server, or of another process, in the terms of that.
 type call interface {
 	// compare orders two calls whose operations are alike in everything else.
 	compare(other call) int
+}
+
+// holdable is a call that can be held back.
+type holdable interface {
 	// hold runs apply, the effect of op, but keeps what it sends from the server. The function that it returns hands
 	// that over, and says what came of it; it is nil if nothing was sent.
 	hold(op *Op, apply func() error) (arrive func() (outcome string))

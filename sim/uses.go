@@ -13,6 +13,9 @@ type Use struct {
 // allKeys is what a command that looks at all keys changes, so to speak, and what every write reads.
 const allKeys = "redis *"
 
+// allSubjects is what says which streams store what is sent to a subject.
+const allSubjects = "subjects *"
+
 // Uses lists what the operation has to do with. It errs on the side of too much: all streams are one thing, which publishes
 // change. A fetch and an acknowledgement look at that and change their consumer: it takes it for granted that streams
 // keep messages that were acknowledged. A transaction looks at every key that its process WATCHes just then: on which
@@ -38,12 +41,21 @@ func (op *Op) Uses() []Use {
 	case KindAck, KindNak, KindTerm, KindProgress:
 		return []Use{{"jetstream", false}, {"consumer " + op.consumer, true}}
 	case KindAPI:
-		if strings.HasSuffix(op.Name, "Consumer") {
+		switch {
+		case lists(op.Name):
+			return []Use{{"jetstream", true}} // of any stream and any consumer
+		case strings.Contains(op.Name, "Consumer"):
 			return []Use{{"jetstream", false}, {"consumer " + op.Target, op.Write}}
+		case strings.HasSuffix(op.Name, "Stream"):
+			return []Use{{"jetstream", op.Write}, {allSubjects, op.Write}}
 		}
 		return []Use{{"jetstream", op.Write}}
 	case KindSend:
-		return []Use{{"core " + op.Target, true}}
+		list := []Use{{"core " + op.Target, true}, {allSubjects, false}}
+		if find[*natsServer](op.world.servers).takes(op.Target) {
+			list = append(list, Use{"jetstream", true})
+		}
+		return list
 	}
 	return []Use{{string(op.Kind) + " " + op.Target, true}}
 }

@@ -39,7 +39,7 @@ type Config struct {
 	OnEvery func(at time.Duration) // looks at the world between two steps, at each multiple of Every; it must change nothing
 
 	// SyncAlways is nats-server's sync_interval: always. What it has acknowledged is on the disk. [World.LosePowerNATS] takes
-	// nothing then. The server of the world runs without it, as nothing but that would show it, and each sync takes real time.
+	// nothing then. The world's nats-server itself does not sync: only LosePowerNATS could tell, and each sync takes real time.
 	SyncAlways bool
 	// SyncInterval is nats-server's option sync_interval, by which LosePowerNATS goes: the world says that its streams are on the
 	// disk at each multiple of it. 0 is two minutes, as it is by default.
@@ -140,8 +140,9 @@ func (w *World) Find(name string) *Node {
 	return w.nodes[i]
 }
 
-// CheckTruth compares what the steps were seen to change with everything that the servers hold
-// now, and returns the first difference. It guards the oracles against a blind spot of the world's.
+// CheckTruth compares what the steps were seen to change with everything that Redis holds now, and
+// with the last message that each stream has stored, and returns the first difference. It guards the oracles
+// against a blind spot of the world's. What was removed from a stream no step tells.
 func (w *World) CheckTruth() error {
 	for _, s := range w.servers {
 		if err := s.check(); err != nil {

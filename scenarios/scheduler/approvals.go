@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/engine"
@@ -32,7 +33,7 @@ func (s *System) approver(p *sim.Process) {
 	for _, n := range slices.Sorted(maps.Keys(work.Approve)) {
 		list = append(list, actors.Approval{JobID: plans.JobID(n), From: time.Duration(n) * work.Every, After: work.Approve[n]})
 	}
-	done := s.once(actors.ApproverName)
+	done := counting(&s.approved)
 	failed := func(id string, err error) {
 		if errors.Is(err, engine.ErrChanged) {
 			s.refused = append(s.refused, id)
@@ -43,7 +44,7 @@ func (s *System) approver(p *sim.Process) {
 
 // changer is the main function of the changer.
 func (s *System) changer(p *sim.Process) {
-	client, done := s.client(p), s.once(actors.ChangerName)
+	client, done := s.client(p), counting(&s.changed)
 	actors.RunErrands(p, actors.AtOnce, s.inTime(s.plan.Workload.Change, func(ctx context.Context, n int) error {
 		r := s.request(n)
 		r.Payload = json.RawMessage(`{"changed":true}`)
@@ -55,12 +56,8 @@ func (s *System) changer(p *sim.Process) {
 	}))
 }
 
-// once counts what a process of that node has done; a new process begins anew.
-func (s *System) once(node string) func() {
-	n := &s.approved
-	if node == actors.ChangerName {
-		n = &s.changed
-	}
+// counting counts what a process has done; a new process begins anew.
+func counting(n *atomic.Int64) func() {
 	n.Store(0)
 	return func() { n.Add(1) }
 }

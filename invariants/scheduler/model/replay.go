@@ -296,10 +296,10 @@ func (f *Facts) Called(e *sim.Event) {
 	if e.Job == "" || history.AnswerOf(e).Failed() || e.Outcome == sim.OutcomePending {
 		return
 	}
-	switch e.Name {
-	case "Had":
+	switch {
+	case e.Phase == "committed_read": // a worker asks the ledger, too
 		f.Job(e.Job).Replay.Asked = e.Step
-	case "Check":
+	case e.Name == "Check":
 		j := f.Job(e.Job)
 		j.Replay.Decided = e.Step
 		if v, err := history.Read[history.Verdict](e.Data); err == nil && j.State == Absent {

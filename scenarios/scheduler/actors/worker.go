@@ -81,7 +81,11 @@ func (r *running) execute(ctx context.Context, t *worker.Task) worker.Outcome {
 			return worker.Outcome{Ending: worker.Left}
 		}
 		defer r.release(key)
-		if r.Ledger.Count(key) > 0 {
+		had, err := Account{r.Ledger, r.p}.Had(phase.With(ctx, t.JobID, ""), t.Tenant, t.IdempotencyKey)
+		switch {
+		case err != nil: // the job is cancelled
+			return worker.Outcome{Ending: worker.Dropped}
+		case had:
 			return r.outcome(t, nil)
 		}
 	}
