@@ -23,7 +23,7 @@ func TestAnEffectMissesWhatFailedByItself(t *testing.T) {
 	}
 	for _, f := range []faults.Fault{
 		{On: on(1, "publish", 1), Do: faults.FailAfter}, after("publish"),
-		{On: on(1, "save", 1), Do: faults.FailAfter}, after("save"),
+		{On: on(1, "save", 1), Do: faults.FailAfter},
 	} {
 		t.Run(f.String(), func(t *testing.T) {
 			in, events := world(t, []faults.Fault{{At: 2 * time.Second, Do: faults.Restart, Node: faults.NATS, For: 20 * time.Second}, f}, func(w *sim.World, _ *faults.Injector) {
@@ -43,6 +43,21 @@ func TestAnEffectMissesWhatFailedByItself(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What comes right after an operation comes after its refusal, too: the server was asked, and its answer is on its way.
+func TestACrashComesAfterARefusal(t *testing.T) {
+	crash := faults.Fault{Do: faults.Crash, Node: faults.Actor, After: on(1, "save", 1), RestartIn: time.Hour}
+	in, _ := world(t, []faults.Fault{crash}, func(w *sim.World, _ *faults.Injector) {
+		w.Node("n", func(p *sim.Process) {
+			p.Redis().Set(p.Context(), "order-1", "no hash", 0)
+			p.Redis().HSet(tagged(p.Context(), "order-1", "save"), "order-1", "a", "b")
+			t.Error("it is dead")
+		}).Start()
+		w.Step(time.Minute, nil)
+	})
+	assert.Len(t, in.Fired(), 1)
+	assert.Empty(t, in.Unfired())
 }
 
 // That there is nothing is an answer, which can be lost.

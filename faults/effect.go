@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/wavetank-sim/wavetank/sim"
@@ -22,6 +23,14 @@ const byItself = "the operation failed by itself"
 
 // failed says whether an operation was not applied. That there is nothing is an answer.
 func failed(err error) bool { return err != nil && !errors.Is(err, redis.Nil) }
+
+// replied says whether the server of an operation answered it, if only to refuse it: a transaction whose keys had changed,
+// a publish after another one.
+func replied(err error) bool {
+	var byRedis redis.Error
+	var byJetStream *jetstream.APIError
+	return err == nil || errors.As(err, &byRedis) || errors.As(err, &byJetStream)
+}
 
 // strike is what the caller of op sees, which was applied if the effect takes that.
 func strike(ctx context.Context, do Effect, op *sim.Op) error {

@@ -32,7 +32,7 @@ const (
 // where; Do says what. The tags carry the ranges that a plan is checked against, and what its keys mean.
 type Fault struct {
 	On        *Match        `yaml:"on,omitempty" json:"on,omitempty" doc:"instead of the effect of the operation that matches"`
-	After     *Match        `yaml:"after,omitempty" json:"after,omitempty" doc:"right after the operation that matches was applied, before its caller learns of it"`
+	After     *Match        `yaml:"after,omitempty" json:"after,omitempty" doc:"right after the operation that matches was applied, or refused by its server, and before its caller learns of it"`
 	At        time.Duration `yaml:"at,omitempty" json:"at,omitempty" min:"1ns" max:"720h" doc:"at this time since the world began"`
 	Do        Effect        `yaml:"do" json:"do" like:"fail-before" doc:"what goes wrong, as wavetank list faults names it"`
 	Rate      float64       `yaml:"rate,omitempty" json:"rate,omitempty" min:"0.000001" max:"1" doc:"with on: hits each operation that matches with this probability"`

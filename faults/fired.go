@@ -59,7 +59,7 @@ func (in *Injector) Fired() []Fired { return in.fired }
 type Unfired struct {
 	Fault
 	How string // how often it did, and why not more often, as far as that is known
-	Met bool   // an operation of its phase was made, whoever's and about whatever
+	Met bool   // an operation of its phase was made that did not fail by itself, whoever's and about whatever
 }
 
 func (u Unfired) String() string { return u.Fault.String() + ": " + u.How }
@@ -69,19 +69,20 @@ func (u Unfired) String() string { return u.Fault.String() + ": " + u.How }
 func (in *Injector) Unfired() (list []Unfired) {
 	for _, a := range in.armed {
 		due := max(1, a.Times)
+		met := a.met && a.hits+a.spared < due
 		switch {
 		case a.Rate > 0 || a.hits >= due:
 		case a.hits == 0:
-			list = append(list, Unfired{a.Fault, "never" + a.because(), a.met})
+			list = append(list, Unfired{a.Fault, "never" + a.because(), met})
 		default:
-			list = append(list, Unfired{a.Fault, fmt.Sprintf("only %d of %d times", a.hits, due) + a.because(), a.met})
+			list = append(list, Unfired{a.Fault, fmt.Sprintf("only %d of %d times", a.hits, due) + a.because(), met})
 		}
 		switch {
 		case a.away == 0:
 		case a.hits == 1:
-			list = append(list, Unfired{a.Fault, "it had not arrived when the run ended", a.met})
+			list = append(list, Unfired{a.Fault, "it had not arrived when the run ended", true})
 		default:
-			list = append(list, Unfired{a.Fault, fmt.Sprintf("%d of %d had not arrived when the run ended", a.away, a.hits), a.met})
+			list = append(list, Unfired{a.Fault, fmt.Sprintf("%d of %d had not arrived when the run ended", a.away, a.hits), true})
 		}
 	}
 	return list

@@ -36,11 +36,12 @@ type Injector struct {
 // armed is a fault that waits for its moment.
 type armed struct {
 	Fault
-	seen map[string]int // matching operations so far, by job
-	met  bool           // an operation of its phase was made, whoever's and about whatever
-	hits int
-	away int    // of the hits, operations that are late and have not arrived
-	miss string // why it had no effect when its moment last came
+	seen   map[string]int // matching operations so far, by job
+	met    bool           // an operation of its phase was made, whoever's and about whatever
+	hits   int
+	spared int    // operations that it would have struck, and that failed by themselves
+	away   int    // of the hits, operations that are late and have not arrived
+	miss   string // why it had no effect when its moment last came
 }
 
 // NewInjector arms faults. They must be valid. links names the phase in which a node sends what a
@@ -148,12 +149,15 @@ func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() erro
 		return apply()
 	case struck.Do == Late:
 		return in.late(op, struck, moment, apply)
-	case struck.After != nil, struck.Do.applies():
+	case struck.After != nil:
+		err := apply()
+		if !replied(err) {
+			return in.spare(struck, err)
+		}
+		return in.after(op, struck, moment, err)
+	case struck.Do.applies():
 		if err := apply(); failed(err) {
-			struck.miss = byItself
-			return err
-		} else if struck.After != nil {
-			return in.after(op, struck, moment, err)
+			return in.spare(struck, err)
 		}
 	}
 	i := in.hit(op, struck, moment)
@@ -161,6 +165,13 @@ func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() erro
 		in.fired[i].GivenUp = deadline.Sub(op.World().Started())
 	}
 	return strike(ctx, struck.Do, op)
+}
+
+// spare notes that a could not strike an operation, which failed by itself.
+func (in *Injector) spare(a *armed, err error) error {
+	a.spared++
+	a.miss = byItself
+	return err
 }
 
 // hit notes that a strikes op, now.
@@ -182,8 +193,7 @@ func (in *Injector) late(op *sim.Op, a *armed, moment Fired, apply func() error)
 	})
 	if !held {
 		op.Fault("")
-		a.miss = byItself
-		return apply()
+		return in.spare(a, apply())
 	}
 	in.under++
 	a.away++
