@@ -25,11 +25,11 @@ const byItself = "the operation failed by itself"
 func failed(err error) bool { return err != nil && !errors.Is(err, redis.Nil) }
 
 // replied says whether the server of an operation answered it, if only to refuse it: a transaction whose keys had changed,
-// a publish after another one.
-func replied(err error) bool {
+// a publish after another one, an effect that was had before.
+func replied(op *sim.Op, err error) bool {
 	var byRedis redis.Error
 	var byJetStream *jetstream.APIError
-	return err == nil || errors.As(err, &byRedis) || errors.As(err, &byJetStream)
+	return err == nil || op.Refused() || errors.As(err, &byRedis) || errors.As(err, &byJetStream)
 }
 
 // strike is what the caller of op sees, which was applied if the effect takes that.

@@ -151,7 +151,7 @@ func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() erro
 		return in.late(op, struck, moment, apply)
 	case struck.After != nil:
 		err := apply()
-		if !replied(err) {
+		if !replied(op, err) {
 			return in.spare(struck, err)
 		}
 		return in.after(op, struck, moment, err)

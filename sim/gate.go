@@ -15,7 +15,7 @@ func (p *Process) Do(ctx context.Context, kind Kind, name, target string, apply 
 	return p.do(ctx, op, func() error {
 		err := apply()
 		if err != nil {
-			op.outcome = outcome(err)
+			op.refused, op.outcome = true, outcome(err)
 		}
 		return err
 	})

@@ -37,6 +37,7 @@ type Op struct {
 
 	fault    string
 	outcome  string
+	refused  bool // by the external system that [Process.Do] asks
 	returned *Op // the step by which its caller goes on, if it did not with its effect
 }
 
@@ -99,6 +100,9 @@ func (a Actor) String() string {
 
 // Process is the process that runs the operation; nil for the harness itself.
 func (op *Op) Process() *Process { return op.process }
+
+// Refused says whether the external system that a process asks by [Process.Do] refused the operation.
+func (op *Op) Refused() bool { return op.refused }
 
 // World is the world that the operation belongs to.
 func (op *Op) World() *World { return op.world }
