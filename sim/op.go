@@ -38,7 +38,7 @@ type Op struct {
 	fault    string
 	outcome  string
 	refused  bool // by the external system that [Process.Do] asks
-	returned *Op // the step by which its caller goes on, if it did not with its effect
+	returned *Op  // the step by which its caller goes on, if it did not with its effect
 }
 
 // Message is what an operation on one message says of that message.
