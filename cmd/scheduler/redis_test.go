@@ -173,13 +173,39 @@ func TestRedisURLs(t *testing.T) {
 		"redis://h/0?master_name=m&route_by_latency=true":     "asks for replicas",
 		"redis://h/0?master_name=m&password=secret&nothing=x": `--redis is "redis://h/0?master_name=m&password=***&nothing=x"`,
 		"redis://u:secret@h/0?master_name=m&nothing=x":        `--redis is "redis://***@h/0?`,
-		"redis:///0": "is no URL of a Redis server",
-		"http://h":   "is no URL of a Redis server",
+		"redis:///0":                             "is no URL of a Redis server; write",
+		"http://h":                               "is no URL of a Redis server: invalid URL scheme: http; write",
+		"redis://h:63x":                          `is no URL of a Redis server: invalid port ":63x" after host; write`,
+		"redis://h/0?foo=1":                      "is no URL of a Redis server: unexpected option: foo; write",
+		"redis://h/0?db=3x":                      `is no URL of a Redis server: invalid database number: strconv.Atoi: parsing "3x": invalid syntax; write`,
+		"redis://h/0?master_name=m&what=x":       "is no URL of Sentinels: unexpected option: what; write",
+		"redis://h/0#1":                          "is no URL of a Redis server: nothing comes after a #",
+		"redis://:secret/1@h:6379/0":             `--redis is "redis://***@h:6379/0", which has a user or a password that cannot be read; write it percent-encoded: / ? # % , and @ are %2F %3F %23 %25 %2C and %40`,
+		"redis://:6/secret@h:6379/0":             "cannot be read",
+		"redis://:secret?x@h":                    "cannot be read",
+		"redis://:x#secret@h":                    "cannot be read",
+		"redis://:secret%zz@h":                   "cannot be read",
+		"redis://:x@y/secret@h":                  `--redis is "redis://***@h"`,
+		"redis://:secret,x@h:x":                  `--redis is "redis://***@h:x"`,
+		"user:secret@h":                          `--redis is "***@h"`,
+		"redis://:se/cret@h/0?master_name=m&a=b": "cannot be read",
 	} {
 		_, err := (&servers.Flags{RedisURL: url}).RedisOptions()
 		assert.ErrorContains(t, err, says, url)
 		assert.NotContains(t, err.Error(), "secret")
 	}
+	for url, says := range map[string]string{
+		"nats://u:secret/1@h":               `--nats is "nats://***@h", which has a user or a password that cannot be read; write it percent-encoded: `,
+		"nats://u:x,secret@h":               `--nats is "nats://***@h", which has a user or a password that cannot be read; `,
+		"nats://u:secret@h,nats://u:x/y@i":  `--nats is "nats://***@h,nats://***@i", which has a user`,
+		"nats://u:secret@h, http://u:sec@i": `--nats is "nats://***@h, http://***@i", which is no URL of a nats-server; `,
+		"u:secret@h":                        `--nats is "***@h", which is no URL`,
+	} {
+		err := (&servers.Flags{NATSURL: url}).CheckURLs()
+		assert.ErrorContains(t, err, says, url)
+		assert.NotContains(t, err.Error(), "secret")
+	}
+	assert.Equal(t, "redis://***@h", servers.Public("redis://:p@ss@h"), "which is a URL")
 	for _, url := range []string{"redis://h/2", "redis://s:sentinels@h/2?master_name=m&username=u&password=secret"} {
 		opt, err := (&servers.Flags{RedisURL: url}).RedisOptions()
 		require.NoError(t, err)

@@ -26,7 +26,11 @@ var natsSchemes = []string{"nats", "tls", "ws", "wss"}
 func checkNATS(text string) error {
 	for one := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
-		if err != nil || u.Hostname() == "" || !slices.Contains(natsSchemes, u.Scheme) {
+		switch {
+		case err == nil && u.Hostname() != "" && u.Fragment == "" && slices.Contains(natsSchemes, u.Scheme):
+		case unreadable(text, "/?#,"):
+			return cli.Fail(cli.ExitUsage, "--nats is %q, which "+escapeIt, Public(text))
+		default:
 			return cli.Fail(cli.ExitUsage, "--nats is %q, which is no URL of a nats-server; write nats://HOST:4222", Public(text))
 		}
 	}

@@ -43,14 +43,25 @@ func (f *Flags) RedisOptions() (opt redisOptions, err error) {
 		return opt, cli.Fail(cli.ExitUsage, "--redis is %q, which %s; write %s", Public(f.RedisURL), what, remedy)
 	}
 	const withSentinels = "redis://HOST:26379/0?" + masterName + "=NAME&addr=HOST2:26379"
+	not := func(of, remedy string, err error) (redisOptions, error) {
+		if unreadable(f.RedisURL, "/?#") {
+			return opt, cli.Fail(cli.ExitUsage, "--redis is %q, which "+escapeIt, Public(f.RedisURL))
+		}
+		if err != nil {
+			of += ": " + urlReason(err)
+		}
+		return bad("is no URL of "+of, remedy)
+	}
 	u, err := url.Parse(f.RedisURL)
 	switch {
+	case err == nil && u.Fragment != "": // the client would leave it out
+		err = errors.New("nothing comes after a #")
 	case err == nil && strings.Contains(u.Scheme, "sentinel"):
 		return bad("has a scheme that differs from client to client", withSentinels+" for Redis behind Sentinels")
 	case err == nil && u.Host != "" && u.Query().Has(masterName):
 		o, err := redis.ParseFailoverURL(f.RedisURL)
 		if err != nil || o.MasterName == "" {
-			return bad("is no URL of Sentinels", withSentinels)
+			return not("Sentinels", withSentinels, err)
 		}
 		if o.ReplicaOnly || o.RouteByLatency || o.RouteRandomly || o.UseDisconnectedReplicas {
 			return bad("asks for replicas, which can be behind", withSentinels)
@@ -63,8 +74,8 @@ func (f *Flags) RedisOptions() (opt redisOptions, err error) {
 		}
 		return redisOptions{Failover: o}, nil
 	case err == nil && (u.Host != "" || u.Scheme == "unix"):
-		o, err := redis.ParseURL(f.RedisURL)
-		if err != nil {
+		var o *redis.Options
+		if o, err = redis.ParseURL(f.RedisURL); err != nil {
 			break
 		}
 		o.ContextTimeoutEnabled = true
@@ -75,7 +86,15 @@ func (f *Flags) RedisOptions() (opt redisOptions, err error) {
 		}
 		return redisOptions{direct: o}, nil
 	}
-	return bad("is no URL of a Redis server", "redis://HOST:6379/0")
+	return not("a Redis server", "redis://HOST:6379/0", err)
+}
+
+// urlReason is why a URL cannot be read, without the URL.
+func urlReason(err error) string {
+	if in, is := errors.AsType[*url.Error](err); is {
+		err = in.Err
+	}
+	return strings.TrimPrefix(err.Error(), "redis: ")
 }
 
 // Client does no I/O.
