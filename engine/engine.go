@@ -164,7 +164,7 @@ func (e *Engine) run(ctx context.Context) error {
 		return fmt.Errorf("engine: %w", err)
 	}
 	e.jobs.Store(&jobs)
-	e.warnOfAge(ctx, sys, jobs)
+	e.warnOfLimits(ctx, sys, jobs)
 	beats, err := e.nats.Subscribe(bus.SubjectHeartbeat, e.onHeartbeat)
 	if err != nil {
 		return fmt.Errorf("engine: subscribe to %s: %w", bus.SubjectHeartbeat, err)

@@ -367,6 +367,30 @@ func TestStreamsThatForget(t *testing.T) {
 		require.NoError(t, stop())
 		assert.True(t, h.logged("the stream forgets what may come again", name))
 	}
+
+	h = newHardened(t)
+	h.streams = bus.StreamOptions{Replicas: 3}
+	s, err := h.js.Stream(t.Context(), bus.StreamJobs)
+	require.NoError(t, err)
+	cfg := s.CachedInfo().Config
+	cfg.MaxMsgs, cfg.MaxBytes, cfg.MaxMsgsPerSubject = 1_000_000, 1<<30, 10
+	s, err = h.js.UpdateStream(t.Context(), cfg)
+	require.NoError(t, err)
+	h.warnOfLimits(t.Context(), s)
+	assert.True(t, h.logged("the stream is kept by fewer servers than asked for", `"replicas":1,"asked":3`))
+	for _, limit := range []string{`"max_msgs":1000000`, `"max_bytes":1073741824`, `"max_msgs_per_subject":10`} {
+		assert.True(t, h.logged("the stream drops or refuses messages once it is full", limit+`,"stream":"CORDUM_JOBS"`))
+	}
+	assert.True(t, h.logged("kept in memory", bus.StreamJobs))
+}
+
+// A stream that does not keep what was acknowledged ends the start.
+func TestAStreamOfAnotherRetention(t *testing.T) {
+	h := newHardened(t)
+	require.NoError(t, h.js.DeleteStream(t.Context(), bus.StreamJobs))
+	_, err := h.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: bus.StreamJobs, Subjects: bus.JobsSubjects, Retention: jetstream.WorkQueuePolicy})
+	require.NoError(t, err)
+	assert.ErrorIs(t, h.Run(t.Context()), bus.ErrUnfit)
 }
 
 func TestNewSaysEverythingThatIsWrong(t *testing.T) {

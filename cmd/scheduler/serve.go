@@ -233,7 +233,9 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer, give
 		<-ctx.Done()
 		h.says("stopping")
 	}()
-	keepRunning(ctx, e, js, config.Streams, f.NATSURL, h, log)
+	if err := keepRunning(ctx, e, js, config.Streams, f.NATSURL, h, log); err != nil {
+		return err
+	}
 	if cause := context.Cause(ctx); !errors.Is(cause, cli.ErrInterrupted) {
 		return cause
 	}
@@ -329,8 +331,8 @@ func (f *schedulerFlags) greet(w io.Writer, own *servers.Embedded, changes []str
 const startAgainAfter = 2 * time.Second
 
 // keepRunning runs the engine until ctx ends. An engine that cannot start, for want of a server that
-// answers, is started again later.
-func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, streams bus.StreamOptions, at string, h *health, log *slog.Logger) {
+// answers, is started again later; a server that answers and cannot be worked with is the error.
+func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, streams bus.StreamOptions, at string, h *health, log *slog.Logger) error {
 	started := outage.Log{Logger: log, Clock: clockwork.NewRealClock(), Fails: "the engine cannot start; trying again", Over: "the engine starts"}
 	for ctx.Err() == nil {
 		// Run does this, too; but only what comes after it counts as running.
@@ -340,16 +342,19 @@ func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, 
 			h.says(well)
 			err = e.Run(ctx)
 		}
-		if ctx.Err() != nil {
-			return
-		}
-		if errors.Is(err, nats.ErrNoResponders) {
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, bus.ErrUnfit):
+			return cli.Fail(cli.ExitUsage, "NATS at %s cannot be used: %s", servers.Public(at), strings.TrimPrefix(err.Error(), "engine: "))
+		case errors.Is(err, nats.ErrNoResponders):
 			err = servers.NoJetStream(at, err)
 		}
 		h.says("cannot start: " + servers.Plainly(err))
 		started.Says(err)
 		cli.Pause(ctx, startAgainAfter)
 	}
+	return nil
 }
 
 // parseTopics reads --topic job.fast=pool-a,pool-b. None is the default mapping.

@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +58,20 @@ func TestEnsureStreamsOfAnOperators(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, want[name], s.CachedInfo().Config)
 		}
+	}
+}
+
+// One that does not keep what it has delivered can do nothing for a scheduler.
+func TestAStreamThatDropsWhatWasAcknowledged(t *testing.T) {
+	js, err := jetstream.New(connect(t))
+	require.NoError(t, err)
+	for _, retention := range []jetstream.RetentionPolicy{jetstream.WorkQueuePolicy, jetstream.InterestPolicy} {
+		_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: bus.StreamSys, Subjects: bus.SysSubjects, Retention: retention})
+		require.NoError(t, err)
+		_, _, err = bus.EnsureStreams(t.Context(), js, bus.StreamOptions{})
+		require.ErrorIs(t, err, bus.ErrUnfit)
+		assert.ErrorContains(t, err, "stream CORDUM_SYS: its retention is "+strings.ToLower(retention.String())+", and it must be limits")
+		require.NoError(t, js.DeleteStream(t.Context(), bus.StreamSys))
 	}
 }
 
