@@ -163,6 +163,11 @@ func (e *Engine) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
+	if e.settings.Epochs {
+		if err := bus.CheckOnce(e.js.Conn().ConnectedServerVersion()); err != nil {
+			return fmt.Errorf("engine: %w", err)
+		}
+	}
 	e.jobs.Store(&jobs)
 	e.warnOfLimits(ctx, sys, jobs)
 	beats, err := e.nats.Subscribe(bus.SubjectHeartbeat, e.onHeartbeat)

@@ -48,6 +48,8 @@ func TestARedisThatIsOfNoUse(t *testing.T) {
 		{startRedis(t, "--cluster-enabled", "yes"), `cannot be used: it is a node of a cluster, which refuses a MULTI over a job's keys; give one that is not, with --redis`},
 		{startRedis(t, "--replicaof", "127.0.0.1 "+port), `cannot be used: it is a replica, which takes no writes; give its master with --redis, or its Sentinels: \S+`},
 		{startRedis(t, "--replicaof", "127.0.0.1 "+port) + "?protocol=2", `cannot be used: it is a replica, which takes no writes; .*`},
+		{startRedis(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"), `cannot be used: its maxmemory-policy is allkeys-lru, and it drops keys that are needed once it is full; run CONFIG SET maxmemory-policy noeviction there, .*`},
+		{startRedis(t, "--maxmemory", "100mb", "--maxmemory-policy", "volatile-ttl"), `cannot be used: its maxmemory-policy is volatile-ttl, .*`},
 		{"redis://" + sentinel, `cannot be used: it is a Sentinel; name the master that it watches: redis://HOST:26379/0\?master_name=NAME`},
 		{startRedis(t, "--requirepass", "secret"), `refuses: NOAUTH .*; give the user and the password in the URL: .*`},
 		{strings.Replace(startRedis(t, "--requirepass", "secret"), "//", "//:wrong@", 1), `refuses: WRONGPASS .*; give the user and the password in the URL: .*`},
@@ -88,7 +90,7 @@ func TestWaitingForAReplicaTakesOne(t *testing.T) {
 		says(`^scheduler: engine.wait_replica=true, but a Redis of this process's own has no replica; give --redis, or leave the setting out\n$`)
 }
 
-// A master that a failover has demoted still answers.
+// A master that a failover has demoted still answers, and so does one that begins to drop keys.
 func TestADemotedMaster(t *testing.T) {
 	at := []string{"--redis", startRedis(t), "--nats", startNATS(t, freeAddr(t), t.TempDir()).ClientURL()}
 	other := startRedis(t)
@@ -102,6 +104,10 @@ func TestADemotedMaster(t *testing.T) {
 	assert.Equal(t, "ok\n", body, "a restart would not help")
 	require.NoError(t, c.ReplicaOf(t.Context(), "NO", "ONE").Err())
 	s.is(200, `"redis":"ok"`)
+	require.NoError(t, c.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lfu").Err())
+	s.is(200, `"redis":"ok"`) // without a maxmemory
+	require.NoError(t, c.ConfigSet(t.Context(), "maxmemory", "100mb").Err())
+	s.is(503, `"redis":"its maxmemory-policy is allkeys-lfu, and it drops keys `)
 	s.stops()
 }
 

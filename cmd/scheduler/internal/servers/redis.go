@@ -161,12 +161,29 @@ func AskRedis(ctx context.Context, client *redis.Client, to access) error {
 	case it["role"] == roleReplica:
 		return &unfit{"it is a replica, which takes no writes", "give its master with --redis, or its Sentinels: redis://HOST:26379/0?" + masterName + "=NAME"}
 	}
+	if policy := evicts(client.Info(ctx, "memory").Val()); policy != "" {
+		return &unfit{"its maxmemory-policy is " + policy + ", and it drops keys that are needed once it is full", "run CONFIG SET maxmemory-policy noeviction there, and keep it so in its configuration, or give another with --redis"}
+	}
 	// A write that changes nothing, as no job has an empty name. It fails for want of rights, of replicas
 	// (min-replicas-to-write), of a disk, or, as what could add something, of memory (maxmemory).
 	return client.ZAddXX(ctx, store.IndexKey(job.Pending), redis.Z{}).Err()
 }
 
-// Refused says whether an error of askRedis is Redis's own word, which is not likely to change by itself.
+// evicts reads of what INFO memory says by which policy Redis drops keys, which it does by none without a maxmemory. One that
+// does not say drops none.
+func evicts(info string) (policy string) {
+	for line := range strings.Lines(info) {
+		switch name, value, _ := strings.Cut(strings.TrimSpace(line), ":"); {
+		case name == "maxmemory" && value == "0":
+			return ""
+		case name == "maxmemory_policy" && value != "noeviction":
+			policy = value
+		}
+	}
+	return policy
+}
+
+// Refused says whether an error of AskRedis is Redis's own word, which is not likely to change by itself.
 func Refused(err error) bool {
 	var what *unfit
 	var is redis.Error
@@ -179,7 +196,7 @@ func takesNoWrites(err error) bool {
 	return redis.IsOOMError(err) || redis.IsNoReplicasError(err) || redis.HasErrorPrefix(err, "MISCONF")
 }
 
-// NoRedis is the error of a Redis that askRedis has failed with err, behind Sentinels or not.
+// NoRedis is the error of a Redis that AskRedis has failed with err, behind Sentinels or not.
 func (f *Flags) NoRedis(err error, sentinels bool) error {
 	at := Public(f.RedisURL)
 	var what *unfit
