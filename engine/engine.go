@@ -45,7 +45,7 @@ type Engine struct {
 	strategy *routing.LeastLoaded
 	metrics  *metrics.Metrics
 	guard    *bus.Guard     // nil without idempotency_guard
-	replica  *store.Replica // nil without wait_replica
+	replica  *store.Replica // nil without wait_replica; see AwaitsReplica
 	safety   *safety.Client // nil without a safety kernel
 	saga     *saga.Manager
 	timeouts recovery.Timeouts
@@ -143,6 +143,10 @@ func (e *Engine) collectors() []prometheus.Collector {
 	}
 	return all
 }
+
+// AwaitsReplica says whether what is acknowledged has to be on a replica of Redis first: with wait_replica, from when one
+// has been seen.
+func (e *Engine) AwaitsReplica() bool { return e.replica.Seen() }
 
 // Run makes the streams and consumers, listens for heartbeats and handles messages until ctx ends;
 // then it waits for the handlers in flight. It fails only while it starts; a graceful stop is nil.

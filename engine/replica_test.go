@@ -87,6 +87,7 @@ func TestAMessageThatWaitsForAReplicaBacksOff(t *testing.T) {
 func TestADispatchThatWaitsForAReplicaCountsNoAttempts(t *testing.T) {
 	h, r := withReplica(t)
 	req := h.submit()
+	require.NoError(t, h.replica.Since(t.Context(), "job-1")(t.Context()))
 	r.online = false
 	for range 5 {
 		retry := h.retry(h.handle(req))

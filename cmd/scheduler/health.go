@@ -33,7 +33,8 @@ type health struct {
 	nats  *nats.Conn
 	js    jetstream.JetStream
 
-	kernel func(context.Context) string // what to say of the safety kernel; nil without one
+	kernel  func(context.Context) string // what to say of the safety kernel; nil without one
+	replica func() bool                  // whether a replica of Redis is waited for; nil without wait_replica
 
 	mu     sync.Mutex
 	engine string
@@ -46,6 +47,9 @@ type checked struct {
 	Engine    string `json:"engine"` // "ok", or what is the matter; likewise the others
 	Redis     string `json:"redis"`
 	NATS      string `json:"nats"`
+
+	// Replica is whether a failover of Redis loses nothing that was acknowledged.
+	Replica string `json:"redis_replica,omitempty"`
 
 	// The safety kernel is not the scheduler's to answer for: jobs wait for it, or go on.
 	Kernel string `json:"safety_kernel,omitempty"`
@@ -74,6 +78,13 @@ func (h *health) check(ctx context.Context) checked {
 		all.Go(func() { c.Kernel = h.kernel(ctx) })
 	}
 	all.Wait()
+	switch {
+	case h.replica == nil:
+	case h.replica():
+		c.Replica = "waited for"
+	default:
+		c.Replica = "not waited for yet"
+	}
 	h.mu.Lock()
 	c.Engine = h.engine
 	h.mu.Unlock()

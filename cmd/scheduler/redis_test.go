@@ -78,12 +78,21 @@ func TestARedisThatIsOfNoUse(t *testing.T) {
 	assert.NotContains(t, p.output(), "cannot be used", "what only reads may read a replica")
 }
 
-// Without a replica there is none to wait for.
+// Without a replica there is none to wait for, until it comes.
 func TestWaitingForAReplicaTakesOne(t *testing.T) {
 	alone := []string{"--redis", startRedis(t), "--nats", startNATS(t, freeAddr(t), t.TempDir()).ClientURL()}
 	s := start(t, quickly(alone...)...)
-	s.says(`(?m)^  Redis has no replica: a failover, or the loss of its disk, loses what was acknowledged \(engine.wait_replica is off\)$`)
+	s.says(`(?m)^  Redis has no replica: until it has one, a failover, or the loss of its disk, loses what was acknowledged \(engine.wait_replica\)$`)
+	client(t, cli.ExitHeld, alone, "submit", "--id", "job-1")
+	s.is(200, `"redis_replica":"not waited for yet"`)
+	port := alone[1][strings.LastIndex(alone[1], ":")+1 : len(alone[1])-2]
+	replica := dial(t, startRedis(t, "--replicaof", "127.0.0.1 "+port))
+	require.Eventually(t, func() bool { n, err := store.Online(t.Context(), dial(t, alone[1])); return err == nil && n == 1 }, generous, 50*time.Millisecond)
+	client(t, cli.ExitHeld, alone, "submit", "--id", "job-2")
+	s.is(200, `"redis_replica":"waited for"`)
 	s.stops()
+	require.NoError(t, replica.ReplicaOf(t.Context(), "NO", "ONE").Err())
+	require.Eventually(t, func() bool { n, err := store.Online(t.Context(), dial(t, alone[1])); return err == nil && n == 0 }, generous, 50*time.Millisecond)
 	asked := []string{"serve", "--listen", "none", "--set", "engine.wait_replica=true"}
 	client(t, cli.ExitInconclusive, alone, asked...).says(`^scheduler: engine.wait_replica=true, but Redis at \S+ has no replica; give it one, or leave the setting out\n$`)
 	client(t, cli.ExitUsage, nil, append(asked, "--embedded-redis", "127.0.0.1:0", "--embedded-nats", "127.0.0.1:0")...).

@@ -67,11 +67,11 @@ than limits. Later on, a lost connection comes back; what could not be done mean
 redis://HOST:26379/0?master_name=NAME&addr=HOST2:26379, with the user and password
 of Redis, if any, as &username=USER&password=PASSWORD.
 
-Where Redis has a replica at the start, a message is acknowledged and a dispatch
-published only once the replicas that are online have what was written for it
-(engine.wait_replica), so that a failover loses no job. While none is online,
-nothing is acknowledged: with two replicas, one server may be lost. Where Redis has
-none at the start, the setting is off.
+Once Redis has a replica, a message is acknowledged and a dispatch published only
+when the replicas that are online have what was written for it
+(engine.wait_replica), so that a failover loses no job. While none is online any
+more, nothing is acknowledged: with two replicas, one server may be lost. What has
+not seen a replica yet waits for none.
 
 It answers /metrics, for Prometheus; /healthz, for readiness, which is 200 only
 while the engine runs and both servers can be worked with (what it says of a
@@ -219,6 +219,9 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer, give
 		return cli.Fail(cli.ExitUsage, "%s", cli.FirstLine(err))
 	}
 	h := &health{id: f.id, redis: client, nats: nc, js: js, engine: "starting"}
+	if config.Settings.WaitReplica {
+		h.replica = e.AwaitsReplica
+	}
 	if kernel != nil {
 		defer func() { _ = kernel.Close() }()
 		h.kernel = func(ctx context.Context) string { return kernelState(ctx, kernel, e) }

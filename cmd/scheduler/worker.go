@@ -191,9 +191,7 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	if outputs != nil {
 		config.Output = outputs.keep
-		if servers.HasReplica(ctx, outputs.redis) {
-			config.Replica = &store.Replica{Redis: outputs.redis, Timeout: settings.Hardened().StoreOpTimeout}
-		}
+		config.Replica = &store.Replica{Redis: outputs.redis, Timeout: settings.Hardened().StoreOpTimeout}
 	}
 	w := worker.New(config)
 	again := nc.StatusChanged(nats.CONNECTED)

@@ -233,9 +233,3 @@ type redisLogger struct{ log *slog.Logger }
 func (l redisLogger) Printf(ctx context.Context, format string, v ...any) {
 	l.log.LogAttrs(ctx, slog.LevelDebug, "redis client", slog.String("says", fmt.Sprintf(format, v...)))
 }
-
-// HasReplica says whether Redis has a replica to wait for. One that does not say has none.
-func HasReplica(ctx context.Context, client redis.UniversalClient) bool {
-	n, err := store.Online(ctx, client)
-	return err == nil && n > 0
-}
