@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,6 +122,27 @@ func TestRunTerminatesPoison(t *testing.T) {
 		e, err = h.dlq.Get(t.Context(), place)
 		require.NoError(t, err)
 		assert.Equal(t, "schema_invalid", e.ReasonCode)
+	}
+}
+
+// A stream that is made anew numbers its messages from 1 again: what was said of another message at that place does not
+// stand in the way of this one's entry.
+func TestPoisonAtAPlaceThatWasUsedBefore(t *testing.T) {
+	h := newHarness(t)
+	var before dlq.Entry
+	for n, body := range []string{"{", "["} {
+		stop := h.run()
+		h.send(bus.SubjectSubmit, []byte(body), nats.Header{"Job-Id": {fmt.Sprintf("job-%d", n)}})
+		require.Eventually(t, func() bool {
+			e, err := h.dlq.Get(t.Context(), "CORDUM_SYS:1")
+			return err == nil && strings.Contains(e.Reason, fmt.Sprintf(`about job "job-%d"`, n))
+		}, time.Minute, 10*time.Millisecond)
+		require.NoError(t, stop())
+		e, err := h.dlq.Get(t.Context(), "CORDUM_SYS:1")
+		require.NoError(t, err)
+		assert.Greater(t, e.MessageAt, before.MessageAt)
+		before = e
+		require.NoError(t, h.js.DeleteStream(t.Context(), bus.StreamSys))
 	}
 }
 

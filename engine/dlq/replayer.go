@@ -181,7 +181,8 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 	if err != nil {
 		return err
 	}
-	if run := workflow.RunOf(orig.JobID); run != "" && run == orig.WorkflowID {
+	if workflow.StepOf(&orig) != "" {
+		run := orig.WorkflowID
 		if by != byWorker {
 			return refused("%s is not replayed. %s", was.JobID, stepOf(run))
 		}

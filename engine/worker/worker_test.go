@@ -123,6 +123,9 @@ func TestAJobIsExecuted(t *testing.T) {
 	}
 	stop := w.run(c)
 	w.dispatch("job-1", 3)
+	consumer, err := w.js.Consumer(t.Context(), bus.StreamJobs, worker.ConsumerName("worker-1"))
+	require.NoError(t, err)
+	assert.Equal(t, -1, consumer.CachedInfo().Config.MaxAckPending, "MaxParallel alone is the bound")
 	assert.Equal(t, job.Result{JobID: "job-1", WorkerID: "worker-1", Status: job.StatusSucceeded, Epoch: 3, ResultPtr: "res:job-1"}, w.result())
 	stop()
 	assert.Zero(t, w.left())
