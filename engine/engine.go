@@ -36,6 +36,8 @@ type Engine struct {
 	nats     Conn
 	clock    clockwork.Clock
 	random   Random
+	ready    func()
+	pulled   func(consumer string, err error)
 	log      *slog.Logger
 
 	store    *store.Store
@@ -85,6 +87,8 @@ func New(c Config) (*Engine, error) {
 		nats:     c.NATS,
 		clock:    c.Clock,
 		random:   c.Random,
+		ready:    c.Ready,
+		pulled:   c.Pulled,
 		log:      c.Logger.With(slog.String("scheduler", c.ID)),
 		store:    &store.Store{Redis: c.Redis, Clock: c.Clock, Timeout: c.Settings.StoreOpTimeout, Fence: c.Settings.Fence, Epochs: c.Settings.Epochs, Tenants: c.Settings.TenantLimit > 0},
 		dlq:      &dlq.Queue{Redis: c.Redis, Clock: c.Clock, TTL: c.Settings.DLQEntryTTL, Timeout: c.Settings.StoreOpTimeout, Replays: c.Settings.Replay.Enabled, Apart: c.Settings.DLQOrder == settings.StateThenDLQ},
@@ -199,6 +203,7 @@ func (e *Engine) run(ctx context.Context) error {
 	ticker := e.clock.NewTicker(e.settings.RegistrySweep)
 	defer ticker.Stop()
 
+	e.ready()
 	var loops, requests errgroup.Group // what handles requests may put them into the outbox
 	stopRelay := e.startRelay(ctx, &loops)
 	requests.Go(func() error { submits.Run(ctx); return nil })

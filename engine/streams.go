@@ -76,6 +76,7 @@ func (e *Engine) consumer(ctx context.Context, name, subject string, handle func
 		Guard:      e.guard,
 		GivenUp:    e.metrics.MessagesGivenUp.WithLabelValues(name).Inc,
 		Safe:       e.safe,
+		Pulled:     func(err error) { e.pulled(name, err) },
 		Confirm:    confirm,
 	}, nil
 }

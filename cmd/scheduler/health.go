@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,6 +41,7 @@ type health struct {
 
 	mu     sync.Mutex
 	engine string
+	pulls  map[string]error // of each consumer, how its last pull ended
 }
 
 // checked is the body of an answer.
@@ -60,6 +64,25 @@ func (h *health) says(engine string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.engine = engine
+}
+
+// pulled is told how a pull of a consumer ended.
+func (h *health) pulled(consumer string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.pulls[consumer] = err
+}
+
+// ofEngine is what there is to say of the engine. One that runs is not well while its pulls fail.
+func (h *health) ofEngine() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, consumer := range slices.Sorted(maps.Keys(h.pulls)) {
+		if err := h.pulls[consumer]; h.engine == well && err != nil {
+			return fmt.Sprintf("cannot pull from %s: %s", consumer, servers.Plainly(err))
+		}
+	}
+	return h.engine
 }
 
 func (h *health) check(ctx context.Context) checked {
@@ -85,9 +108,7 @@ func (h *health) check(ctx context.Context) checked {
 	default:
 		c.Replica = "not waited for yet"
 	}
-	h.mu.Lock()
-	c.Engine = h.engine
-	h.mu.Unlock()
+	c.Engine = h.ofEngine()
 	if c.Engine == well && c.Redis == well && c.NATS == well {
 		c.Status = well
 	}

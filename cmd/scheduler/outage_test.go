@@ -63,7 +63,7 @@ func TestASchedulerOutlivesItsServers(t *testing.T) {
 
 	s := start(t, append([]string{"serve", "--id", "scheduler-1", "--listen", "127.0.0.1:0", "--set", "engine.fetch_wait=1s"}, at...)...)
 	w := start(t, "worker", "--id", "worker-1", "--heartbeat", "200ms", at[2], at[3])
-	s.is(503, `^{"status":"failing",.*"redis":"ok","nats":"not connected"}`)
+	s.is(503, `^{"status":"failing",.*"redis":"ok","nats":"not connected"`)
 	s.says(`msg="NATS cannot be used; trying on" .* error="connection refused" remedy="start nats-server -js, or give another with --nats"\n`)
 	s.says(`msg="the engine cannot start; trying again"`)
 	w.says(`msg="heartbeat not sent; trying again" worker=worker-1 error="not connected"\n`)
@@ -84,7 +84,7 @@ func TestASchedulerOutlivesItsServers(t *testing.T) {
 	done("after-redis")
 
 	stopNATS(nats)
-	s.is(503, `"engine":"ok","redis":"ok","nats":"not connected"`)
+	s.is(503, `"engine":"cannot pull from scheduler-\w+: .*","redis":"ok","nats":"not connected"`)
 	w.eventually("miss heartbeats again", func() bool { return strings.Count(w.output(), `msg="heartbeat not sent`) == 2 })
 	startNATS(t, natsAddr, streams)
 	s.is(200, `"status":"ok"`)
@@ -123,6 +123,24 @@ func TestANATSThatIsOfNoUse(t *testing.T) {
 	s.says(`msg="NATS cannot be used; trying on" url=\S+ error="it refuses: nats: Authorization Violation" remedy="give the user and the password in the URL, `)
 	s.says(`(?m)^scheduler: NATS at \S+ refuses: nats: Authorization Violation; give the user and the password in the URL, `)
 	assert.NotContains(t, s.output(), "start nats-server")
+}
+
+// A scheduler that may not make its consumers, or may not pull from them, is not ready.
+func TestASchedulerThatIsGivenNothing(t *testing.T) {
+	user := func(name, denied string) *server.User {
+		return &server.User{Username: name, Password: "pw", Permissions: &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{denied}}}}
+	}
+	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
+		Users: []*server.User{user("maker", "$JS.API.CONSUMER.CREATE.>"), user("puller", "$JS.API.CONSUMER.MSG.NEXT.>")}})
+	require.NoError(t, err)
+	srv.Start()
+	t.Cleanup(func() { stopNATS(srv) })
+	require.True(t, srv.ReadyForConnections(generous))
+	for name, says := range map[string]string{"maker": "cannot start: .*", "puller": "cannot pull from scheduler-cancel: .*"} {
+		s := start(t, "serve", "--listen", "127.0.0.1:0", "--redis", startMini(t), "--nats", "nats://"+name+":pw@"+srv.Addr().String())
+		s.is(503, `"engine":"`+says+`","redis":"ok"`)
+		s.stops()
+	}
 }
 
 // olderNATS stands before a nats-server, and gives its version as another, 2.10.29.

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/jonboulle/clockwork"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
@@ -214,11 +212,16 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer, give
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		metrics.DLQDepth(func(ctx context.Context) (int64, error) { return client.ZCard(ctx, dlq.IndexKey).Result() }))
 	config.ID, config.Redis, config.JetStream, config.NATS, config.Logger, config.Registerer = f.id, client, js, nc, log, registry
+	h := &health{id: f.id, redis: client, nats: nc, js: js, engine: "starting", pulls: map[string]error{}}
+	started := outage.Log{Logger: log, Clock: clockwork.NewRealClock(), Fails: "the engine cannot start; trying again", Over: "the engine starts"}
+	config.Pulled, config.Ready = h.pulled, func() {
+		started.Says(nil)
+		h.says(well)
+	}
 	e, err := engine.New(config)
 	if err != nil {
 		return cli.Fail(cli.ExitUsage, "%s", cli.FirstLine(err))
 	}
-	h := &health{id: f.id, redis: client, nats: nc, js: js, engine: "starting"}
 	if config.Settings.WaitReplica {
 		h.replica = e.AwaitsReplica
 	}
@@ -237,7 +240,7 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer, give
 		<-ctx.Done()
 		h.says("stopping")
 	}()
-	if err := keepRunning(ctx, e, js, config.Streams, f.NATSURL, h, log); err != nil {
+	if err := keepRunning(ctx, e, f.NATSURL, h, &started); err != nil {
 		return err
 	}
 	if cause := context.Cause(ctx); !errors.Is(cause, cli.ErrInterrupted) {
@@ -336,16 +339,9 @@ const startAgainAfter = 2 * time.Second
 
 // keepRunning runs the engine until ctx ends. An engine that cannot start, for want of a server that
 // answers, is started again later; a server that answers and cannot be worked with is the error.
-func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, streams bus.StreamOptions, at string, h *health, log *slog.Logger) error {
-	started := outage.Log{Logger: log, Clock: clockwork.NewRealClock(), Fails: "the engine cannot start; trying again", Over: "the engine starts"}
+func keepRunning(ctx context.Context, e *engine.Engine, at string, h *health, started *outage.Log) error {
 	for ctx.Err() == nil {
-		// Run does this, too; but only what comes after it counts as running.
-		_, _, err := bus.EnsureStreams(ctx, js, streams)
-		if err == nil {
-			started.Says(nil)
-			h.says(well)
-			err = e.Run(ctx)
-		}
+		err := e.Run(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil

@@ -24,7 +24,7 @@ func (p *Poison) Error() string { return fmt.Sprintf("%s: %v", p.ReasonCode, p.E
 
 func (p *Poison) Unwrap() error { return p.Err }
 
-// Consumer consumes one durable pull consumer. Safe, Guard, TermFirst, GivenUp and Confirm may be left out; everything else
+// Consumer consumes one durable pull consumer. Safe, Guard, TermFirst, GivenUp, Pulled and Confirm may be left out; everything else
 // is required.
 type Consumer struct {
 	Name       string
@@ -44,6 +44,7 @@ type Consumer struct {
 	Unrecorded func(ctx context.Context) time.Duration                       // the delay of a poison message that could not be recorded
 	Guard      *Guard                                                        // of messages that were handled already; nil is none
 	GivenUp    func()                                                        // hears of each message whose last delivery failed: it does not come again
+	Pulled     func(err error)                                               // hears how each pull ended
 	Confirm    Confirm                                                       // the zero value confirms nothing: an answer that fails is logged only
 
 	unanswered sync.WaitGroup // messages whose answer failed, and is sent again
@@ -74,7 +75,11 @@ func (c *Consumer) Run(ctx context.Context) {
 		c.unanswered.Wait()
 	}()
 	for ctx.Err() == nil {
-		if err := c.pull(ctx, slots); err != nil && ctx.Err() == nil {
+		err := c.pull(ctx, slots)
+		if c.Pulled != nil {
+			c.Pulled(err)
+		}
+		if err != nil && ctx.Err() == nil {
 			c.Logger.LogAttrs(ctx, slog.LevelWarn, "pull failed", slog.String("consumer", c.Name), slog.Any("error", err))
 			c.recover(ctx)
 		}
