@@ -100,6 +100,7 @@ func New(c Config) (*Engine, error) {
 		ledger:   c.Ledger,
 		kicks:    make(chan string, kicksMax),
 	}
+	e.streams.Topics = strategy.Topics()
 	e.store.Watch = e.watchState
 	if c.Settings.WatchWorkers {
 		e.registry.Remember, e.timeouts.Silence = e.timeouts.Longest(), e.registry.Silence

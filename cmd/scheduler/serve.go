@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -164,7 +166,9 @@ func (f *schedulerFlags) configure() (c engine.Config, kernel *grpc.ClientConn, 
 		changes = append(changes, fmt.Sprintf("Before a replay, the ledger at %s is asked", c.Ledger.(*outside).url.Redacted()))
 	}
 	c.Streams, c.Workflows = bus.StreamOptions{Replicas: f.replicas, MaxAge: f.maxAge}, f.workflows
-	c.Routing, err = parseTopics(f.topics)
+	if c.Routing, err = parseTopics(f.topics); err == nil {
+		err = servedTimeouts(c)
+	}
 	return c, kernel, changes, err
 }
 
@@ -355,6 +359,21 @@ func keepRunning(ctx context.Context, e *engine.Engine, at string, h *health, st
 		cli.Pause(ctx, startAgainAfter)
 	}
 	return nil
+}
+
+// servedTimeouts refuses a timeout of a topic that is not served: it would bound nothing.
+func servedTimeouts(c engine.Config) error {
+	strategy, err := routing.New(c.Routing)
+	if err != nil {
+		return err
+	}
+	timeouts, err := c.Settings.TopicTimeouts.Parse()
+	for _, topic := range slices.Sorted(maps.Keys(timeouts)) {
+		if served := strategy.Topics(); !slices.Contains(served, topic) {
+			return cli.Fail(cli.ExitUsage, "%stopic_timeouts names %s, and what is served is %s; serve it with --topic %s=POOL, or leave it out", enginePrefix, topic, strings.Join(served, ", "), topic)
+		}
+	}
+	return err
 }
 
 // parseTopics reads --topic job.fast=pool-a,pool-b. None is the default mapping.

@@ -16,6 +16,7 @@ type StreamOptions struct {
 	Storage  jetstream.StorageType // the zero value is file storage
 	Replicas int                   // of each message; 0 is 1
 	MaxAge   time.Duration         // messages older than this go; 0 keeps them
+	Topics   []string              // dispatches may go to these, besides job.>
 }
 
 // ErrUnfit says that NATS, or a stream that somebody has made there, cannot be worked with as it is.
@@ -32,11 +33,12 @@ func (unfit) Is(err error) bool { return err == ErrUnfit }
 // exists everything stays as its operator has it; what it lacks are its subjects, if anything. A stream that drops what was
 // acknowledged, or what nobody consumes yet, is ErrUnfit.
 func EnsureStreams(ctx context.Context, js jetstream.JetStream, opt StreamOptions) (sys, jobs jetstream.Stream, err error) {
+	more := slices.DeleteFunc(slices.Clone(opt.Topics), func(topic string) bool { return Covered(topic, JobsSubjects) })
 	for _, s := range []struct {
 		is       *jetstream.Stream
 		name     string
 		subjects []string
-	}{{&sys, StreamSys, SysSubjects}, {&jobs, StreamJobs, JobsSubjects}} {
+	}{{&sys, StreamSys, SysSubjects}, {&jobs, StreamJobs, slices.Concat(JobsSubjects, more)}} {
 		*s.is, err = ensureStream(ctx, js, jetstream.StreamConfig{
 			Name:      s.name,
 			Subjects:  s.subjects,

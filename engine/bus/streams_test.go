@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,19 @@ func TestEnsureStreamsOfAnOperators(t *testing.T) {
 			assert.Equal(t, want[name], s.CachedInfo().Config)
 		}
 	}
+}
+
+// Of a topic beyond job.> there is a subject, and what another replica serves stays.
+func TestEnsureStreamsOfTopics(t *testing.T) {
+	js, err := jetstream.New(connect(t))
+	require.NoError(t, err)
+	for _, topics := range [][]string{nil, {"job.a", "tool.github.pr.create"}, {"tool.mail"}, nil} {
+		_, _, err = bus.EnsureStreams(t.Context(), js, bus.StreamOptions{Topics: topics})
+		require.NoError(t, err)
+	}
+	s, err := js.Stream(t.Context(), bus.StreamJobs)
+	require.NoError(t, err)
+	assert.Equal(t, append(slices.Clone(bus.JobsSubjects), "tool.github.pr.create", "tool.mail"), s.CachedInfo().Config.Subjects)
 }
 
 // One that does not keep what it has delivered can do nothing for a scheduler.
