@@ -257,6 +257,11 @@ func TestServersOverTLS(t *testing.T) {
 	redis := "rediss://:secret@" + addr + "/0"
 
 	client(t, cli.ExitUsage, at(redis, nats("tls", "u:pw")), "submit").says(`^scheduler: Redis at rediss://\*\*\*@\S+ does not answer: .*unknown authority; name the file with its authority's certificate with --tls-ca\n$`)
+	plainNATS := startNATS(t, freeAddr(t), t.TempDir()).Addr().String()
+	client(t, cli.ExitUsage, at(strings.Replace(startRedis(t), "redis", "rediss", 1), nats("tls", "u:pw")), "submit").says(`does not answer: no answer within 5s; write redis:// if it takes no TLS, start redis-server, or give another with --redis\n$`)
+	client(t, cli.ExitUsage, at(startRedis(t), "tls://"+plainNATS), "submit").says(`does not answer: it takes no TLS; write nats://, or have it take TLS\n$`)
+	client(t, cli.ExitUsage, at(startRedis(t), "nats://127.0.0.1:1"), "submit").says(`does not answer: connection refused; start nats-server -js, or give another with --nats\n$`)
+	client(t, cli.ExitUsage, at("redis://"+plainNATS, nats("tls", "u:pw")), "submit").says(`^scheduler: what listens at redis://\S+ does not answer as Redis does; look whether that is its port, or give another with --redis\n$`)
 	client(t, cli.ExitUsage, at(startRedis(t), nats("tls", "u:pw")), "submit").says(`^scheduler: NATS at tls://\*\*\*@\S+ does not answer: .*unknown authority; name the file with its authority's certificate with --tls-ca\n$`)
 	client(t, cli.ExitUsage, at(redis, nats("tls", "u:wrong"), "--tls-ca", cert), "submit").says(`^scheduler: NATS at tls://\*\*\*@\S+ refuses: nats: Authorization Violation; give the user and the password in the URL, `)
 	client(t, cli.ExitUsage, at(redis, nats("tls", "u:wrong"), "--tls-ca", cert), "serve", "--listen", "none").says(`(?m)^scheduler: NATS at tls://\*\*\*@\S+ refuses: nats: Authorization Violation; give the user `)

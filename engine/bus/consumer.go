@@ -163,10 +163,9 @@ func (c *Consumer) recover(ctx context.Context) {
 
 // settle handles a message and answers it by the outcome. The handler does not see the end of running.
 //
-// A power loss may take all that a consumer had been delivered. Then nats-server gives the sequences anew, but keeps
-// what the consumer's file says of them, and redelivers from it without a look at the subject (2.15.2, filestore.go:
-// ForceUpdate reads a state of zero from the file again). So a message of another subject is passed over: its own
-// consumer hands it out, too.
+// After a power loss a stream may have lost messages that the file of a consumer still lists as pending. New messages
+// take their sequences, and nats-server redelivers those to the consumer whatever their subject is (2.15.2, filestore.go:
+// ForceUpdate). So a message of another subject is acknowledged and not handled: its own consumer delivers it, too.
 func (c *Consumer) settle(running context.Context, msg jetstream.Msg) {
 	d := &delivery{msg, c.Clock.Now()}
 	if md, err := msg.Metadata(); err == nil {

@@ -218,6 +218,9 @@ func (f *Flags) NoRedis(err error, sentinels bool) error {
 	case Refused(err):
 		return cli.Fail(cli.ExitUsage, "Redis at %s refuses: %s; mend that, or give another with --redis", at, cli.FirstLine(err))
 	}
+	if strings.HasPrefix(err.Error(), "redis: can't parse") { // with what it has said
+		return cli.Fail(cli.ExitUsage, "what listens at %s does not answer as Redis does; look whether that is its port, or give another with --redis", at)
+	}
 	program := "redis-server"
 	if sentinels {
 		program = "what is missing of the Sentinels and their master"
