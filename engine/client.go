@@ -52,6 +52,14 @@ func (c *ClientConfig) complete() error {
 	return errors.Join(errs...)
 }
 
+// replica is what a client waits for; nil without wait_replica.
+func (c *ClientConfig) replica() *store.Replica {
+	if !c.Settings.WaitReplica {
+		return nil
+	}
+	return &store.Replica{Redis: c.Redis, Timeout: c.Settings.StoreOpTimeout}
+}
+
 // NewClient returns a client, or says everything that is wrong with its configuration. It does no
 // I/O.
 func NewClient(c ClientConfig) (*Client, error) {
@@ -65,9 +73,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 		clock:    c.Clock,
 		settings: c.Settings,
 	}
-	if c.Settings.WaitReplica {
-		client.replica = &store.Replica{Redis: c.Redis, Timeout: c.Settings.StoreOpTimeout}
-	}
+	client.replica = c.replica()
 	return client, nil
 }
 

@@ -38,6 +38,8 @@ type Config struct {
 	Random     Random                   // nil is crypto/rand
 	Logger     *slog.Logger             // nil discards
 	Registerer prometheus.Registerer    // nil exposes no metrics
+	Ready      func()                   // called whenever Run has all that it takes to start, and handles messages from now on; may be nil
+	Pulled     func(of string, e error) // hears how each pull of a consumer ended, nil for well, from several goroutines; may be nil
 	Workflows  bool                     // it runs workflow runs: their timers, their reconciler, and what follows from the ends of their jobs
 }
 
@@ -71,6 +73,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Random == nil {
 		c.Random = cryptoRandom{}
+	}
+	if c.Ready == nil {
+		c.Ready = func() {}
+	}
+	if c.Pulled == nil {
+		c.Pulled = func(string, error) {}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

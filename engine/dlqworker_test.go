@@ -168,7 +168,7 @@ func TestAnApprovalThatRacesTheWorkerStands(t *testing.T) {
 func TestAStepOfARunIsNotReplayed(t *testing.T) {
 	l := newLetters(t, "  - {match: {reason_code: timeout}, action: auto_replay}\n")
 	req := request("run-1-a-1")
-	req.WorkflowID = "run-1"
+	req.WorkflowID, req.IdempotencyKey = "run-1", "run-1:a"
 	l.runs(req)
 	require.NoError(t, l.ends(req.JobID, job.StatusFailed, "timeout"))
 	e := l.visited(req.JobID, 2)
@@ -317,6 +317,17 @@ func TestAStartGivesWhatWaitsToTheGroupOfToday(t *testing.T) {
 	assert.Equal(t, dlq.Replayed, l.entry("job-2").ReplayStatus, "what is approved stays so")
 	require.NoError(t, l.operator(nil).Approve(t.Context(), "job-1", ana))
 	assert.Equal(t, dlq.Replayed, l.visited("job-1", 1).ReplayStatus)
+}
+
+// Whoever names an ordinary job as a run would name a step's has it replayed all the same.
+func TestAJobThatIsCalledLikeAStep(t *testing.T) {
+	l := newLetters(t, "")
+	req := request("x-a-1")
+	req.WorkflowID = "x"
+	l.runs(req)
+	require.NoError(t, l.ends("x-a-1", job.StatusFailed, "timeout"))
+	assert.Empty(t, l.entry("x-a-1").Run)
+	assert.Equal(t, dlq.Replayed, l.visited("x-a-1", 2).ReplayStatus)
 }
 
 func TestADenialIsCountedOnceWhoeverDenies(t *testing.T) {

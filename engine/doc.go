@@ -19,8 +19,8 @@
 // and a replayer takes up those that wait and have nobody at them. Messages that were handled and not
 // acknowledged are known again by their place in the stream ([bus.Guard]). A replica that starts learns
 // of the workers from the snapshot that the others leave in Redis. With Settings.WaitReplica, as [settings.Hardened] has
-// it, nothing is published or acknowledged before the replicas of Redis have what was written for it; a Redis without one
-// takes it off.
+// it, nothing is published or acknowledged before the replicas of Redis have what was written for it. That begins once a
+// replica is seen, and does not end while none is left.
 //
 // With Config.Safety a safety kernel is asked about each job before it is first SCHEDULED, through a
 // circuit breaker that the replicas share over Redis (package safety). It may allow the job, bind it to

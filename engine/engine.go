@@ -36,6 +36,8 @@ type Engine struct {
 	nats     Conn
 	clock    clockwork.Clock
 	random   Random
+	ready    func()
+	pulled   func(consumer string, err error)
 	log      *slog.Logger
 
 	store    *store.Store
@@ -45,7 +47,7 @@ type Engine struct {
 	strategy *routing.LeastLoaded
 	metrics  *metrics.Metrics
 	guard    *bus.Guard     // nil without idempotency_guard
-	replica  *store.Replica // nil without wait_replica
+	replica  *store.Replica // nil without wait_replica; see AwaitsReplica
 	safety   *safety.Client // nil without a safety kernel
 	saga     *saga.Manager
 	timeouts recovery.Timeouts
@@ -85,6 +87,8 @@ func New(c Config) (*Engine, error) {
 		nats:     c.NATS,
 		clock:    c.Clock,
 		random:   c.Random,
+		ready:    c.Ready,
+		pulled:   c.Pulled,
 		log:      c.Logger.With(slog.String("scheduler", c.ID)),
 		store:    &store.Store{Redis: c.Redis, Clock: c.Clock, Timeout: c.Settings.StoreOpTimeout, Fence: c.Settings.Fence, Epochs: c.Settings.Epochs, Tenants: c.Settings.TenantLimit > 0},
 		dlq:      &dlq.Queue{Redis: c.Redis, Clock: c.Clock, TTL: c.Settings.DLQEntryTTL, Timeout: c.Settings.StoreOpTimeout, Replays: c.Settings.Replay.Enabled, Apart: c.Settings.DLQOrder == settings.StateThenDLQ},
@@ -96,6 +100,7 @@ func New(c Config) (*Engine, error) {
 		ledger:   c.Ledger,
 		kicks:    make(chan string, kicksMax),
 	}
+	e.streams.Topics = strategy.Topics()
 	e.store.Watch = e.watchState
 	if c.Settings.WatchWorkers {
 		e.registry.Remember, e.timeouts.Silence = e.timeouts.Longest(), e.registry.Silence
@@ -144,6 +149,10 @@ func (e *Engine) collectors() []prometheus.Collector {
 	return all
 }
 
+// AwaitsReplica says whether what is acknowledged has to be on a replica of Redis first: with wait_replica, from when one
+// has been seen.
+func (e *Engine) AwaitsReplica() bool { return e.replica.Seen() }
+
 // Run makes the streams and consumers, listens for heartbeats and handles messages until ctx ends;
 // then it waits for the handlers in flight. It fails only while it starts; a graceful stop is nil.
 // Close the connection afterwards: until then the last pulls stay open at the server, for Settings.FetchWait
@@ -163,8 +172,13 @@ func (e *Engine) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
+	if e.settings.Epochs {
+		if err := bus.CheckOnce(e.js.Conn().ConnectedServerVersion()); err != nil {
+			return fmt.Errorf("engine: %w", err)
+		}
+	}
 	e.jobs.Store(&jobs)
-	e.warnOfAge(ctx, sys, jobs)
+	e.warnOfLimits(ctx, sys, jobs)
 	beats, err := e.nats.Subscribe(bus.SubjectHeartbeat, e.onHeartbeat)
 	if err != nil {
 		return fmt.Errorf("engine: subscribe to %s: %w", bus.SubjectHeartbeat, err)
@@ -190,6 +204,7 @@ func (e *Engine) run(ctx context.Context) error {
 	ticker := e.clock.NewTicker(e.settings.RegistrySweep)
 	defer ticker.Stop()
 
+	e.ready()
 	var loops, requests errgroup.Group // what handles requests may put them into the outbox
 	stopRelay := e.startRelay(ctx, &loops)
 	requests.Go(func() error { submits.Run(ctx); return nil })

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,6 +122,27 @@ func TestRunTerminatesPoison(t *testing.T) {
 		e, err = h.dlq.Get(t.Context(), place)
 		require.NoError(t, err)
 		assert.Equal(t, "schema_invalid", e.ReasonCode)
+	}
+}
+
+// A stream that is made anew numbers its messages from 1 again: what was said of another message at that place does not
+// stand in the way of this one's entry.
+func TestPoisonAtAPlaceThatWasUsedBefore(t *testing.T) {
+	h := newHarness(t)
+	var before dlq.Entry
+	for n, body := range []string{"{", "["} {
+		stop := h.run()
+		h.send(bus.SubjectSubmit, []byte(body), nats.Header{"Job-Id": {fmt.Sprintf("job-%d", n)}})
+		require.Eventually(t, func() bool {
+			e, err := h.dlq.Get(t.Context(), "CORDUM_SYS:1")
+			return err == nil && strings.Contains(e.Reason, fmt.Sprintf(`about job "job-%d"`, n))
+		}, time.Minute, 10*time.Millisecond)
+		require.NoError(t, stop())
+		e, err := h.dlq.Get(t.Context(), "CORDUM_SYS:1")
+		require.NoError(t, err)
+		assert.Greater(t, e.MessageAt, before.MessageAt)
+		before = e
+		require.NoError(t, h.js.DeleteStream(t.Context(), bus.StreamSys))
 	}
 }
 
@@ -367,6 +389,30 @@ func TestStreamsThatForget(t *testing.T) {
 		require.NoError(t, stop())
 		assert.True(t, h.logged("the stream forgets what may come again", name))
 	}
+
+	h = newHardened(t)
+	h.streams = bus.StreamOptions{Replicas: 3}
+	s, err := h.js.Stream(t.Context(), bus.StreamJobs)
+	require.NoError(t, err)
+	cfg := s.CachedInfo().Config
+	cfg.MaxMsgs, cfg.MaxBytes, cfg.MaxMsgsPerSubject = 1_000_000, 1<<30, 10
+	s, err = h.js.UpdateStream(t.Context(), cfg)
+	require.NoError(t, err)
+	h.warnOfLimits(t.Context(), s)
+	assert.True(t, h.logged("the stream is kept by fewer servers than asked for", `"replicas":1,"asked":3`))
+	for _, limit := range []string{`"max_msgs":1000000`, `"max_bytes":1073741824`, `"max_msgs_per_subject":10`} {
+		assert.True(t, h.logged("the stream drops or refuses messages once it is full", limit+`,"stream":"CORDUM_JOBS"`))
+	}
+	assert.True(t, h.logged("kept in memory", bus.StreamJobs))
+}
+
+// A stream that does not keep what was acknowledged ends the start.
+func TestAStreamOfAnotherRetention(t *testing.T) {
+	h := newHardened(t)
+	require.NoError(t, h.js.DeleteStream(t.Context(), bus.StreamJobs))
+	_, err := h.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: bus.StreamJobs, Subjects: bus.JobsSubjects, Retention: jetstream.WorkQueuePolicy})
+	require.NoError(t, err)
+	assert.ErrorIs(t, h.Run(t.Context()), bus.ErrUnfit)
 }
 
 func TestNewSaysEverythingThatIsWrong(t *testing.T) {

@@ -17,7 +17,6 @@ import (
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
-	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // One scheduler, one worker, one job, on servers inside this process.
@@ -27,11 +26,8 @@ func Example() {
 	js, err := jetstream.New(nc)
 	check(err)
 
-	alone := settings.Hardened()
-	alone.WaitReplica = false // this Redis has no replica, and a scheduler that waits for one dispatches nothing
-
 	scheduler, err := engine.New(engine.Config{
-		ID: "scheduler-1", Settings: alone, Redis: redisClient, JetStream: js, NATS: nc,
+		ID: "scheduler-1", Redis: redisClient, JetStream: js, NATS: nc,
 		Streams: bus.StreamOptions{Storage: jetstream.MemoryStorage},
 	})
 	check(err)

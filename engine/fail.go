@@ -63,7 +63,7 @@ func (e *Engine) fail(ctx context.Context, f failure) error {
 		ReplayStatus:   dlq.PendingReview,
 	}
 	entry.Fatal = f.final
-	if req, err := f.rec.Request(); err == nil && workflow.RunOf(req.JobID) == req.WorkflowID {
+	if req, err := f.rec.Request(); err == nil && workflow.StepOf(&req) != "" {
 		entry.Run = req.WorkflowID
 	}
 	e.countReplay(&entry, f.labels)

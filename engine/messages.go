@@ -85,6 +85,7 @@ func (e *Engine) recordPoison(ctx context.Context, msg jetstream.Msg, p *bus.Poi
 	}
 	err = e.dlq.AddOnce(phase.With(ctx, about, phase.DLQWrite), dlq.Entry{
 		JobID:        place,
+		MessageAt:    md.Timestamp.UnixNano(),
 		Topic:        msg.Subject(),
 		Status:       dlq.StatusTerminated,
 		ReasonCode:   p.ReasonCode,

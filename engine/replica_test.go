@@ -12,10 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/engine/bus"
+	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
+	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
 
 // replica says in the place of miniredis, which knows no WAIT, whether a replica has what was written.
@@ -87,6 +89,7 @@ func TestAMessageThatWaitsForAReplicaBacksOff(t *testing.T) {
 func TestADispatchThatWaitsForAReplicaCountsNoAttempts(t *testing.T) {
 	h, r := withReplica(t)
 	req := h.submit()
+	require.NoError(t, h.replica.Since(t.Context(), "job-1")(t.Context()))
 	r.online = false
 	for range 5 {
 		retry := h.retry(h.handle(req))
@@ -102,4 +105,37 @@ func TestADispatchThatWaitsForAReplicaCountsNoAttempts(t *testing.T) {
 	require.NoError(t, h.handle(req))
 	assert.Equal(t, job.Running, h.record().State)
 	assert.Len(t, h.dispatches(), 1)
+}
+
+// What a client has been told of is on the replica: a run that is started, and what an operator decides.
+func TestWhatAClientIsToldOfIsOnTheReplica(t *testing.T) {
+	h, r := withReplica(t)
+	c := ClientConfig{Redis: h.config.Redis, JetStream: h.config.JetStream, Clock: h.clock, Settings: h.config.Settings}
+	client, err := NewClient(c)
+	require.NoError(t, err)
+	operator, err := NewReplayer(ReplayerConfig{ClientConfig: c})
+	require.NoError(t, err)
+	run := workflow.Run{RunID: "run-1", WorkflowID: "wf-1", Steps: []workflow.Step{{ID: "a", Topic: "job.default"}}}
+	ana := dlq.Person{Name: "ana"}
+	decide := map[string]func(id string) error{
+		"run":     func(string) error { _, err := client.StartRun(t.Context(), run); return err },
+		"approve": func(id string) error { return operator.Approve(t.Context(), id, ana) },
+		"deny":    func(id string) error { return operator.Deny(t.Context(), id, ana, "") },
+		"mend":    func(id string) error { return operator.Mend(t.Context(), id, []byte(`{}`), ana) },
+		"replay":  func(id string) error { _, err := operator.Replay(t.Context(), id, ana); return err },
+	}
+	for id, status := range map[string]string{"approve": dlq.AwaitingApproval, "deny": dlq.PendingReview, "mend": dlq.Quarantined, "replay": dlq.PendingReview} {
+		require.NoError(t, client.Submit(t.Context(), job.Request{JobID: id, Topic: "job.default"}))
+		require.NoError(t, h.dlq.Add(t.Context(), dlq.Entry{JobID: id, Status: "FAILED", ReasonCode: "timeout", ReplayStatus: status}))
+		require.NoError(t, h.dlq.Redis.Del(t.Context(), dlq.DueKey).Err())
+	}
+	require.NoError(t, client.replica.Since(t.Context(), "job-1")(t.Context()))
+	_, err = operator.Replay(t.Context(), "none", ana)
+	require.ErrorIs(t, err, dlq.ErrNoEntry, "and it has seen the replica")
+	r.online = false
+	for id, decides := range decide {
+		assert.ErrorIs(t, decides(id), store.ErrNotReplicated, id)
+	}
+	r.online = true
+	assert.NoError(t, decide["run"](""), "as may be done again")
 }

@@ -14,14 +14,25 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
-// warnOfAge says which of the streams, which their operator has made, keep less than [MaxAgeMin].
-func (e *Engine) warnOfAge(ctx context.Context, streams ...jetstream.Stream) {
+// warnOfLimits says which limits of the streams, which their operator has made, may lose a message that is needed.
+func (e *Engine) warnOfLimits(ctx context.Context, streams ...jetstream.Stream) {
 	for _, s := range streams {
 		cfg := s.CachedInfo().Config
-		if least := MaxAgeMin(&e.settings); cfg.MaxAge > 0 && cfg.MaxAge < least {
-			e.log.LogAttrs(ctx, slog.LevelWarn, "the stream forgets what may come again; raise its max_age, or set it to 0",
-				slog.String("stream", cfg.Name), slog.Duration("max_age", cfg.MaxAge), slog.Duration("at_least", least))
+		warn := func(of bool, what string, attrs ...slog.Attr) {
+			if of {
+				e.log.LogAttrs(ctx, slog.LevelWarn, what, append(attrs, slog.String("stream", cfg.Name))...)
+			}
 		}
+		const full = "the stream drops or refuses messages once it is full, whether they are needed or not; take the limit away, or leave it to max_age"
+		least := MaxAgeMin(&e.settings)
+		warn(cfg.MaxAge > 0 && cfg.MaxAge < least, "the stream forgets what may come again; raise its max_age, or set it to 0",
+			slog.Duration("max_age", cfg.MaxAge), slog.Duration("at_least", least))
+		warn(cfg.MaxMsgs > 0, full, slog.Int64("max_msgs", cfg.MaxMsgs))
+		warn(cfg.MaxBytes > 0, full, slog.Int64("max_bytes", cfg.MaxBytes))
+		warn(cfg.MaxMsgsPerSubject > 0, full, slog.Int64("max_msgs_per_subject", cfg.MaxMsgsPerSubject))
+		warn(cfg.Storage == jetstream.MemoryStorage && e.streams.Storage != cfg.Storage, "the stream is kept in memory: what it holds is gone when its servers stop; make it anew with file storage")
+		warn(cfg.Replicas < e.streams.Replicas, "the stream is kept by fewer servers than asked for, as it was made before; change its replicas",
+			slog.Int("replicas", cfg.Replicas), slog.Int("asked", e.streams.Replicas))
 	}
 }
 
@@ -65,6 +76,7 @@ func (e *Engine) consumer(ctx context.Context, name, subject string, handle func
 		Guard:      e.guard,
 		GivenUp:    e.metrics.MessagesGivenUp.WithLabelValues(name).Inc,
 		Safe:       e.safe,
+		Pulled:     func(err error) { e.pulled(name, err) },
 		Confirm:    confirm,
 	}, nil
 }

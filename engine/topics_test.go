@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -50,6 +51,22 @@ func newTwoTopics(t *testing.T, change func(*settings.Settings)) *twoTopics {
 		require.NoError(t, two.HandleHeartbeat(job.Heartbeat{WorkerID: "worker-" + topic, Pool: "default", Topics: []string{"job." + topic}}))
 	}
 	return two
+}
+
+// A topic may be called as the documents call some of theirs: a worker whose id is no token is reached through it.
+func TestATopicBeyondJob(t *testing.T) {
+	const topic = "tool.github.pr.create"
+	h := newHarnessOn(t, func(h *harness) {
+		h.config.Routing = routing.Config{Topics: map[string][]string{topic: {"default"}}}
+	}, hardened)
+	stop := h.run()
+	require.NoError(t, h.HandleHeartbeat(job.Heartbeat{WorkerID: "host.1", Pool: "default", MaxParallelJobs: 4}))
+	req := request("job-1")
+	req.Topic = topic
+	require.NoError(t, h.client().Submit(t.Context(), req))
+	require.Eventually(t, func() bool { return h.record().State == job.Running }, time.Minute, 10*time.Millisecond)
+	require.NoError(t, stop())
+	assert.Equal(t, topic, h.stored()[0].Subject)
 }
 
 // submits stores a job of a topic.

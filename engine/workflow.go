@@ -117,7 +117,11 @@ func (c *Client) StartRun(ctx context.Context, run workflow.Run) (started bool, 
 	if err := run.Validate(); err != nil {
 		return false, fmt.Errorf("start run: %w", err)
 	}
-	if started, err = c.runs.Create(ctx, run); err != nil {
+	safe := c.replica.Since(ctx, run.RunID)
+	if started, err = c.runs.Create(ctx, run); err == nil {
+		err = safe(ctx)
+	}
+	if err != nil {
 		return false, fmt.Errorf("start run %s: %w", run.RunID, err)
 	}
 	return started, nil

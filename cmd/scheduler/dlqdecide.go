@@ -25,10 +25,10 @@ func newDLQReplay() *cobra.Command {
 		Use:   "replay [JOB...]",
 		Short: "Replay dead letters now",
 		Long: `Replay makes a new job of a dead letter, under the same idempotency key, unless what
-it is about is known to have been done after all. What schedulers with --dlq-policy have
-triaged they replay themselves, at their next tick; they note what has been done, by its
-tenant and its idempotency key. Others only note it of replays, so that with them a late
-success of the job itself is not known here, unless --ledger names a system that knows it.
+it is about is known to have been done after all. Schedulers with --dlq-policy replay
+what they have triaged themselves, at their next tick. They note each job that succeeds, by
+its tenant and its idempotency key. Schedulers without it note only replays that succeed: a
+job that succeeds late is then known only to the system that --ledger names.
 
 What the triage policy quarantines, what waits for an approval, what it leaves to an
 owner whose group --group does not name, and a step of a run, which its run tries again
@@ -191,7 +191,7 @@ takes no writes.`,
 				if err := r.Mend(ctx, args[0], json.RawMessage(payload), f.who()); err != nil {
 					return err
 				}
-				cli.NewPrinter(cmd.OutOrStdout()).Line("%s is replayed with the payload that it has now.", args[0])
+				cli.NewPrinter(cmd.OutOrStdout()).Line("%s has another payload. Schedulers with --dlq-policy replay it at their next tick; so does: scheduler dlq replay %s", args[0], args[0])
 				return nil
 			})
 		},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -88,7 +89,11 @@ func (t *tunable) set(assignment string) error {
 		for _, s := range strictyaml.Scalars(t)[1:] {
 			names = append(names, s.Name)
 		}
-		return cli.Fail(cli.ExitUsage, "%q is no setting of the engine; `wavetank list settings` names them%s", name, suggest.Hint(name, names))
+		like := name
+		if whole := enginePrefix + name; slices.Contains(names, whole) {
+			like = whole
+		}
+		return cli.Fail(cli.ExitUsage, "%q is no setting of the engine; `wavetank list settings` names them%s", name, suggest.Hint(like, names))
 	case !given:
 		return cli.Fail(cli.ExitUsage, "%q sets nothing; write key=value, as in %s=%s", assignment, name, s.Text())
 	}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,10 +36,12 @@ type health struct {
 	nats  *nats.Conn
 	js    jetstream.JetStream
 
-	kernel func(context.Context) string // what to say of the safety kernel; nil without one
+	kernel  func(context.Context) string // what to say of the safety kernel; nil without one
+	replica func() bool                  // whether a replica of Redis is waited for; nil without wait_replica
 
 	mu     sync.Mutex
 	engine string
+	pulls  map[string]error // of each consumer, how its last pull ended
 }
 
 // checked is the body of an answer.
@@ -47,6 +52,9 @@ type checked struct {
 	Redis     string `json:"redis"`
 	NATS      string `json:"nats"`
 
+	// Replica is whether a failover of Redis loses nothing that was acknowledged.
+	Replica string `json:"redis_replica,omitempty"`
+
 	// The safety kernel is not the scheduler's to answer for: jobs wait for it, or go on.
 	Kernel string `json:"safety_kernel,omitempty"`
 }
@@ -56,6 +64,25 @@ func (h *health) says(engine string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.engine = engine
+}
+
+// pulled is told how a pull of a consumer ended.
+func (h *health) pulled(consumer string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.pulls[consumer] = err
+}
+
+// ofEngine is what there is to say of the engine. One that runs is not well while its pulls fail.
+func (h *health) ofEngine() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, consumer := range slices.Sorted(maps.Keys(h.pulls)) {
+		if err := h.pulls[consumer]; h.engine == well && err != nil {
+			return fmt.Sprintf("cannot pull from %s: %s", consumer, servers.Plainly(err))
+		}
+	}
+	return h.engine
 }
 
 func (h *health) check(ctx context.Context) checked {
@@ -74,9 +101,14 @@ func (h *health) check(ctx context.Context) checked {
 		all.Go(func() { c.Kernel = h.kernel(ctx) })
 	}
 	all.Wait()
-	h.mu.Lock()
-	c.Engine = h.engine
-	h.mu.Unlock()
+	switch {
+	case h.replica == nil:
+	case h.replica():
+		c.Replica = "waited for"
+	default:
+		c.Replica = "not waited for yet"
+	}
+	c.Engine = h.ofEngine()
 	if c.Engine == well && c.Redis == well && c.NATS == well {
 		c.Status = well
 	}

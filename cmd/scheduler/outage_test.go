@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,11 +15,14 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
+	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
 
@@ -58,7 +63,7 @@ func TestASchedulerOutlivesItsServers(t *testing.T) {
 
 	s := start(t, append([]string{"serve", "--id", "scheduler-1", "--listen", "127.0.0.1:0", "--set", "engine.fetch_wait=1s"}, at...)...)
 	w := start(t, "worker", "--id", "worker-1", "--heartbeat", "200ms", at[2], at[3])
-	s.is(503, `^{"status":"failing",.*"redis":"ok","nats":"not connected"}`)
+	s.is(503, `^{"status":"failing",.*"redis":"ok","nats":"not connected"`)
 	s.says(`msg="NATS cannot be used; trying on" .* error="connection refused" remedy="start nats-server -js, or give another with --nats"\n`)
 	s.says(`msg="the engine cannot start; trying again"`)
 	w.says(`msg="heartbeat not sent; trying again" worker=worker-1 error="not connected"\n`)
@@ -79,7 +84,7 @@ func TestASchedulerOutlivesItsServers(t *testing.T) {
 	done("after-redis")
 
 	stopNATS(nats)
-	s.is(503, `"engine":"ok","redis":"ok","nats":"not connected"`)
+	s.is(503, `"engine":"cannot pull from scheduler-\w+: .*","redis":"ok","nats":"not connected"`)
 	w.eventually("miss heartbeats again", func() bool { return strings.Count(w.output(), `msg="heartbeat not sent`) == 2 })
 	startNATS(t, natsAddr, streams)
 	s.is(200, `"status":"ok"`)
@@ -118,6 +123,79 @@ func TestANATSThatIsOfNoUse(t *testing.T) {
 	s.says(`msg="NATS cannot be used; trying on" url=\S+ error="it refuses: nats: Authorization Violation" remedy="give the user and the password in the URL, `)
 	s.says(`(?m)^scheduler: NATS at \S+ refuses: nats: Authorization Violation; give the user and the password in the URL, `)
 	assert.NotContains(t, s.output(), "start nats-server")
+}
+
+// A scheduler that may not make its consumers, or may not pull from them, is not ready.
+func TestASchedulerThatIsGivenNothing(t *testing.T) {
+	user := func(name, denied string) *server.User {
+		return &server.User{Username: name, Password: "pw", Permissions: &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{denied}}}}
+	}
+	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
+		Users: []*server.User{user("maker", "$JS.API.CONSUMER.CREATE.>"), user("puller", "$JS.API.CONSUMER.MSG.NEXT.>")}})
+	require.NoError(t, err)
+	srv.Start()
+	t.Cleanup(func() { stopNATS(srv) })
+	require.True(t, srv.ReadyForConnections(generous))
+	for name, says := range map[string]string{"maker": "cannot start: .*", "puller": "cannot pull from scheduler-cancel: .*"} {
+		s := start(t, "serve", "--listen", "127.0.0.1:0", "--redis", startMini(t), "--nats", "nats://"+name+":pw@"+srv.Addr().String())
+		s.is(503, `"engine":"`+says+`","redis":"ok"`)
+		s.stops()
+	}
+}
+
+// olderNATS stands before a nats-server, and gives its version as another, 2.10.29.
+func olderNATS(t *testing.T, addr string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", addr)
+			if err != nil {
+				_ = in.Close()
+				return
+			}
+			go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
+			go func() {
+				defer func() { _ = in.Close() }()
+				for r := bufio.NewReader(out); err == nil; {
+					var line string
+					if line, err = r.ReadString('\n'); strings.HasPrefix(line, "INFO ") {
+						line = strings.Replace(line, server.VERSION, "2.10.29", 1)
+					}
+					_, _ = io.WriteString(in, line)
+				}
+			}()
+		}
+	}()
+	return "nats://" + l.Addr().String()
+}
+
+// One before 2.11 stores a second dispatch of an epoch.
+func TestANATSThatIsTooOld(t *testing.T) {
+	at := []string{"--listen", "127.0.0.1:0", "--redis", startMini(t), "--nats", olderNATS(t, startNATS(t, freeAddr(t), t.TempDir()).Addr().String())}
+	client(t, cli.ExitUsage, at, "serve").says(`(?m)^scheduler: NATS at nats://\S+ cannot be used: it is nats-server 2\.10\.29, which does not keep an epoch to one dispatch; run 2\.11 or later, or set epochs to false$`)
+	s := start(t, append([]string{"serve", "--preset", "documented"}, at...)...)
+	s.is(200, `"status":"ok"`)
+	s.stops()
+}
+
+// Nor does a stream do that does not keep what was acknowledged.
+func TestAStreamThatIsOfNoUse(t *testing.T) {
+	at := []string{"--redis", startMini(t), "--nats", startNATS(t, freeAddr(t), t.TempDir()).ClientURL()}
+	nc, err := nats.Connect(at[3])
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	require.NoError(t, err)
+	_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: bus.StreamSys, Subjects: bus.SysSubjects, Retention: jetstream.WorkQueuePolicy})
+	require.NoError(t, err)
+	client(t, cli.ExitUsage, at, "serve", "--listen", "none").says(`(?m)^scheduler: NATS at nats://\S+ cannot be used: stream CORDUM_SYS: its retention is workqueue, and it must be limits, `)
 }
 
 // A NATS of the scheduler's own keeps its streams where it is told to, beside a Redis that stays.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 )
 
@@ -32,7 +33,7 @@ func openOutside(flag *pflag.Flag) (dlq.Ledger, error) {
 	address := flag.Value.String()
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, cli.Fail(cli.ExitUsage, "--ledger %q is not an address; it looks like http://HOST:PORT/PATH", address)
+		return nil, cli.Fail(cli.ExitUsage, "--ledger %q is not an address; it looks like http://HOST:PORT/PATH", servers.Public(address))
 	}
 	return &outside{url: u}, nil
 }

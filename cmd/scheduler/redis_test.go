@@ -48,6 +48,8 @@ func TestARedisThatIsOfNoUse(t *testing.T) {
 		{startRedis(t, "--cluster-enabled", "yes"), `cannot be used: it is a node of a cluster, which refuses a MULTI over a job's keys; give one that is not, with --redis`},
 		{startRedis(t, "--replicaof", "127.0.0.1 "+port), `cannot be used: it is a replica, which takes no writes; give its master with --redis, or its Sentinels: \S+`},
 		{startRedis(t, "--replicaof", "127.0.0.1 "+port) + "?protocol=2", `cannot be used: it is a replica, which takes no writes; .*`},
+		{startRedis(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"), `cannot be used: its maxmemory-policy is allkeys-lru, and it drops keys that are needed once it is full; run CONFIG SET maxmemory-policy noeviction there, .*`},
+		{startRedis(t, "--maxmemory", "100mb", "--maxmemory-policy", "volatile-ttl"), `cannot be used: its maxmemory-policy is volatile-ttl, .*`},
 		{"redis://" + sentinel, `cannot be used: it is a Sentinel; name the master that it watches: redis://HOST:26379/0\?master_name=NAME`},
 		{startRedis(t, "--requirepass", "secret"), `refuses: NOAUTH .*; give the user and the password in the URL: .*`},
 		{strings.Replace(startRedis(t, "--requirepass", "secret"), "//", "//:wrong@", 1), `refuses: WRONGPASS .*; give the user and the password in the URL: .*`},
@@ -76,19 +78,28 @@ func TestARedisThatIsOfNoUse(t *testing.T) {
 	assert.NotContains(t, p.output(), "cannot be used", "what only reads may read a replica")
 }
 
-// Without a replica there is none to wait for.
+// Without a replica there is none to wait for, until it comes.
 func TestWaitingForAReplicaTakesOne(t *testing.T) {
 	alone := []string{"--redis", startRedis(t), "--nats", startNATS(t, freeAddr(t), t.TempDir()).ClientURL()}
 	s := start(t, quickly(alone...)...)
-	s.says(`(?m)^  Redis has no replica: a failover, or the loss of its disk, loses what was acknowledged \(engine.wait_replica is off\)$`)
+	s.says(`(?m)^  Redis has no replica: until it has one, a failover, or the loss of its disk, loses what was acknowledged \(engine.wait_replica\)$`)
+	client(t, cli.ExitHeld, alone, "submit", "--id", "job-1")
+	s.is(200, `"redis_replica":"not waited for yet"`)
+	port := alone[1][strings.LastIndex(alone[1], ":")+1 : len(alone[1])-2]
+	replica := dial(t, startRedis(t, "--replicaof", "127.0.0.1 "+port))
+	require.Eventually(t, func() bool { n, err := store.Online(t.Context(), dial(t, alone[1])); return err == nil && n == 1 }, generous, 50*time.Millisecond)
+	client(t, cli.ExitHeld, alone, "submit", "--id", "job-2")
+	s.is(200, `"redis_replica":"waited for"`)
 	s.stops()
+	require.NoError(t, replica.ReplicaOf(t.Context(), "NO", "ONE").Err())
+	require.Eventually(t, func() bool { n, err := store.Online(t.Context(), dial(t, alone[1])); return err == nil && n == 0 }, generous, 50*time.Millisecond)
 	asked := []string{"serve", "--listen", "none", "--set", "engine.wait_replica=true"}
 	client(t, cli.ExitInconclusive, alone, asked...).says(`^scheduler: engine.wait_replica=true, but Redis at \S+ has no replica; give it one, or leave the setting out\n$`)
 	client(t, cli.ExitUsage, nil, append(asked, "--embedded-redis", "127.0.0.1:0", "--embedded-nats", "127.0.0.1:0")...).
 		says(`^scheduler: engine.wait_replica=true, but a Redis of this process's own has no replica; give --redis, or leave the setting out\n$`)
 }
 
-// A master that a failover has demoted still answers.
+// A master that a failover has demoted still answers, and so does one that begins to drop keys.
 func TestADemotedMaster(t *testing.T) {
 	at := []string{"--redis", startRedis(t), "--nats", startNATS(t, freeAddr(t), t.TempDir()).ClientURL()}
 	other := startRedis(t)
@@ -102,6 +113,10 @@ func TestADemotedMaster(t *testing.T) {
 	assert.Equal(t, "ok\n", body, "a restart would not help")
 	require.NoError(t, c.ReplicaOf(t.Context(), "NO", "ONE").Err())
 	s.is(200, `"redis":"ok"`)
+	require.NoError(t, c.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lfu").Err())
+	s.is(200, `"redis":"ok"`) // without a maxmemory
+	require.NoError(t, c.ConfigSet(t.Context(), "maxmemory", "100mb").Err())
+	s.is(503, `"redis":"its maxmemory-policy is allkeys-lfu, and it drops keys `)
 	s.stops()
 }
 
@@ -173,13 +188,39 @@ func TestRedisURLs(t *testing.T) {
 		"redis://h/0?master_name=m&route_by_latency=true":     "asks for replicas",
 		"redis://h/0?master_name=m&password=secret&nothing=x": `--redis is "redis://h/0?master_name=m&password=***&nothing=x"`,
 		"redis://u:secret@h/0?master_name=m&nothing=x":        `--redis is "redis://***@h/0?`,
-		"redis:///0": "is no URL of a Redis server",
-		"http://h":   "is no URL of a Redis server",
+		"redis:///0":                             "is no URL of a Redis server; write",
+		"http://h":                               "is no URL of a Redis server: invalid URL scheme: http; write",
+		"redis://h:63x":                          `is no URL of a Redis server: invalid port ":63x" after host; write`,
+		"redis://h/0?foo=1":                      "is no URL of a Redis server: unexpected option: foo; write",
+		"redis://h/0?db=3x":                      `is no URL of a Redis server: invalid database number: strconv.Atoi: parsing "3x": invalid syntax; write`,
+		"redis://h/0?master_name=m&what=x":       "is no URL of Sentinels: unexpected option: what; write",
+		"redis://h/0#1":                          "is no URL of a Redis server: nothing comes after a #",
+		"redis://:secret/1@h:6379/0":             `--redis is "redis://***@h:6379/0", which has a user or a password that cannot be read; write it percent-encoded: / ? # % , and @ are %2F %3F %23 %25 %2C and %40`,
+		"redis://:6/secret@h:6379/0":             "cannot be read",
+		"redis://:secret?x@h":                    "cannot be read",
+		"redis://:x#secret@h":                    "cannot be read",
+		"redis://:secret%zz@h":                   "cannot be read",
+		"redis://:x@y/secret@h":                  `--redis is "redis://***@h"`,
+		"redis://:secret,x@h:x":                  `--redis is "redis://***@h:x"`,
+		"user:secret@h":                          `--redis is "***@h"`,
+		"redis://:se/cret@h/0?master_name=m&a=b": "cannot be read",
 	} {
 		_, err := (&servers.Flags{RedisURL: url}).RedisOptions()
 		assert.ErrorContains(t, err, says, url)
 		assert.NotContains(t, err.Error(), "secret")
 	}
+	for url, says := range map[string]string{
+		"nats://u:secret/1@h":               `--nats is "nats://***@h", which has a user or a password that cannot be read; write it percent-encoded: `,
+		"nats://u:x,secret@h":               `--nats is "nats://***@h", which has a user or a password that cannot be read; `,
+		"nats://u:secret@h,nats://u:x/y@i":  `--nats is "nats://***@h,nats://***@i", which has a user`,
+		"nats://u:secret@h, http://u:sec@i": `--nats is "nats://***@h, http://***@i", which is no URL of a nats-server; `,
+		"u:secret@h":                        `--nats is "***@h", which is no URL`,
+	} {
+		err := (&servers.Flags{NATSURL: url}).CheckURLs()
+		assert.ErrorContains(t, err, says, url)
+		assert.NotContains(t, err.Error(), "secret")
+	}
+	assert.Equal(t, "redis://***@h", servers.Public("redis://:p@ss@h"), "which is a URL")
 	for _, url := range []string{"redis://h/2", "redis://s:sentinels@h/2?master_name=m&username=u&password=secret"} {
 		opt, err := (&servers.Flags{RedisURL: url}).RedisOptions()
 		require.NoError(t, err)
@@ -216,6 +257,11 @@ func TestServersOverTLS(t *testing.T) {
 	redis := "rediss://:secret@" + addr + "/0"
 
 	client(t, cli.ExitUsage, at(redis, nats("tls", "u:pw")), "submit").says(`^scheduler: Redis at rediss://\*\*\*@\S+ does not answer: .*unknown authority; name the file with its authority's certificate with --tls-ca\n$`)
+	plainNATS := startNATS(t, freeAddr(t), t.TempDir()).Addr().String()
+	client(t, cli.ExitUsage, at(strings.Replace(startRedis(t), "redis", "rediss", 1), nats("tls", "u:pw")), "submit").says(`does not answer: no answer within 5s; write redis:// if it takes no TLS, start redis-server, or give another with --redis\n$`)
+	client(t, cli.ExitUsage, at(startRedis(t), "tls://"+plainNATS), "submit").says(`does not answer: it takes no TLS; write nats://, or have it take TLS\n$`)
+	client(t, cli.ExitUsage, at(startRedis(t), "nats://127.0.0.1:1"), "submit").says(`does not answer: connection refused; start nats-server -js, or give another with --nats\n$`)
+	client(t, cli.ExitUsage, at("redis://"+plainNATS, nats("tls", "u:pw")), "submit").says(`^scheduler: what listens at redis://\S+ does not answer as Redis does; look whether that is its port, or give another with --redis\n$`)
 	client(t, cli.ExitUsage, at(startRedis(t), nats("tls", "u:pw")), "submit").says(`^scheduler: NATS at tls://\*\*\*@\S+ does not answer: .*unknown authority; name the file with its authority's certificate with --tls-ca\n$`)
 	client(t, cli.ExitUsage, at(redis, nats("tls", "u:wrong"), "--tls-ca", cert), "submit").says(`^scheduler: NATS at tls://\*\*\*@\S+ refuses: nats: Authorization Violation; give the user and the password in the URL, `)
 	client(t, cli.ExitUsage, at(redis, nats("tls", "u:wrong"), "--tls-ca", cert), "serve", "--listen", "none").says(`(?m)^scheduler: NATS at tls://\*\*\*@\S+ refuses: nats: Authorization Violation; give the user `)

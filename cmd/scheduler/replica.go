@@ -14,9 +14,9 @@ import (
 // waitReplica is the setting by its name.
 const waitReplica = enginePrefix + "wait_replica"
 
-// replicated turns engine.wait_replica off where Redis has no replica, as nothing would be done for ever, and returns what
-// there is to say of it in greeting. It is an error if the setting was asked for. A replica that goes away later holds
-// everything up until one is back, but no longer than engine.Budgets says.
+// replicated returns what there is to say in greeting of engine.wait_replica, which begins with the first replica of Redis
+// that is seen. It is an error if the setting was asked for, and there is none yet. A Redis of the process's own will never
+// have one. A replica that goes away later holds everything up until one is back, but no longer than engine.Budgets says.
 func (f *schedulerFlags) replicated(ctx context.Context, client redis.UniversalClient, s *settings.Settings, own bool) (says []string, err error) {
 	if !s.WaitReplica {
 		return nil, nil
@@ -40,6 +40,5 @@ func (f *schedulerFlags) replicated(ctx context.Context, client redis.UniversalC
 	case asked:
 		return nil, cli.Fail(cli.ExitInconclusive, "%s=true, but Redis at %s %s; give it one, or leave the setting out", waitReplica, servers.Public(f.RedisURL), why)
 	}
-	s.WaitReplica = false
-	return []string{"Redis " + why + ": a failover, or the loss of its disk, loses what was acknowledged (" + waitReplica + " is off)"}, nil
+	return []string{"Redis " + why + ": until it has one, a failover, or the loss of its disk, loses what was acknowledged (" + waitReplica + ")"}, nil
 }

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/jonboulle/clockwork"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
@@ -60,17 +60,18 @@ as long over that as over redis-server, and as long each however many there are.
 ` + "`scheduler worker`, `scheduler submit` and `scheduler workflow`" + ` find those by themselves.
 
 A Redis that does not answer ends the start, since an address is soon wrong; so
-does a replica or a node of a cluster, which cannot be worked with, and one that
-takes no writes. A NATS that does not answer is waited for. Later on, a lost
-connection comes back; what could not be done meanwhile is done later. Redis behind Sentinels is named by them:
+does a replica or a node of a cluster, which cannot be worked with, one that drops
+keys once it is full (maxmemory-policy), and one that takes no writes. A NATS that does not answer is waited for; one before 2.11 ends
+the start, unless engine.epochs is off, and so does a stream of a retention other
+than limits. Later on, a lost connection comes back; what could not be done meanwhile is done later. Redis behind Sentinels is named by them:
 redis://HOST:26379/0?master_name=NAME&addr=HOST2:26379, with the user and password
 of Redis, if any, as &username=USER&password=PASSWORD.
 
-Where Redis has a replica at the start, a message is acknowledged and a dispatch
-published only once the replicas that are online have what was written for it
-(engine.wait_replica), so that a failover loses no job. While none is online,
-nothing is acknowledged: with two replicas, one server may be lost. Where Redis has
-none at the start, the setting is off.
+Once Redis has a replica, a message is acknowledged and a dispatch published only
+when the replicas that are online have what was written for it
+(engine.wait_replica), so that a failover loses no job. While none is online any
+more, nothing is acknowledged: with two replicas, one server may be lost. What has
+not seen a replica yet waits for none.
 
 It answers /metrics, for Prometheus; /healthz, for readiness, which is 200 only
 while the engine runs and both servers can be worked with (what it says of a
@@ -165,7 +166,9 @@ func (f *schedulerFlags) configure() (c engine.Config, kernel *grpc.ClientConn, 
 		changes = append(changes, fmt.Sprintf("Before a replay, the ledger at %s is asked", c.Ledger.(*outside).url.Redacted()))
 	}
 	c.Streams, c.Workflows = bus.StreamOptions{Replicas: f.replicas, MaxAge: f.maxAge}, f.workflows
-	c.Routing, err = parseTopics(f.topics)
+	if c.Routing, err = parseTopics(f.topics); err == nil {
+		err = servedTimeouts(c)
+	}
 	return c, kernel, changes, err
 }
 
@@ -213,11 +216,19 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer, give
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		metrics.DLQDepth(func(ctx context.Context) (int64, error) { return client.ZCard(ctx, dlq.IndexKey).Result() }))
 	config.ID, config.Redis, config.JetStream, config.NATS, config.Logger, config.Registerer = f.id, client, js, nc, log, registry
+	h := &health{id: f.id, redis: client, nats: nc, js: js, engine: "starting", pulls: map[string]error{}}
+	started := outage.Log{Logger: log, Clock: clockwork.NewRealClock(), Fails: "the engine cannot start; trying again", Over: "the engine starts"}
+	config.Pulled, config.Ready = h.pulled, func() {
+		started.Says(nil)
+		h.says(well)
+	}
 	e, err := engine.New(config)
 	if err != nil {
 		return cli.Fail(cli.ExitUsage, "%s", cli.FirstLine(err))
 	}
-	h := &health{id: f.id, redis: client, nats: nc, js: js, engine: "starting"}
+	if config.Settings.WaitReplica {
+		h.replica = e.AwaitsReplica
+	}
 	if kernel != nil {
 		defer func() { _ = kernel.Close() }()
 		h.kernel = func(ctx context.Context) string { return kernelState(ctx, kernel, e) }
@@ -233,7 +244,9 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer, give
 		<-ctx.Done()
 		h.says("stopping")
 	}()
-	keepRunning(ctx, e, js, config.Streams, f.NATSURL, h, log)
+	if err := keepRunning(ctx, e, f.NATSURL, h, &started); err != nil {
+		return err
+	}
 	if cause := context.Cause(ctx); !errors.Is(cause, cli.ErrInterrupted) {
 		return cause
 	}
@@ -329,27 +342,38 @@ func (f *schedulerFlags) greet(w io.Writer, own *servers.Embedded, changes []str
 const startAgainAfter = 2 * time.Second
 
 // keepRunning runs the engine until ctx ends. An engine that cannot start, for want of a server that
-// answers, is started again later.
-func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, streams bus.StreamOptions, at string, h *health, log *slog.Logger) {
-	started := outage.Log{Logger: log, Clock: clockwork.NewRealClock(), Fails: "the engine cannot start; trying again", Over: "the engine starts"}
+// answers, is started again later; a server that answers and cannot be worked with is the error.
+func keepRunning(ctx context.Context, e *engine.Engine, at string, h *health, started *outage.Log) error {
 	for ctx.Err() == nil {
-		// Run does this, too; but only what comes after it counts as running.
-		_, _, err := bus.EnsureStreams(ctx, js, streams)
-		if err == nil {
-			started.Says(nil)
-			h.says(well)
-			err = e.Run(ctx)
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		if errors.Is(err, nats.ErrNoResponders) {
+		err := e.Run(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, bus.ErrUnfit):
+			return cli.Fail(cli.ExitUsage, "NATS at %s cannot be used: %s", servers.Public(at), strings.TrimPrefix(err.Error(), "engine: "))
+		case errors.Is(err, nats.ErrNoResponders):
 			err = servers.NoJetStream(at, err)
 		}
 		h.says("cannot start: " + servers.Plainly(err))
 		started.Says(err)
 		cli.Pause(ctx, startAgainAfter)
 	}
+	return nil
+}
+
+// servedTimeouts refuses a timeout of a topic that is not served: it would bound nothing.
+func servedTimeouts(c engine.Config) error {
+	strategy, err := routing.New(c.Routing)
+	if err != nil {
+		return err
+	}
+	timeouts, err := c.Settings.TopicTimeouts.Parse()
+	for _, topic := range slices.Sorted(maps.Keys(timeouts)) {
+		if served := strategy.Topics(); !slices.Contains(served, topic) {
+			return cli.Fail(cli.ExitUsage, "%stopic_timeouts names %s, and what is served is %s; serve it with --topic %s=POOL, or leave it out", enginePrefix, topic, strings.Join(served, ", "), topic)
+		}
+	}
+	return err
 }
 
 // parseTopics reads --topic job.fast=pool-a,pool-b. None is the default mapping.

@@ -92,7 +92,7 @@ type knownMate struct {
 	Heard    time.Time `json:"heard"`
 }
 
-// printHeard is what the schedulers knew of the worker that has a job.
+// heard is what the schedulers knew of the worker that has a job.
 type heard struct {
 	Last *time.Time `json:"last,omitempty"` // its last heartbeat; nil was engine.worker_ttl ago, or longer
 	AsOf time.Time  `json:"as_of"`          // they knew it then

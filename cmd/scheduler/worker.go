@@ -135,6 +135,8 @@ func (f *workerFlags) check() error {
 		return cli.Fail(cli.ExitUsage, "--work is %v, out of range; give a duration from 0s on", f.work)
 	case !(f.failRate >= 0 && f.failRate <= 1):
 		return cli.Fail(cli.ExitUsage, "--fail-rate is %v, out of range; give 0 to 1", f.failRate)
+	case f.failCode != "" && f.failRate == 0:
+		return cli.Fail(cli.ExitUsage, "--fail-reason is of jobs that fail, and none does; say with --fail-rate how many do, or leave --fail-reason out")
 	case f.RedisURL == "" && (f.output != "" || len(f.redact) > 0):
 		return cli.Fail(cli.ExitUsage, "--output and --redact are about what is kept in Redis, which is not given; give it with --redis")
 	case slices.Contains(f.redact, ""):
@@ -191,9 +193,7 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	if outputs != nil {
 		config.Output = outputs.keep
-		if servers.HasReplica(ctx, outputs.redis) {
-			config.Replica = &store.Replica{Redis: outputs.redis, Timeout: settings.Hardened().StoreOpTimeout}
-		}
+		config.Replica = &store.Replica{Redis: outputs.redis, Timeout: settings.Hardened().StoreOpTimeout}
 	}
 	w := worker.New(config)
 	again := nc.StatusChanged(nats.CONNECTED)

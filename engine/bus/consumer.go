@@ -24,7 +24,7 @@ func (p *Poison) Error() string { return fmt.Sprintf("%s: %v", p.ReasonCode, p.E
 
 func (p *Poison) Unwrap() error { return p.Err }
 
-// Consumer consumes one durable pull consumer. Safe, Guard, TermFirst, GivenUp and Confirm may be left out; everything else
+// Consumer consumes one durable pull consumer. Safe, Guard, TermFirst, GivenUp, Pulled and Confirm may be left out; everything else
 // is required.
 type Consumer struct {
 	Name       string
@@ -44,6 +44,7 @@ type Consumer struct {
 	Unrecorded func(ctx context.Context) time.Duration                       // the delay of a poison message that could not be recorded
 	Guard      *Guard                                                        // of messages that were handled already; nil is none
 	GivenUp    func()                                                        // hears of each message whose last delivery failed: it does not come again
+	Pulled     func(err error)                                               // hears how each pull ended
 	Confirm    Confirm                                                       // the zero value confirms nothing: an answer that fails is logged only
 
 	unanswered sync.WaitGroup // messages whose answer failed, and is sent again
@@ -74,7 +75,11 @@ func (c *Consumer) Run(ctx context.Context) {
 		c.unanswered.Wait()
 	}()
 	for ctx.Err() == nil {
-		if err := c.pull(ctx, slots); err != nil && ctx.Err() == nil {
+		err := c.pull(ctx, slots)
+		if c.Pulled != nil {
+			c.Pulled(err)
+		}
+		if err != nil && ctx.Err() == nil {
 			c.Logger.LogAttrs(ctx, slog.LevelWarn, "pull failed", slog.String("consumer", c.Name), slog.Any("error", err))
 			c.recover(ctx)
 		}
@@ -158,10 +163,9 @@ func (c *Consumer) recover(ctx context.Context) {
 
 // settle handles a message and answers it by the outcome. The handler does not see the end of running.
 //
-// A power loss may take all that a consumer had been delivered. Then nats-server gives the sequences anew, but keeps
-// what the consumer's file says of them, and redelivers from it without a look at the subject (2.15.2, filestore.go:
-// ForceUpdate reads a state of zero from the file again). So a message of another subject is passed over: its own
-// consumer hands it out, too.
+// After a power loss a stream may have lost messages that the file of a consumer still lists as pending. New messages
+// take their sequences, and nats-server redelivers those to the consumer whatever their subject is (2.15.2, filestore.go:
+// ForceUpdate). So a message of another subject is acknowledged and not handled: its own consumer delivers it, too.
 func (c *Consumer) settle(running context.Context, msg jetstream.Msg) {
 	d := &delivery{msg, c.Clock.Now()}
 	if md, err := msg.Metadata(); err == nil {

@@ -1,6 +1,8 @@
 package bus_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +59,33 @@ func TestEnsureStreamsOfAnOperators(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, want[name], s.CachedInfo().Config)
 		}
+	}
+}
+
+// Of a topic beyond job.> there is a subject, and what another replica serves stays.
+func TestEnsureStreamsOfTopics(t *testing.T) {
+	js, err := jetstream.New(connect(t))
+	require.NoError(t, err)
+	for _, topics := range [][]string{nil, {"job.a", "tool.github.pr.create"}, {"tool.mail"}, nil} {
+		_, _, err = bus.EnsureStreams(t.Context(), js, bus.StreamOptions{Topics: topics})
+		require.NoError(t, err)
+	}
+	s, err := js.Stream(t.Context(), bus.StreamJobs)
+	require.NoError(t, err)
+	assert.Equal(t, append(slices.Clone(bus.JobsSubjects), "tool.github.pr.create", "tool.mail"), s.CachedInfo().Config.Subjects)
+}
+
+// One that does not keep what it has delivered can do nothing for a scheduler.
+func TestAStreamThatDropsWhatWasAcknowledged(t *testing.T) {
+	js, err := jetstream.New(connect(t))
+	require.NoError(t, err)
+	for _, retention := range []jetstream.RetentionPolicy{jetstream.WorkQueuePolicy, jetstream.InterestPolicy} {
+		_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: bus.StreamSys, Subjects: bus.SysSubjects, Retention: retention})
+		require.NoError(t, err)
+		_, _, err = bus.EnsureStreams(t.Context(), js, bus.StreamOptions{})
+		require.ErrorIs(t, err, bus.ErrUnfit)
+		assert.ErrorContains(t, err, "stream CORDUM_SYS: its retention is "+strings.ToLower(retention.String())+", and it must be limits")
+		require.NoError(t, js.DeleteStream(t.Context(), bus.StreamSys))
 	}
 }
 

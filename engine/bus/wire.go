@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,6 +73,22 @@ var ErrStored = errors.New("the stream holds a message of this epoch already")
 // ErrDuplicate says that the stream has confirmed a message and stored none, as it remembers the ID. It
 // does not say what it holds of that ID, or for whom.
 var ErrDuplicate = errors.New("the stream remembers the message's id, and has stored no other")
+
+// onceFrom is the first version of nats-server that heeds the subject of Message.Once, which has wildcards. One before
+// leaves the header out, and stores a second dispatch of an epoch.
+var onceFrom = [2]int{2, 11}
+
+// CheckOnce returns an [ErrUnfit] if a nats-server of that version does not heed Message.Once.
+func CheckOnce(version string) error {
+	var is [2]int
+	if _, err := fmt.Sscanf(version, "%d.%d", &is[0], &is[1]); err != nil { // it does not say
+		return nil
+	}
+	if slices.Compare(is[:], onceFrom[:]) < 0 {
+		return unfit(fmt.Sprintf("it is nats-server %s, which does not keep an epoch to one dispatch; run %d.%d or later, or set epochs to false", version, onceFrom[0], onceFrom[1]))
+	}
+	return nil
+}
 
 // Publish stores a message and waits for the stream to confirm it. After an error the message may
 // have been stored or not, unless the error is ErrStored, ErrDuplicate or [Refused].

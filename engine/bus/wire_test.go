@@ -36,6 +36,18 @@ func connect(t *testing.T) *nats.Conn {
 	return nc
 }
 
+func TestCheckOnce(t *testing.T) {
+	for _, version := range []string{"2.11.0", "2.11.9", "2.15.3", "2.12.0-preview.1", "3.0.0", "", "dev"} {
+		assert.NoError(t, bus.CheckOnce(version), version)
+	}
+	for _, version := range []string{"2.10.29", "2.9.25", "1.99.0", "2.10.0-beta.41"} {
+		err := bus.CheckOnce(version)
+		assert.ErrorIs(t, err, bus.ErrUnfit, version)
+		assert.ErrorContains(t, err, "nats-server "+version)
+	}
+	assert.NoError(t, bus.CheckOnce(server.VERSION))
+}
+
 // newJobs starts a server that has the stream of dispatches.
 func newJobs(t *testing.T, storage jetstream.StorageType) (jetstream.JetStream, jetstream.Stream) {
 	t.Helper()

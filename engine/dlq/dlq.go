@@ -37,6 +37,10 @@ type Entry struct {
 	ReplayStatus   string `json:"replay_status"`
 	CreatedAt      int64  `json:"created_at"` // unix ms; Put sets it
 
+	// MessageAt is when the stream stored the message that an entry is about, in unix ns: a stream that begins anew gives its
+	// place to another, of another time.
+	MessageAt int64 `json:"message_at,omitempty"`
+
 	Fatal bool   `json:"fatal,omitempty"` // its worker called the failure final
 	Run   string `json:"run,omitempty"`   // the run that its job is a step of
 
@@ -105,7 +109,7 @@ func (q *Queue) AddOnce(ctx context.Context, e Entry) error {
 	if err != nil {
 		return fmt.Errorf("dlq entry of %s: %w", e.JobID, err)
 	}
-	if written.JobID == "" || written.ReasonCode == e.ReasonCode && written.Status == e.Status {
+	if written.JobID == "" || written.ReasonCode == e.ReasonCode && written.Status == e.Status && written.MessageAt == e.MessageAt {
 		return nil
 	}
 	return q.Add(ctx, e)

@@ -40,8 +40,27 @@ func (r *Replayer) permit(ctx context.Context, e *Entry, who Person, group, what
 	return fmt.Errorf("%w: %s: %s", ErrOutsider, e.JobID, why)
 }
 
+// safely has what a person decides on an entry outlast a failover before it is said to be decided.
+func (r *Replayer) safely(ctx context.Context, jobID string, decide func() error) error {
+	if r.Safe == nil {
+		return decide()
+	}
+	safe := r.Safe(ctx, jobID)
+	if err := decide(); err != nil {
+		return err
+	}
+	if err := safe(ctx); err != nil {
+		return fmt.Errorf("what was decided on %s may be lost; look at it, and decide again if it is: %w", jobID, err)
+	}
+	return nil
+}
+
 // Approve lets an entry be replayed that waits for it: at once, and by whoever ticks next.
 func (r *Replayer) Approve(ctx context.Context, jobID string, who Person) error {
+	return r.safely(ctx, jobID, func() error { return r.approve(ctx, jobID, who) })
+}
+
+func (r *Replayer) approve(ctx context.Context, jobID string, who Person) error {
 	was, err := r.look(ctx, jobID)
 	if err != nil {
 		return err
@@ -74,6 +93,10 @@ func (r *Replayer) goes(was read, event audit.Event) change {
 // Mend lets a quarantined entry be replayed with another payload, at once, and by whoever ticks next. Its owner does it, if
 // the policy names one.
 func (r *Replayer) Mend(ctx context.Context, jobID string, payload json.RawMessage, who Person) error {
+	return r.safely(ctx, jobID, func() error { return r.mend(ctx, jobID, payload, who) })
+}
+
+func (r *Replayer) mend(ctx context.Context, jobID string, payload json.RawMessage, who Person) error {
 	was, err := r.look(ctx, jobID)
 	if err != nil {
 		return err
@@ -105,6 +128,10 @@ func (r *Replayer) Mend(ctx context.Context, jobID string, payload json.RawMessa
 // Deny ends the matter of an entry that has not been replayed. If the policy names who approves it, only they may do so, and
 // else its owner, if there is one.
 func (r *Replayer) Deny(ctx context.Context, jobID string, who Person, reason string) error {
+	return r.safely(ctx, jobID, func() error { return r.deny(ctx, jobID, who, reason) })
+}
+
+func (r *Replayer) deny(ctx context.Context, jobID string, who Person, reason string) error {
 	was, err := r.look(ctx, jobID)
 	if err != nil {
 		return err
@@ -132,7 +159,12 @@ func (r *Replayer) Deny(ctx context.Context, jobID string, who Person, reason st
 // quarantined, or waits for its approval, is refused, and what would break max_replays. What schedulers have triaged
 // is theirs to replay, at their next tick, by their own look at commits, the ledger and the policy. It
 // returns the entry as it is then.
-func (r *Replayer) Replay(ctx context.Context, jobID string, who Person) (Entry, error) {
+func (r *Replayer) Replay(ctx context.Context, jobID string, who Person) (e Entry, err error) {
+	err = r.safely(ctx, jobID, func() error { e, err = r.replayNow(ctx, jobID, who); return err })
+	return e, err
+}
+
+func (r *Replayer) replayNow(ctx context.Context, jobID string, who Person) (Entry, error) {
 	was, err := r.look(ctx, jobID)
 	if err != nil {
 		return Entry{}, err

@@ -48,7 +48,7 @@ type Ledger interface {
 }
 
 // Replayer triages entries, and replays those that the policy and the safety kernel let it. All fields but
-// Policy are required. It is safe for concurrent use: a change of an entry is a compare-and-set.
+// Policy, Ledger and Safe are required. It is safe for concurrent use: a change of an entry is a compare-and-set.
 type Replayer struct {
 	Queue      *Queue
 	Policy     *Policy // nil is the default of each class
@@ -77,6 +77,8 @@ type Replayer struct {
 	Wait func(ctx context.Context, n int) time.Duration
 	// Draw is a number by chance, for an id without Atomic.
 	Draw func(ctx context.Context) uint64
+	// Safe begins a decision of a person's, which stands once confirm returns nil; nil is at once.
+	Safe func(ctx context.Context, jobID string) (confirm func(context.Context) error)
 	// Ended hears of each outcome, by replay_status, with the entry as it is then.
 	Ended func(e *Entry)
 }
@@ -179,7 +181,8 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 	if err != nil {
 		return err
 	}
-	if run := workflow.RunOf(orig.JobID); run != "" && run == orig.WorkflowID {
+	if workflow.StepOf(&orig) != "" {
+		run := orig.WorkflowID
 		if by != byWorker {
 			return refused("%s is not replayed. %s", was.JobID, stepOf(run))
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 )
@@ -26,6 +27,9 @@ const (
 	DefaultPool  = "default"
 )
 
+// taken begin subjects that are no topics': the schedulers' own, and NATS's.
+var taken = []string{"sys", "worker", "_INBOX"}
+
 // Validate says what is wrong with c, or nil.
 func (c Config) Validate() error {
 	var errs []error
@@ -34,6 +38,9 @@ func (c Config) Validate() error {
 		probe := job.Request{JobID: "probe", Topic: topic}
 		if err := probe.Validate(); err != nil {
 			errs = append(errs, err)
+		}
+		if first, _, _ := strings.Cut(topic, "."); slices.Contains(taken, first) || strings.HasPrefix(first, "$") {
+			errs = append(errs, fmt.Errorf("topic %q is a subject with another meaning; call it otherwise, as in job.%s", topic, first))
 		}
 		if len(c.Topics[topic]) == 0 {
 			errs = append(errs, fmt.Errorf("topic %q has no pool; name one, or leave the topic out", topic))

@@ -180,6 +180,8 @@ func TestConfigIsValidated(t *testing.T) {
 		`has no pool`:             {Topics: map[string][]string{"job.a": nil}},
 		`a pool without a name`:   {Topics: map[string][]string{"job.a": {""}}},
 		`is not a subject`:        {Topics: map[string][]string{"job.*": {"p"}}},
+		`another meaning`:         {Topics: map[string][]string{"sys.job.submit": {"p"}}},
+		`as in job.worker`:        {Topics: map[string][]string{"worker.a.jobs": {"p"}}},
 		`"idle" serves no topic`:  {Topics: map[string][]string{"job.a": {"p"}}, Pools: map[string]routing.Pool{"idle": {}}},
 		`"alone" serves no topic`: {Pools: map[string]routing.Pool{"alone": {}}},
 	} {

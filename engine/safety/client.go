@@ -12,9 +12,6 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 )
 
-// labelReplayOf is carried by a job that comes back from the dead-letter queue: the kernel is told so.
-const labelReplayOf = "replay_of"
-
 // Client asks the safety kernel through a breaker. All fields are required. It is safe for concurrent use.
 type Client struct {
 	Conn    grpc.ClientConnInterface
@@ -40,7 +37,7 @@ func (c *Client) Check(ctx context.Context, req *job.Request) (Verdict, error) {
 }
 
 func question(req *job.Request) *safetypb.CheckRequest {
-	_, replay := req.Labels[labelReplayOf]
+	_, replay := req.Labels[job.LabelReplayOf]
 	return &safetypb.CheckRequest{
 		JobId:    req.JobID,
 		Topic:    req.Topic,

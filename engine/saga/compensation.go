@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
 
 // Labels and environment of a compensation's job (Scheduler internals, section 4).
@@ -81,15 +82,14 @@ func overlay(base, over map[string]string) map[string]string {
 // firstOf is the first of the jobs that have req's effect once between them, under one idempotency key: the first attempt of
 // a run's step, and the original of a replay that keeps its key.
 func firstOf(req *job.Request) string {
-	if step, is := strings.CutPrefix(req.IdempotencyKey, req.WorkflowID+":"); is {
-		if attempts := req.WorkflowID + "-" + step + "-"; strings.HasPrefix(req.JobID, attempts) {
-			return attempts + "1"
-		}
-	}
+	first := *req
 	if of := req.Labels[job.LabelReplayOf]; of != "" && req.IdempotencyKey != req.JobID {
-		return of
+		first.JobID = of
 	}
-	return req.JobID
+	if step := workflow.StepOf(&first); step != "" {
+		return workflow.JobID(req.WorkflowID, step, 1)
+	}
+	return first.JobID
 }
 
 // Key is the idempotency key of a compensation that names none.

@@ -3,7 +3,7 @@ package settings
 import "time"
 
 // Workflow are the knobs of workflow runs and their timers (Scheduler internals, section 8). They mean
-// something where [Config.Workflows] is set.
+// something where the engine's Config.Workflows is set.
 type Workflow struct {
 	RunLockTTL  time.Duration `yaml:"run_lock_ttl" json:"run_lock_ttl" min:"10ms" max:"24h" doc:"TTL of cordum:wf:run:lock:<runID>, renewed every third of it (Scheduler internals)"`
 	DurableFrom time.Duration `yaml:"durable_from" json:"durable_from" min:"0s" max:"24h" doc:"with durable_timers, a delay from this length on is kept in Redis (Scheduler internals)"`

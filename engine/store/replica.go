@@ -25,13 +25,15 @@ var (
 // Replica waits until the replicas of Redis have what was written: Redis replicates asynchronously, so that a failover loses
 // writes that were confirmed (Redis documentation, "Redis replication"). It waits for every replica that is online, and
 // for one at least: whoever promotes one of several goes by offsets that are seconds old (Redis documentation, "High
-// availability with Redis Sentinel", replica selection). A nil Replica waits for nothing. It is safe for concurrent use.
+// availability with Redis Sentinel", replica selection). Until it has seen one it waits for none, and looks at each stretch of
+// writes whether there is one by now. A nil Replica waits for nothing. It is safe for concurrent use.
 type Replica struct {
 	Redis   redis.UniversalClient
 	Timeout time.Duration // of one operation
 
 	mu   sync.Mutex
 	last master
+	seen bool
 }
 
 // master is what INFO replication says of the server that takes writes.
@@ -48,16 +50,30 @@ func (r *Replica) Since(ctx context.Context, jobID string) (confirm func(context
 		return func(context.Context) error { return nil }
 	}
 	began := r.known()
-	if began.id == "" { // by this process's first handling
-		began = r.learn(ctx, jobID)
+	var unknown error
+	if !r.Seen() {
+		began, unknown = r.learn(ctx, jobID)
 	}
 	return func(ctx context.Context) error {
+		if unknown == nil && !r.Seen() {
+			return nil
+		}
 		now, err := r.wait(ctx, jobID)
 		if err == nil && now.id != began.id {
 			err = ErrFailedOver
 		}
 		return err
 	}
+}
+
+// Seen says whether there has been a replica, which is waited for since then.
+func (r *Replica) Seen() bool {
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.seen
 }
 
 func (r *Replica) known() master {
@@ -74,18 +90,23 @@ func (r *Replica) saw(info string) master {
 	if m.id != "" {
 		r.last = m
 	}
+	r.seen = r.seen || m.online > 0
 	return m
 }
 
-// learn asks who the master is. Without an answer nothing is confirmed.
-func (r *Replica) learn(ctx context.Context, jobID string) master {
+// learn asks who the master is, and whether it has a replica. A Redis that has no answer to that has none; if it is not
+// known, nothing is confirmed.
+func (r *Replica) learn(ctx context.Context, jobID string) (master, error) {
 	ctx, cancel := context.WithTimeout(phase.With(ctx, jobID, phase.ReplicaRead), r.Timeout)
 	defer cancel()
 	info, err := r.Redis.Info(ctx, "replication").Result()
-	if err != nil {
-		return master{}
+	if _, answered := errors.AsType[redis.Error](err); answered && !redis.IsLoadingError(err) && !redis.IsMasterDownError(err) && !redis.IsMaxClientsError(err) {
+		return master{}, nil
 	}
-	return r.saw(info)
+	if err != nil {
+		return master{}, err
+	}
+	return r.saw(info), nil
 }
 
 // wait returns once the replicas have what anybody has written before, and says of which master. WAIT counts what its own

@@ -56,6 +56,13 @@ func (r *replicated) answer(cmd redis.Cmder) error {
 	return nil
 }
 
+// refusal is what a server says in the place of an answer.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+func (refusal) RedisError() {}
+
 func TestWhatTheReplicasHave(t *testing.T) {
 	fails := errors.New("connection refused")
 	for name, c := range map[string]struct {
@@ -102,6 +109,31 @@ func TestEachWaitLearnsOfReplicasAndMasters(t *testing.T) {
 	n, err := Online(t.Context(), client)
 	assert.NoError(t, err)
 	assert.Equal(t, 2, n)
+}
+
+// A Redis without a replica is not waited for, until it has one; from then on none is too few.
+func TestAReplicaIsWaitedForOnceThereIsOne(t *testing.T) {
+	server := &replicated{id: "a", replicas: []string{"wait_bgsave"}}
+	client := redis.NewClient(&redis.Options{})
+	client.AddHook(server)
+	r := &Replica{Redis: client, Timeout: time.Second}
+	ended := func() error { return r.Since(t.Context(), "job-1")(t.Context()) }
+	assert.NoError(t, ended())
+	assert.False(t, r.Seen())
+	server.err = errors.New("connection refused")
+	assert.Error(t, ended(), "what is not known is not taken for none")
+	server.err = refusal("ERR section (replication) is not supported")
+	assert.NoError(t, ended())
+	server.err = refusal("LOADING Redis is loading the dataset in memory")
+	assert.Error(t, ended())
+	server.err = nil
+	during := r.Since(t.Context(), "job-1")
+	server.replicas, server.confirmed = []string{"online"}, 1
+	assert.NoError(t, ended())
+	assert.True(t, r.Seen())
+	assert.NoError(t, during(t.Context()), "which waits, too")
+	server.replicas, server.confirmed = nil, 0
+	assert.ErrorIs(t, ended(), ErrNotReplicated)
 }
 
 func TestNoReplicaWaitsForNothing(t *testing.T) {

@@ -102,6 +102,7 @@ func (w *Worker) open(ctx context.Context, stop <-chan struct{}, q queue) jetstr
 func (w *Worker) consumer(ctx context.Context, q queue) (jetstream.Consumer, error) {
 	cfg := jetstream.ConsumerConfig{
 		Durable: q.durable, FilterSubjects: q.subjects, AckPolicy: jetstream.AckExplicitPolicy, AckWait: w.AckWait,
+		MaxAckPending: -1, // MaxParallel bounds that; the server's default is 1000
 	}
 	if w.DispatchAge > 0 {
 		cfg.InactiveThreshold = max(idleMax, w.DispatchAge)

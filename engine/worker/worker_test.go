@@ -126,6 +126,9 @@ func TestAJobIsExecuted(t *testing.T) {
 	assert.Equal(t, job.Result{JobID: "job-1", WorkerID: "worker-1", Status: job.StatusSucceeded, Epoch: 3, ResultPtr: "res:job-1"}, w.result())
 	stop()
 	assert.Zero(t, w.left())
+	consumer, err := w.js.Consumer(t.Context(), bus.StreamJobs, worker.ConsumerName("worker-1"))
+	require.NoError(t, err)
+	assert.Equal(t, -1, consumer.CachedInfo().Config.MaxAckPending, "MaxParallel alone is the bound")
 }
 
 // A notice ends an execution, although every slot is taken; what is cancelled and yet to come is not executed, even by

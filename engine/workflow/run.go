@@ -127,6 +127,17 @@ func RunOf(jobID string) string {
 	return runID
 }
 
+// StepOf is the step of a run that a job is an attempt at, or "". The job's id alone does not say so: anybody may give such an
+// id to a job.
+func StepOf(req *job.Request) string {
+	step, keyed := strings.CutPrefix(req.IdempotencyKey, req.WorkflowID+":")
+	attempt, named := strings.CutPrefix(req.JobID, req.WorkflowID+"-"+step+"-")
+	if n, err := strconv.Atoi(attempt); !keyed || !named || step == "" || err != nil || n < 1 {
+		return ""
+	}
+	return step
+}
+
 func cutLast(s string) (before, after string, ok bool) {
 	i := strings.LastIndexByte(s, '-')
 	if i < 0 {

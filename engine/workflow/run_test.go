@@ -63,6 +63,10 @@ func TestJobIDsSayWhoseTheyAre(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, s, n := run.Draw(t, "run"), step.Draw(t, "step"), rapid.IntRange(1, 12).Draw(t, "attempt")
 		assert.Equal(t, r, RunOf(JobID(r, s, n)))
+		req := (&Step{ID: s}).request(&Run{RunID: r}, 0, n)
+		assert.Equal(t, s, StepOf(&req))
+		req.IdempotencyKey = req.JobID
+		assert.Empty(t, StepOf(&req), "a job of that name is none of a run's by that alone")
 	})
 	for _, id := range []string{"", "job", "job-1", "comp-0123", "run-a-0", "run-a-x", "--"} {
 		assert.Empty(t, RunOf(id), id)

@@ -13,7 +13,6 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/bus"
-	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // Clients are connections to servers that run.
@@ -65,9 +64,7 @@ func (f *Flags) Connect(ctx context.Context, name string, to access) (*Clients, 
 		err = f.findStreams(ctx, c.JS)
 	}
 	if err == nil {
-		s := settings.Hardened()
-		s.WaitReplica = HasReplica(ctx, c.Redis)
-		c.Client, err = engine.NewClient(engine.ClientConfig{Redis: c.Redis, JetStream: c.JS, Settings: s})
+		c.Client, err = engine.NewClient(engine.ClientConfig{Redis: c.Redis, JetStream: c.JS})
 	}
 	if err != nil {
 		c.Close()

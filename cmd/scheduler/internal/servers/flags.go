@@ -2,8 +2,10 @@ package servers
 
 import (
 	"crypto/x509"
+	"net/url"
 	"os"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nkeys"
@@ -90,11 +92,48 @@ func (f *Flags) OrEmbedded() {
 	}
 }
 
-// credentials are what a URL holds before its host, and passwords among its parameters.
-var credentials = regexp.MustCompile(`(//)[^@/]*(@)|([?&](?:sentinel_)?password=)[^&]*`)
+var (
+	// nextURL is where a list of URLs goes on.
+	nextURL = regexp.MustCompile(`,\s*\w+://`)
+	// passwords are those among a URL's parameters.
+	passwords = regexp.MustCompile(`([?&](?:sentinel_)?password=)[^&]*`)
+)
 
-// Public is a URL, or a list of them, as it may be printed.
-func Public(urls string) string { return credentials.ReplaceAllString(urls, "$1$3***$2") }
+// Public is a URL, or a list of them, as it may be printed, whether it can be read or not.
+func Public(urls string) string {
+	if next := nextURL.FindStringIndex(urls); next != nil {
+		return Public(urls[:next[0]]) + "," + Public(urls[next[0]+1:])
+	}
+	before, user, host := splitUser(urls)
+	if user != "" {
+		user = "***"
+	}
+	return passwords.ReplaceAllString(before+user+host, "$1***")
+}
+
+// splitUser finds what may be the user and the password of one URL, all that comes before its last @.
+func splitUser(one string) (before, user, host string) {
+	from := 0
+	if i := strings.Index(one, "//"); i >= 0 {
+		from = i + len("//")
+	}
+	at := max(from, strings.LastIndex(one, "@"))
+	return one[:from], one[from:at], one[at:]
+}
+
+// unreadable says whether a URL of a list has a user or a password with a character in it that ends them too early or is
+// none. What is said then of the rest may show a part of the password.
+func unreadable(urls, ends string) bool {
+	if next := nextURL.FindStringIndex(urls); next != nil {
+		return unreadable(urls[:next[0]], ends) || unreadable(urls[next[0]+1:], ends)
+	}
+	_, user, _ := splitUser(urls)
+	_, err := url.PathUnescape(user)
+	return err != nil || strings.ContainsAny(user, ends)
+}
+
+// escapeIt is what is wrong with a URL that is unreadable, and the remedy.
+const escapeIt = "has a user or a password that cannot be read; write it percent-encoded: / ? # %% , and @ are %%2F %%3F %%23 %%25 %%2C and %%40"
 
 // overTLS finds a URL that asks for TLS.
 var overTLS = regexp.MustCompile(`(?:rediss|tls|wss)://`)

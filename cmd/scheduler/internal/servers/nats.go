@@ -26,7 +26,11 @@ var natsSchemes = []string{"nats", "tls", "ws", "wss"}
 func checkNATS(text string) error {
 	for one := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
-		if err != nil || u.Hostname() == "" || !slices.Contains(natsSchemes, u.Scheme) {
+		switch {
+		case err == nil && u.Hostname() != "" && u.Fragment == "" && slices.Contains(natsSchemes, u.Scheme):
+		case unreadable(text, "/?#,"):
+			return cli.Fail(cli.ExitUsage, "--nats is %q, which "+escapeIt, Public(text))
+		default:
 			return cli.Fail(cli.ExitUsage, "--nats is %q, which is no URL of a nats-server; write nats://HOST:4222", Public(text))
 		}
 	}
@@ -54,9 +58,6 @@ func (f *Flags) openNATS(ctx context.Context, name string, log *slog.Logger) (*n
 func (f *Flags) KeepNATS(name string, log *slog.Logger, lost func(error), more ...nats.Option) (*nats.Conn, jetstream.JetStream, error) {
 	return f.dialNATS(name, log, append(more, nats.RetryOnFailedConnect(true), nats.ReconnectWait(time.Second),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
-			if errors.Is(err, nats.ErrNoServers) {
-				err = syscall.ECONNREFUSED // which is what the client means at first
-			}
 			why, remedy := f.natsTrouble(err)
 			if firstInOutage(log, why) {
 				log.Warn("NATS cannot be used; trying on", slog.String("url", Public(f.NATSURL)), slog.String("error", why), slog.String("remedy", remedy))
@@ -77,8 +78,13 @@ const natsCredentials = "give the user and the password in the URL, nats://USER:
 
 // natsTrouble says why there is no connection to NATS, and what to do about it.
 func (f *Flags) natsTrouble(err error) (why, remedy string) {
+	if errors.Is(err, nats.ErrNoServers) {
+		err = syscall.ECONNREFUSED // which is what the client means at first
+	}
 	var op *net.OpError
 	switch {
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		return "it takes no TLS", "write nats://, or have it take TLS"
 	case errors.Is(err, nats.ErrAuthorization):
 		return "it refuses: " + err.Error(), natsCredentials
 	case errors.Is(err, nats.ErrNoInfoReceived), errors.Is(err, io.EOF), errors.As(err, &op) && op.Op == "read":

@@ -49,7 +49,7 @@ func firstInOutage(log *slog.Logger, line string) bool {
 	return !ok || !h.said.before(line)
 }
 
-// printPlan says whether a line was said before in this outage, and takes it for said.
+// before says whether a line was said before in this outage, and takes it for said.
 func (s *saidAway) before(line string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/redis/go-redis/v9"
 
@@ -24,7 +25,11 @@ func startOrElse(err error, at, embedded, program, flag string) string {
 	if strings.Contains(at, embedded) {
 		program = "`scheduler serve`, which brings one along"
 	}
-	return fmt.Sprintf("start %s, or give another with %s", program, flag)
+	other := fmt.Sprintf("start %s, or give another with %s", program, flag)
+	if strings.HasPrefix(at, "rediss://") && !errors.Is(err, syscall.ECONNREFUSED) { // a Redis without TLS waits for more of what it takes for a command
+		return "write redis:// if it takes no TLS, " + other
+	}
+	return other
 }
 
 // Plainly is an error about a server in words: what the NATS client says without a connection is that a

@@ -43,14 +43,25 @@ func (f *Flags) RedisOptions() (opt redisOptions, err error) {
 		return opt, cli.Fail(cli.ExitUsage, "--redis is %q, which %s; write %s", Public(f.RedisURL), what, remedy)
 	}
 	const withSentinels = "redis://HOST:26379/0?" + masterName + "=NAME&addr=HOST2:26379"
+	not := func(of, remedy string, err error) (redisOptions, error) {
+		if unreadable(f.RedisURL, "/?#") {
+			return opt, cli.Fail(cli.ExitUsage, "--redis is %q, which "+escapeIt, Public(f.RedisURL))
+		}
+		if err != nil {
+			of += ": " + urlReason(err)
+		}
+		return bad("is no URL of "+of, remedy)
+	}
 	u, err := url.Parse(f.RedisURL)
 	switch {
+	case err == nil && u.Fragment != "": // the client would leave it out
+		err = errors.New("nothing comes after a #")
 	case err == nil && strings.Contains(u.Scheme, "sentinel"):
 		return bad("has a scheme that differs from client to client", withSentinels+" for Redis behind Sentinels")
 	case err == nil && u.Host != "" && u.Query().Has(masterName):
 		o, err := redis.ParseFailoverURL(f.RedisURL)
 		if err != nil || o.MasterName == "" {
-			return bad("is no URL of Sentinels", withSentinels)
+			return not("Sentinels", withSentinels, err)
 		}
 		if o.ReplicaOnly || o.RouteByLatency || o.RouteRandomly || o.UseDisconnectedReplicas {
 			return bad("asks for replicas, which can be behind", withSentinels)
@@ -63,8 +74,8 @@ func (f *Flags) RedisOptions() (opt redisOptions, err error) {
 		}
 		return redisOptions{Failover: o}, nil
 	case err == nil && (u.Host != "" || u.Scheme == "unix"):
-		o, err := redis.ParseURL(f.RedisURL)
-		if err != nil {
+		var o *redis.Options
+		if o, err = redis.ParseURL(f.RedisURL); err != nil {
 			break
 		}
 		o.ContextTimeoutEnabled = true
@@ -75,7 +86,15 @@ func (f *Flags) RedisOptions() (opt redisOptions, err error) {
 		}
 		return redisOptions{direct: o}, nil
 	}
-	return bad("is no URL of a Redis server", "redis://HOST:6379/0")
+	return not("a Redis server", "redis://HOST:6379/0", err)
+}
+
+// urlReason is why a URL cannot be read, without the URL.
+func urlReason(err error) string {
+	if in, is := errors.AsType[*url.Error](err); is {
+		err = in.Err
+	}
+	return strings.TrimPrefix(err.Error(), "redis: ")
 }
 
 // Client does no I/O.
@@ -142,12 +161,29 @@ func AskRedis(ctx context.Context, client *redis.Client, to access) error {
 	case it["role"] == roleReplica:
 		return &unfit{"it is a replica, which takes no writes", "give its master with --redis, or its Sentinels: redis://HOST:26379/0?" + masterName + "=NAME"}
 	}
+	if policy := evicts(client.Info(ctx, "memory").Val()); policy != "" {
+		return &unfit{"its maxmemory-policy is " + policy + ", and it drops keys that are needed once it is full", "run CONFIG SET maxmemory-policy noeviction there, and keep it so in its configuration, or give another with --redis"}
+	}
 	// A write that changes nothing, as no job has an empty name. It fails for want of rights, of replicas
 	// (min-replicas-to-write), of a disk, or, as what could add something, of memory (maxmemory).
 	return client.ZAddXX(ctx, store.IndexKey(job.Pending), redis.Z{}).Err()
 }
 
-// Refused says whether an error of askRedis is Redis's own word, which is not likely to change by itself.
+// evicts reads of what INFO memory says by which policy Redis drops keys, which it does by none without a maxmemory. One that
+// does not say drops none.
+func evicts(info string) (policy string) {
+	for line := range strings.Lines(info) {
+		switch name, value, _ := strings.Cut(strings.TrimSpace(line), ":"); {
+		case name == "maxmemory" && value == "0":
+			return ""
+		case name == "maxmemory_policy" && value != "noeviction":
+			policy = value
+		}
+	}
+	return policy
+}
+
+// Refused says whether an error of AskRedis is Redis's own word, which is not likely to change by itself.
 func Refused(err error) bool {
 	var what *unfit
 	var is redis.Error
@@ -160,7 +196,7 @@ func takesNoWrites(err error) bool {
 	return redis.IsOOMError(err) || redis.IsNoReplicasError(err) || redis.HasErrorPrefix(err, "MISCONF")
 }
 
-// NoRedis is the error of a Redis that askRedis has failed with err, behind Sentinels or not.
+// NoRedis is the error of a Redis that AskRedis has failed with err, behind Sentinels or not.
 func (f *Flags) NoRedis(err error, sentinels bool) error {
 	at := Public(f.RedisURL)
 	var what *unfit
@@ -182,6 +218,9 @@ func (f *Flags) NoRedis(err error, sentinels bool) error {
 	case Refused(err):
 		return cli.Fail(cli.ExitUsage, "Redis at %s refuses: %s; mend that, or give another with --redis", at, cli.FirstLine(err))
 	}
+	if strings.HasPrefix(err.Error(), "redis: can't parse") { // with what it has said
+		return cli.Fail(cli.ExitUsage, "what listens at %s does not answer as Redis does; look whether that is its port, or give another with --redis", at)
+	}
 	program := "redis-server"
 	if sentinels {
 		program = "what is missing of the Sentinels and their master"
@@ -196,10 +235,4 @@ type redisLogger struct{ log *slog.Logger }
 // Printf is what go-redis calls.
 func (l redisLogger) Printf(ctx context.Context, format string, v ...any) {
 	l.log.LogAttrs(ctx, slog.LevelDebug, "redis client", slog.String("says", fmt.Sprintf(format, v...)))
-}
-
-// HasReplica says whether Redis has a replica to wait for. One that does not say has none.
-func HasReplica(ctx context.Context, client redis.UniversalClient) bool {
-	n, err := store.Online(ctx, client)
-	return err == nil && n > 0
 }
