@@ -61,9 +61,11 @@ as long over that as over redis-server, and as long each however many there are.
 
 A Redis that does not answer ends the start, since an address is soon wrong; so
 does a replica or a node of a cluster, which cannot be worked with, one that drops
-keys once it is full (maxmemory-policy), and one that takes no writes. A NATS that does not answer is waited for; one before 2.11 ends
-the start, unless engine.epochs is off, and so does a stream of a retention other
-than limits. Later on, a lost connection comes back; what could not be done meanwhile is done later. Redis behind Sentinels is named by them:
+keys once it is full (maxmemory-policy), and one that takes no writes. A NATS that
+does not answer is waited for; one before 2.11 ends the start, unless engine.epochs
+is off, and so does a stream of a retention other than limits. Later on, a lost
+connection comes back; what could not be done meanwhile is done later. Redis behind
+Sentinels is named by them:
 redis://HOST:26379/0?master_name=NAME&addr=HOST2:26379, with the user and password
 of Redis, if any, as &username=USER&password=PASSWORD.
 

@@ -81,7 +81,7 @@ func TestProgramsThatAreNoWorkers(t *testing.T) {
 		"a worker cannot be started (/no/such/program): no such file or directory": {"/no/such/program"},
 		"the workers end before they have done anything":                           {os.Args[0], asNothing},
 		": the name of the program is unknown":                                     {os.Args[0], asNothing},
-		"campaign: the command that starts a worker is empty":                                       nil,
+		"campaign: the command that starts a worker is empty":                      nil,
 	} {
 		_, err := Run(context.Background(), begun(t, small(10)), Options{Workers: 2, Command: command})
 		assert.ErrorContains(t, err, says)
