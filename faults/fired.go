@@ -44,14 +44,6 @@ func (in *Injector) lasts(w *sim.World, i int, d time.Duration, verb, target str
 	}
 }
 
-// redisDown says whether Redis is away since a failover or a death, from whoever asks.
-func (in *Injector) redisDown(w *sim.World) bool {
-	return slices.ContainsFunc(in.fired, func(f Fired) bool {
-		away := f.Fault.Do == Kill || f.Fault.Do == PowerLoss || f.Fault.Do == Failover
-		return away && f.Node == Redis && w.Now() < f.At+f.Fault.For
-	})
-}
-
 // Fired lists what took effect, in order.
 func (in *Injector) Fired() []Fired { return in.fired }
 

@@ -20,15 +20,16 @@ type Injector struct {
 	jobID func(n int) string // names the workload's n-th job
 	links map[string]string  // the phase in which a node sends what a partition can cut, by the link's name; the servers need none
 
-	armed    []*armed
-	fired    []Fired
-	cut      map[string][]int // nodes of which something is lost, and the faults behind it, by index into fired
-	down     map[string]int   // nodes that a fault took down, and the fault, by index into fired
-	refusing []int            // the faults for which Redis refuses commands, by index into fired
-	wrong    map[string]int   // nodes whose clock is wrong, and the fault behind it, by index into fired
-	pauses   map[int]func()   // those under way, by index into fired: each ends it at once
-	under    int              // what ends by itself and has not yet, and strikes that are the next step
-	healed   bool
+	armed     []*armed
+	fired     []Fired
+	cut       map[string][]int // nodes of which something is lost, and the faults behind it, by index into fired
+	down      map[string]int   // nodes that a fault took down, and the fault, by index into fired
+	redisBack time.Duration    // until when Redis is away since a failover or a death, from whoever asks
+	refusing  []int            // the faults for which Redis refuses commands, by index into fired
+	wrong     map[string]int   // nodes whose clock is wrong, and the fault behind it, by index into fired
+	pauses    map[int]func()   // those under way, by index into fired: each ends it at once
+	under     int              // what ends by itself and has not yet, and strikes that are the next step
+	healed    bool
 
 	surveyed map[[3]string]int // operations so far, by phase, job and node; "" is any node
 }
@@ -332,7 +333,7 @@ func (in *Injector) strikeNATS(w *sim.World, a *armed, f Fired) {
 }
 
 func (in *Injector) strikeRedis(w *sim.World, a *armed, f Fired) {
-	if in.redisDown(w) {
+	if w.Now() < in.redisBack {
 		a.miss = "Redis was down"
 		return
 	}
@@ -353,6 +354,7 @@ func (in *Injector) strikeRedis(w *sim.World, a *armed, f Fired) {
 		return
 	}
 	until := w.Now() + a.For
+	in.redisBack = until
 	for _, node := range in.Users {
 		w.Control(string(Partition)+" "+Redis, node, func() {
 			in.cut[node] = append(in.cut[node], i)

@@ -33,7 +33,7 @@ func (in *Injector) verb(does, link string) string {
 
 // cutFrom says from what op is cut off; "" is nothing.
 func (in *Injector) cutFrom(op *sim.Op) string {
-	if op.Kind == sim.KindRedis && in.redisDown(op.World()) {
+	if op.Kind == sim.KindRedis && op.World().Now() < in.redisBack {
 		return Redis
 	}
 	for _, i := range in.cut[op.Node()] {
