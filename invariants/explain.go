@@ -190,7 +190,7 @@ func (r *Row[C]) Explain(inv *Invariant) string {
 		}
 	}
 	if len(inv.Needs) > 0 {
-		fmt.Fprintf(&b, "Depends on: %s. Once that is violated, this one is no longer judged there.\n", strings.Join(inv.Needs, ", "))
+		fmt.Fprintf(&b, "Depends on: %s. Once that is violated, this one is not judged there any more, unless a plan or --judge asks for it.\n", strings.Join(inv.Needs, ", "))
 	}
 	fmt.Fprintf(&b, "Source: %s.\n", inv.Source)
 	return b.String()

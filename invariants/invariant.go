@@ -25,7 +25,7 @@ type Invariant struct {
 	Source   string   // the paragraph of the documentation that it is from
 	OnDemand bool     // where the settings do not provide for it, nearly every run breaks it: it is then judged only if somebody asks for it
 	Quiet    string   // the situation that counts what it forbids outside of its promise, where that is a violation only if somebody asks; "" for none
-	Needs    []string // once one of these is violated for a job, or for the run, this one is no longer judged there
+	Needs    []string // once one of these is violated for a job, or for the run, this one is not judged there any more, unless somebody asks for it
 }
 
 // End is what the servers and the processes hold when a run is over.
