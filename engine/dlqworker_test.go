@@ -337,7 +337,8 @@ func TestADenialIsCountedOnceWhoeverDenies(t *testing.T) {
 	require.NoError(t, l.operator(nil).Deny(t.Context(), "job-1", dlq.Person{Name: "ana"}, ""))
 	for range 2 {
 		l.tick()
-		require.NoError(t, l.dlq.AddOnce(t.Context(), dlq.Entry{JobID: "job-1", Status: "FAILED", ReasonCode: "timeout"})) // which puts it before the worker again
+		_, err := l.dlq.AddOnce(t.Context(), dlq.Entry{JobID: "job-1", Status: "FAILED", ReasonCode: "timeout"}) // which puts it before the worker again
+		require.NoError(t, err)
 	}
 	assert.Equal(t, dlq.Denied, l.entry("job-1").ReplayStatus)
 	assert.EqualValues(t, 1, l.metric(`dlq_replay_denied_total{reason_code="timeout"}`))
@@ -443,7 +444,8 @@ func TestAnEntryThatComesAgainKeepsItsDecision(t *testing.T) {
 	require.NoError(t, l.r.Deny(t.Context(), "job-1", dlq.Person{Name: "ana"}, "sent by hand"))
 	require.NoError(t, l.ends("job-1", job.StatusFailed, "timeout"))
 	assert.Equal(t, dlq.Denied, l.visited("job-1", 2).ReplayStatus)
-	require.NoError(t, l.dlq.AddOnce(t.Context(), dlq.Entry{JobID: "job-1", Status: "FAILED", ReasonCode: "tool_error", ReplayStatus: dlq.PendingReview}))
+	_, err := l.dlq.AddOnce(t.Context(), dlq.Entry{JobID: "job-1", Status: "FAILED", ReasonCode: "tool_error", ReplayStatus: dlq.PendingReview})
+	require.NoError(t, err)
 	assert.Equal(t, "tool_error", l.entry("job-1").ReasonCode, "another failure is another entry")
 }
 

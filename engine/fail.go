@@ -77,7 +77,11 @@ func (e *Engine) fail(ctx context.Context, f failure) error {
 func (e *Engine) bury(ctx context.Context, f failure, entry dlq.Entry) error {
 	switch e.settings.DLQOrder {
 	case settings.DLQThenState:
-		if err := e.deadLetter(ctx, entry, e.dlq.AddOnce); err != nil {
+		once := func(ctx context.Context, entry dlq.Entry) error {
+			_, err := e.dlq.AddOnce(ctx, entry)
+			return err
+		}
+		if err := e.deadLetter(ctx, entry, once); err != nil {
 			return err
 		}
 		return e.failed(ctx, f, nil)

@@ -83,7 +83,7 @@ func (e *Engine) recordPoison(ctx context.Context, msg jetstream.Msg, p *bus.Poi
 	if claimed := msg.Headers().Get(job.Header); claimed != "" {
 		reason, about = fmt.Sprintf("claims to be about job %q: %v", claimed, p.Err), claimed
 	}
-	err = e.dlq.AddOnce(phase.With(ctx, about, phase.DLQWrite), dlq.Entry{
+	wrote, err := e.dlq.AddOnce(phase.With(ctx, about, phase.DLQWrite), dlq.Entry{
 		JobID:        place,
 		MessageAt:    md.Timestamp.UnixNano(),
 		Topic:        msg.Subject(),
@@ -92,9 +92,10 @@ func (e *Engine) recordPoison(ctx context.Context, msg jetstream.Msg, p *bus.Poi
 		Reason:       reason,
 		ReplayStatus: dlq.PendingReview,
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		e.metrics.DLQWritesFailed.WithLabelValues(metrics.UnknownTopic).Inc()
-	} else {
+	case wrote:
 		e.metrics.Replay.Entries.WithLabelValues(dlq.CodeLabel(p.ReasonCode)).Inc()
 	}
 	return err

@@ -103,16 +103,18 @@ func (q *Queue) Put(ctx context.Context, p redis.Cmdable, e Entry) error {
 }
 
 // AddOnce is Add for a writer that comes again with the same failure, because what follows its entry has not
-// come about: an entry of that failure stays as it is, with whatever has been decided on it.
-func (q *Queue) AddOnce(ctx context.Context, e Entry) error {
-	written, err := q.addOnce(ctx, e)
-	if err != nil {
-		return fmt.Errorf("dlq entry of %s: %w", e.JobID, err)
+// come about: an entry of that failure stays as it is, with whatever has been decided on it. It says whether it wrote one.
+func (q *Queue) AddOnce(ctx context.Context, e Entry) (wrote bool, err error) {
+	was, err := q.addOnce(ctx, e)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("dlq entry of %s: %w", e.JobID, err)
+	case was.JobID == "":
+		return true, nil
+	case was.ReasonCode == e.ReasonCode && was.Status == e.Status && was.MessageAt == e.MessageAt:
+		return false, nil
 	}
-	if written.JobID == "" || written.ReasonCode == e.ReasonCode && written.Status == e.Status && written.MessageAt == e.MessageAt {
-		return nil
-	}
-	return q.Add(ctx, e)
+	return true, q.Add(ctx, e)
 }
 
 // addOnce returns the entry that there was, if there was one.

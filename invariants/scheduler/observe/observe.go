@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -148,13 +149,18 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 			f.Count.DlqsFailed++ // of a job, or of a message that makes no sense
 			f.Unfiled(s)
 		case s.Name == "zremrangebyscore", // the last of the entry's writes, one after the other
-			model.OfMessage(strings.TrimPrefix(s.Target, history.DlqPrefix)):
+			s.Name == sim.NameMulti && model.OfMessage(strings.TrimPrefix(s.Target, history.DlqPrefix)) && writes(s, s.Target):
 			f.Count.Filed++
 		}
 	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "outbox_remove", "result_write", "failed_write",
 		"timeout_write", "cancel_write", "approval_write", "denied_write", "approved_write", "output_write":
 		o.writeAnswered(s, applied)
 	}
+}
+
+// writes says whether the step wrote a key.
+func writes(s *model.Step, key string) bool {
+	return slices.ContainsFunc(s.Changes, func(c sim.Change) bool { return c.Key == key && !c.Gone })
 }
 
 // late takes in what an operation does whose caller gave it up long ago: whatever is under way there by
