@@ -55,6 +55,9 @@ expect: {violates: [one-dispatch-per-job]}
 
 // A result lists a hundred violations of an invariant. Those of other jobs are known all the same.
 func TestMoreViolationsThanAResultLists(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	plan := parsed(t, `version: 1
 name: many
 seed: 1

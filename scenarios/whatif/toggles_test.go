@@ -98,7 +98,7 @@ func TestTheTogglesPartIsToBlame(t *testing.T) {
 		opt = Options{Steps: stepsMost}
 	}
 	for i, toggle := range plans.Toggles() {
-		if testing.Short() && i%6 != 0 {
+		if testing.Short() && i%12 != 0 {
 			continue
 		}
 		t.Run(toggle.Setting, func(t *testing.T) {
