@@ -444,8 +444,11 @@ func TestAnEntryThatComesAgainKeepsItsDecision(t *testing.T) {
 	require.NoError(t, l.r.Deny(t.Context(), "job-1", dlq.Person{Name: "ana"}, "sent by hand"))
 	require.NoError(t, l.ends("job-1", job.StatusFailed, "timeout"))
 	assert.Equal(t, dlq.Denied, l.visited("job-1", 2).ReplayStatus)
-	_, err := l.dlq.AddOnce(t.Context(), dlq.Entry{JobID: "job-1", Status: "FAILED", ReasonCode: "tool_error", ReplayStatus: dlq.PendingReview})
-	require.NoError(t, err)
+	for _, wrote := range []bool{true, false} {
+		did, err := l.dlq.AddOnce(t.Context(), dlq.Entry{JobID: "job-1", Status: "FAILED", ReasonCode: "tool_error", ReplayStatus: dlq.PendingReview})
+		require.NoError(t, err)
+		assert.Equal(t, wrote, did)
+	}
 	assert.Equal(t, "tool_error", l.entry("job-1").ReasonCode, "another failure is another entry")
 }
 

@@ -15,7 +15,7 @@ import (
 // Config, with a RedisDisk if Redis is to die; Attach schedules what happens at a time.
 type Injector struct {
 	Survey func(Operation) // is told of each operation that a fault can strike, before it is made; nil is nobody
-	Users  []string        // the nodes that have to do with Redis: for each a step says that it is cut off, while Redis is away, and that it is no longer
+	Users  []string        // the nodes that use Redis: of each, one step says that Redis is away from it, and another that it is back
 
 	jobID func(n int) string // names the workload's n-th job
 	links map[string]string  // the phase in which a node sends what a partition can cut, by the link's name; the servers need none

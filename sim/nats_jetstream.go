@@ -170,8 +170,8 @@ func (g *gatedJetStream) StreamNames(ctx context.Context, opts ...jetstream.Stre
 	})
 }
 
-// Conn is a connection that says what nats-server has said of itself, such as MaxPayload, and is closed: what goes over the
-// process's own passes every gate.
+// Conn is a connection that says what nats-server has said of itself, such as MaxPayload, and is closed: what
+// the process sent over its own would be no step.
 func (g *gatedJetStream) Conn() *nats.Conn { return find[*natsServer](g.p.node.world.servers).closed }
 
 // Options are those of the client.

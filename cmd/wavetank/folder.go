@@ -91,8 +91,7 @@ func removeLeftovers(parent, name string) (busy bool) {
 }
 
 // owned refuses a folder that the command may not write into: one that holds what is no part of what it leaves, or, if it is
-// not empty, nothing that only the command itself leaves, so that it is not ours. One that there is not yet is as good as an
-// empty one.
+// not empty, nothing that only the command itself leaves, so that it is not ours. A folder that does not exist counts as empty.
 func owned(dir, what string, ours bool, part func(fs.DirEntry) bool) error {
 	info, err := os.Stat(dir)
 	switch {

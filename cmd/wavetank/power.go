@@ -41,9 +41,9 @@ func newPower() *cobra.Command {
 turned round, an error passed over, < for <=, a call or an assignment left out,
 two statements swapped, another field of the same type. They are drawn by seed.
 Single faults, pairs of faults, random plans, random plans under pct, the
-scenarios, and the scenarios perturbed look for each for at most the same time,
-in a process with one thread, until a promise is broken that the same plan keeps
-without the mistake.
+scenarios, and the scenarios perturbed look for each mistake, all for at most the
+same time, in a process with one thread. A search ends when a promise is broken that
+the same plan keeps without the mistake.
 
 It builds the testbed anew for each mistake, so it needs Go, and the source: run
 it in the folder of the repository, and leave the source as it is meanwhile. What

@@ -2,7 +2,7 @@
 //
 // [Mutations] makes mistakes by machine, all over the code of package engine: nobody chose them because a test finds them.
 // [Draw] takes some of each kind by seed. [Bench.Begin] builds the testbed without a mistake. [Bench.Measure] builds the testbed with one of them planted, and has each
-// [Search] run it until a promise is broken, or a process ends, hangs or grows without bound, for at most the same time, in
+// [Search] run it until a promise is broken, or a process ends, hangs or grows without bound. Each has the same time at most, and
 // one process with one thread. A drawn plan, or a fault, may break a promise without the mistake, too. So each plan that breaks
 // something runs once more without the mistake, and what it breaks there counts for nothing: the search goes on.
 //

@@ -169,8 +169,8 @@ func AskRedis(ctx context.Context, client *redis.Client, to access) error {
 	return client.ZAddXX(ctx, store.IndexKey(job.Pending), redis.Z{}).Err()
 }
 
-// evicts reads of what INFO memory says by which policy Redis drops keys, which it does by none without a maxmemory. One that
-// does not say drops none.
+// evicts returns the policy by which a Redis drops keys once it is full, as its INFO memory says. It is "" if it drops none:
+// with noeviction, without a maxmemory, or if it does not say.
 func evicts(info string) (policy string) {
 	for line := range strings.Lines(info) {
 		switch name, value, _ := strings.Cut(strings.TrimSpace(line), ":"); {
