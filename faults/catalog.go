@@ -156,7 +156,7 @@ var catalogue = []Kind{
 		Keys:   []Key{{Name: "from", Words: " from %s"}, {Name: "for", Words: " for %s", Draws: []time.Duration{sec, 10 * sec, mins, 5 * mins}, Heal: true}},
 		Struck: "a partition cut {node} off from {from}{for}", Over: "the partition of {node} from {from} was over",
 		Example: "{at: 5s, do: partition, node: worker-1, from: heartbeats, for: 1m}"},
-	{Effect: Skew, Says: "the node's clock is wrong until `for` is over: ahead by `by`, or behind, where that is negative", Rare: 16,
+	{Effect: Skew, Says: "the node's wall clock is wrong until `for` is over: ahead by `by`, or behind, where that is negative; what it measures by its monotonic clock is right", Rare: 16,
 		Keys: []Key{{Name: "by", Words: " by %s", Need: "say how far the clock is ahead, such as by: 40m, or by: -5s",
 			Draws: []time.Duration{sec, -sec, mins, -mins, time.Hour, -time.Hour}},
 			{Name: "for", Words: " for %s", Draws: []time.Duration{sec, 10 * sec, mins, 11 * mins}, Heal: true}},

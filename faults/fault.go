@@ -20,7 +20,7 @@ const (
 	Crash     Effect = "crash"      // the process is gone; Fault.RestartIn brings up a new incarnation
 	Pause     Effect = "pause"      // the process stands still for Fault.For
 	Partition Effect = "partition"  // the node is cut off from Fault.From for Fault.For
-	Skew      Effect = "skew"       // the process's clock is Fault.By ahead, or behind if that is negative, for Fault.For
+	Skew      Effect = "skew"       // the node's wall clock is Fault.By ahead, or behind if that is negative, for Fault.For
 	Restart   Effect = "restart"    // a server stops, and starts again when Fault.For has passed
 	Failover  Effect = "failover"   // a replica takes a server's place that is Fault.Lag behind: the writes since are lost
 	Kill      Effect = "kill"       // a server's process is killed, and starts again when Fault.For has passed, on its files

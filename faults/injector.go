@@ -373,7 +373,7 @@ func (in *Injector) skew(w *sim.World, a *armed, node string, f Fired) {
 	in.right(w, node)
 	i := in.note(w, a, node, f)
 	in.wrong[node] = i
-	n.Skew(sim.Skew{Offset: a.By})
+	n.Skew(a.By)
 	lasts := a.For
 	if lasts == 0 && in.healed { // too late for the heal that would have ended it
 		lasts = time.Second
@@ -395,7 +395,7 @@ func (in *Injector) right(w *sim.World, node string) {
 	}
 	delete(in.wrong, node)
 	in.fired[i].Until = w.Now()
-	w.Find(node).Skew(sim.Skew{})
+	w.Find(node).Skew(0)
 }
 
 // pause holds a node up, if it is up.

@@ -4,18 +4,14 @@ import (
 	"runtime"
 	"strconv"
 	"time"
+	"unsafe"
 
 	"github.com/jonboulle/clockwork"
 )
 
-// Skew is how a node's clock differs from the world's.
-type Skew struct {
-	Offset time.Duration // how far it is ahead
-	PPM    int64         // how much faster it runs, in parts per million
-}
-
-// Skew sets the node's clock apart from the world's. It holds for timers set from now on.
-func (n *Node) Skew(s Skew) { n.skew = s }
+// Skew sets the node's wall clock ahead of the world's, or behind it if ahead is negative. Its monotonic clock runs on, as an operating
+// system's does when somebody sets the time: what Go's time.Time measures within one process, and its timers, stay as they are.
+func (n *Node) Skew(ahead time.Duration) { n.skew = ahead }
 
 // Clock is the process's gated clock: whatever it wakes, it wakes by a step.
 func (p *Process) Clock() clockwork.Clock { return p.clock }
@@ -27,21 +23,29 @@ type clock struct {
 	n map[string]int // timers made so far, by what they are: names for them that every run shares
 }
 
-func (c *clock) Now() time.Time {
-	w, s := c.p.node.world, c.p.node.skew
-	elapsed, ppm := w.Now(), time.Duration(s.PPM)
-	return w.start.Add(elapsed + s.Offset + elapsed/1_000_000*ppm + elapsed%1_000_000*ppm/1_000_000)
+func (c *clock) Now() time.Time { return instant(time.Now(), c.p.node.skew) }
+
+// anchor is an instant with a monotonic reading, which a bubble's have not.
+var anchor = time.Now()
+
+// instant is what a node whose wall clock is ahead reads at an instant of virtual time: a Time with a monotonic reading, as in production. Package
+// time has no call that sets the two apart.
+func instant(now time.Time, ahead time.Duration) time.Time {
+	t := anchor.Add(now.Add(ahead).Sub(anchor.Round(0)))
+	(*reading)(unsafe.Pointer(&t)).monotonic -= int64(ahead)
+	return t
+}
+
+// reading is how package time lays out a Time since Go 1.9. TestAClockThatIsSet fails if that changes.
+type reading struct {
+	wall      uint64
+	monotonic int64
+	loc       *time.Location
 }
 
 func (c *clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 func (c *clock) Until(t time.Time) time.Duration { return t.Sub(c.Now()) }
-
-// world converts a duration on the node's clock to one on the world's.
-func (c *clock) world(d time.Duration) time.Duration {
-	ppm := time.Duration(c.p.node.skew.PPM)
-	return d - time.Duration(float64(d)*float64(ppm)/float64(1_000_000+ppm))
-}
 
 func (c *clock) Sleep(d time.Duration) {
 	select {
@@ -97,7 +101,7 @@ func (t *timer) arm(d time.Duration) {
 	t.pending = true
 	t.armed++
 	armed := t.armed
-	t.due += t.clock.world(d)
+	t.due += d
 	t.t = time.AfterFunc(max(0, t.due-t.clock.p.node.world.Now()), func() { t.arrive(armed) })
 }
 
@@ -130,8 +134,8 @@ func (t *timer) wake(alive bool) {
 	w.mu.Lock()
 	t.parked = nil
 	if t.period > 0 {
-		if missed := (w.Now() - t.due) / t.clock.world(t.period); missed > 0 { // as the standard library's does
-			t.due += missed * t.clock.world(t.period)
+		if missed := (w.Now() - t.due) / t.period; missed > 0 { // as the standard library's does
+			t.due += missed * t.period
 		}
 		t.arm(t.period)
 	} else {

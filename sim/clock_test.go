@@ -11,7 +11,7 @@ import (
 )
 
 // onNode runs f as the only process of a world, for at most an hour of its time.
-func onNode(t *testing.T, skew sim.Skew, f func(*sim.World, *sim.Process)) {
+func onNode(t *testing.T, skew time.Duration, f func(*sim.World, *sim.Process)) {
 	t.Helper()
 	_, err := sim.Run(sim.Config{Seed: 1, Strategy: sim.Random{}}, func(w *sim.World) error {
 		done := false
@@ -25,7 +25,7 @@ func onNode(t *testing.T, skew sim.Skew, f func(*sim.World, *sim.Process)) {
 }
 
 func TestTimerStopAndReset(t *testing.T) {
-	onNode(t, sim.Skew{}, func(w *sim.World, p *sim.Process) {
+	onNode(t, 0, func(w *sim.World, p *sim.Process) {
 		tm := p.Clock().NewTimer(time.Second)
 		assert.True(t, tm.Stop())
 		assert.False(t, tm.Stop())
@@ -42,7 +42,7 @@ func TestTimerStopAndReset(t *testing.T) {
 }
 
 func TestTickerAndAfterFunc(t *testing.T) {
-	onNode(t, sim.Skew{}, func(w *sim.World, p *sim.Process) {
+	onNode(t, 0, func(w *sim.World, p *sim.Process) {
 		began := w.Now()
 		tick := p.Clock().NewTicker(2 * time.Second)
 		for range 3 {
@@ -63,29 +63,20 @@ func TestTickerAndAfterFunc(t *testing.T) {
 	})
 }
 
-func TestSkewedClock(t *testing.T) {
-	skew := sim.Skew{Offset: time.Minute, PPM: 100_000} // ten percent fast
-	onNode(t, skew, func(w *sim.World, p *sim.Process) {
-		c := p.Clock()
-		ahead := c.Now().Sub(w.Started().Add(w.Now()))
-		assert.Equal(t, time.Minute, ahead.Round(100*time.Millisecond))
-		before, began := c.Now(), w.Now()
-		c.Sleep(110 * time.Second)
-		assert.Equal(t, 110*time.Second, c.Since(before).Round(time.Millisecond), "on its own clock")
-		assert.Equal(t, 100*time.Second, (w.Now() - began).Round(time.Millisecond), "on the world's")
-	})
-}
-
-func TestASlowClockNeverGoesBack(t *testing.T) {
-	onNode(t, sim.Skew{PPM: -250_000}, func(w *sim.World, p *sim.Process) {
-		last := p.Clock().Now()
-		for i := range 2000 {
-			p.Clock().Sleep(time.Duration(i) * time.Microsecond)
-			now := p.Clock().Now()
-			assert.False(t, now.Before(last))
-			last = now
-		}
-	})
+func TestAClockThatIsSet(t *testing.T) {
+	for _, ahead := range []time.Duration{time.Hour, -time.Hour} {
+		onNode(t, 0, func(w *sim.World, p *sim.Process) {
+			before := p.Clock().Now()
+			w.Find("n").Skew(ahead)
+			p.Clock().Sleep(10 * time.Second)
+			after := p.Clock().Now()
+			assert.Equal(t, 10*time.Second, after.Sub(before).Round(time.Second), "the monotonic clock runs on")
+			assert.Equal(t, 10*time.Second, p.Clock().Since(before).Round(time.Second))
+			assert.True(t, after.After(before))
+			assert.Equal(t, ahead+10*time.Second, after.Round(0).Sub(before.Round(0)).Round(time.Second), "the wall clock was set")
+			assert.Equal(t, w.Started().Add(w.Now()+ahead).UnixNano(), p.Clock().Now().UnixNano())
+		})
+	}
 }
 
 func TestATickerKeepsToItsBeat(t *testing.T) {

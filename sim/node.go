@@ -16,7 +16,7 @@ type Node struct {
 	process     *Process
 	incarnation int
 	pausedUntil time.Duration
-	skew        Skew
+	skew        time.Duration // see [Node.Skew]
 }
 
 // Process is one incarnation of a node. What it hands out is gated: every call is a step.

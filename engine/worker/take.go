@@ -32,7 +32,7 @@ type Task struct {
 	w    *Worker
 	msg  jetstream.Msg
 	at   place
-	kept atomic.Int64 // since when, in unix ns, it is not delivered again for AckWait
+	kept atomic.Pointer[time.Time] // since when it is not delivered again for AckWait
 }
 
 // Ending says what is to become of a dispatch whose execution is over.
@@ -79,16 +79,28 @@ func (t *Task) Spend(ctx context.Context, left time.Duration) bool {
 func (t *Task) Progress() {
 	err := t.msg.InProgress()
 	if err == nil {
-		t.kept.Store(t.w.Clock.Now().UnixNano())
+		t.keep()
 	}
 	t.w.tell("in progress", err)
+}
+
+// task is what a message that was delivered just now asks for.
+func (w *Worker) task(msg jetstream.Msg) *Task {
+	t := &Task{w: w, msg: msg}
+	t.keep()
+	return t
+}
+
+// keep notes that AckWait begins anew. The time keeps its monotonic reading: a clock that is set does not end it.
+func (t *Task) keep() {
+	now := t.w.Clock.Now()
+	t.kept.Store(&now)
 }
 
 // take does what a dispatch asks for: it executes the job, reports its result and acknowledges the dispatch, in this
 // order, so that a worker that dies in between does it again.
 func (w *Worker) take(ctx context.Context, stop <-chan struct{}, msg jetstream.Msg) {
-	t := &Task{w: w, msg: msg}
-	t.kept.Store(w.Clock.Now().UnixNano())
+	t := w.task(msg)
 	md, err := msg.Metadata()
 	if err == nil {
 		t.Seq, t.Delivered = md.Sequence.Stream, md.NumDelivered
@@ -261,7 +273,7 @@ func (w *Worker) insist(ctx context.Context, stop <-chan struct{}, what string, 
 		if stopped(stop) && giveUp.IsZero() {
 			giveUp = w.Clock.Now().Add(lastWords)
 		}
-		if w.Clock.Since(time.Unix(0, t.kept.Load())) >= w.AckWait/(2*progressPerAck) { // half of it may have passed before
+		if w.Clock.Since(*t.kept.Load()) >= w.AckWait/(2*progressPerAck) { // half of it may have passed before
 			t.Progress()
 		}
 		w.Clock.Sleep(retryAfter)

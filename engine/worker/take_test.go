@@ -67,7 +67,7 @@ func TestAnAckThatNobodyAnswersIsGivenUp(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				w := New(Config{ConfirmAcks: true, AckWait: time.Minute, JetStream: streams{of: &holder{lost: c.lost}}})
-				w.ack(ctx, nil, &Task{w: w, msg: &unconfirmed{err: c.err}})
+				w.ack(ctx, nil, w.task(&unconfirmed{err: c.err}))
 				assert.Equal(t, c.givenUp, ctx.Err() == nil)
 			})
 		})
@@ -81,7 +81,7 @@ func TestADispatchIsKeptWhileItsOutputCannotBeStored(t *testing.T) {
 		defer cancel()
 		w := New(Config{AckWait: time.Minute})
 		msg := &unconfirmed{}
-		stored := w.insist(ctx, nil, "output", &Task{w: w, msg: msg}, func(context.Context) error { return errors.New("Redis is away") })
+		stored := w.insist(ctx, nil, "output", w.task(msg), func(context.Context) error { return errors.New("Redis is away") })
 		assert.False(t, stored)
 		assert.InDelta(t, 40, msg.progress, 3, "four times in an AckWait")
 	})

@@ -63,7 +63,7 @@ var Strikes = invariants.Vocabulary{
 	{NATSPowerLoss, "NATS loses its power, and with it the last messages"},
 	{RedisFailover, "Redis fails over to a replica that is behind"},
 	{RedisDeath, "Redis is killed or loses its power, and with it what was not on its disk"},
-	{ClockWrong, "the clock of a node is wrong"},
+	{ClockWrong, "the wall clock of a node is wrong"},
 }
 
 func StrikesOf(list ...invariants.StrikeKind) invariants.Kinds { return Strikes.Set(list...) }

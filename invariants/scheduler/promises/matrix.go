@@ -81,8 +81,6 @@ var (
 	rewound    = exception{By: StrikesOf(RedisFailover), Why: impossible, Says: "nobody remembers what Redis has confirmed and lost"}
 	usedUp     = exception{By: StrikesOf(DeliveryLost), Why: impossible, Says: "deliveries that are lost, or come twice, use up those that a message has"}
 	wrongClock = exception{By: StrikesOf(ClockWrong), Why: impossible, Says: "a clock that is wrong shows what a right one shows at another time"}
-
-	heartbeatsAge = exception{By: StrikesOf(ClockWrong), Why: open, Says: "the age of a heartbeat is told by the node's clock; a monotonic clock would close it"}
 )
 
 // Matrix has a row for each invariant that takes something, or has exceptions.
@@ -158,13 +156,11 @@ var Matrix = withDeaths(map[string]row{
 		{By: StrikesOf(PublishLate, WriteLate, LockFails, SchedulerAway, NATSAway), But: []mechanism{onceOrder}},
 		{By: StrikesOf(WriteLate, SchedulerAway), But: []mechanism{rechecked}},
 		torn,
-		wrongClock,
 	}},
 	"lock-kept-by-living-holder": {Takes: []mechanism{having(withLongLocks)}, Except: []exception{
 		{By: StrikesOf(LockFails, SchedulerAway), Why: impossible, Says: "a holder that cannot renew its lock, and one that is gone, look alike to Redis"},
 		rewound, // a lock, too, and its renewals
 	}},
-	"ties-broken-by-worker-id": {Except: []exception{wrongClock}},
 	"quarantined-only-when-blocked": {Except: []exception{
 		{By: StrikesOf(WriteLate, SchedulerAway), But: []mechanism{fenced}},
 		lost,
@@ -179,9 +175,8 @@ var Matrix = withDeaths(map[string]row{
 		rewound,
 		wrongClock,
 	}},
-	"no-dispatch-to-expired-worker":      {Except: []exception{heartbeatsAge}},
 	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
-	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(HeartbeatLost, SchedulerAway), Why: impossible, Says: "a replica that could not read the snapshot knows of no worker"}, wrongClock}},
+	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(HeartbeatLost, SchedulerAway), Why: impossible, Says: "a replica that could not read the snapshot knows of no worker"}}},
 	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
 	"stale-worker-has-its-own-reason":    {Takes: []mechanism{having(withStaleReason)}},
 	"open-circuit-stops-every-replica": {Takes: []mechanism{having(withSharedBreaker)}, Except: []exception{
@@ -231,7 +226,7 @@ var Matrix = withDeaths(map[string]row{
 	"compensation-only-of-succeeded-job": {Takes: []mechanism{having(withAtomicRecord)}},
 	"every-compensation-accounted-for":   {Saga: true, Takes: []mechanism{rolledOn}, Except: []exception{lost, wrongClock}},
 	"no-failure-for-want-of-attempts": {Except: []exception{
-		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerCrash, SchedulerAway, NATSAway, ClockWrong), Why: impossible, Says: "a job that has used up its attempts is not tried again when the faults are over"},
+		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a job that has used up its attempts is not tried again when the faults are over"},
 	}},
 	"attempts-last-their-budget": {Takes: []mechanism{having(withEvenBackoff, withBusyBackoff)}},
 	"every-job-settles": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
@@ -256,7 +251,6 @@ var Matrix = withDeaths(map[string]row{
 	"snapshot-stays-fresh": {Except: []exception{
 		{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that Redis refuses, writes nothing in time"},
 		lost,
-		wrongClock,
 	}},
 	"timeout-only-when-due": {Takes: []mechanism{rechecked}, Except: []exception{
 		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
@@ -265,7 +259,7 @@ var Matrix = withDeaths(map[string]row{
 	"no-timeout-while-executing": {Except: []exception{
 		{By: StrikesOf(PublishUnanswered, WriteRefused, WriteLate, SchedulerCrash, SchedulerAway), But: []mechanism{voided}},
 	}},
-	"dead-worker-is-noticed": {Takes: []mechanism{having(withWatch)}, Except: []exception{heartbeatsAge}},
+	"dead-worker-is-noticed": {Takes: []mechanism{having(withWatch)}},
 	"terminal-states-final": {Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
 		{By: StrikesOf(WriteUnanswered, WriteLate, SchedulerAway), But: []mechanism{rechecked}},
