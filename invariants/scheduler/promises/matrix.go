@@ -212,7 +212,10 @@ var Matrix = withDeaths(map[string]row{
 		usedUp,
 		{By: StrikesOf(RedisFailover), But: []mechanism{both(replicated, patientDLQ)}},
 	}},
-	"cancellation-takes-effect": {Takes: []mechanism{having(withKeptCancellations, withDeliveries)}, Except: []exception{lost}},
+	"cancellation-takes-effect": {Takes: []mechanism{having(withKeptCancellations, withDeliveries)}, Except: []exception{
+		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SchedulerCrash, SchedulerAway), But: []mechanism{patient}},
+		lost,
+	}},
 	"compensation-recorded-once": {Saga: true, Except: []exception{
 		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash, SchedulerAway), But: []mechanism{having(withAtomicRecord, withFence)}},
 		lost,
