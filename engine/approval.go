@@ -107,7 +107,7 @@ func (e *Engine) askAgain(ctx context.Context, h *handling, hash string) error {
 	if err != nil {
 		return err
 	}
-	if err := e.store.AskAgain(phase.With(ctx, h.req.JobID, phase.AskAgainWrite), h.req, packet, hash); err != nil {
+	if err := e.store.AskAgain(phase.With(ctx, h.req.JobID, phase.AskAgainWrite), h.move(job.ApprovalRequired), h.req, packet, hash); err != nil {
 		return e.writeRetry(ctx, err, phase.AskAgainWrite, "")
 	}
 	e.metrics.ApprovalsRequired.WithLabelValues(h.req.Topic).Inc()

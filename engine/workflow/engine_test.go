@@ -441,11 +441,11 @@ func TestAFencedWrite(t *testing.T) {
 	h.create(0)
 	mine, theirs := h.run(), h.run()
 	require.NoError(t, h.Runs.Write(t.Context(), &theirs))
-	require.ErrorIs(t, h.Runs.Write(t.Context(), &mine), ErrFenced)
+	require.ErrorIs(t, h.Runs.Write(t.Context(), &mine), store.ErrFenced)
 	again := h.run()
 	require.NoError(t, h.Locks.WithLock(t.Context(), RunLockKey("run-1"), time.Minute, func(ctx context.Context) error {
 		require.NoError(t, h.server.Set(RunLockKey("run-1"), "another"))
-		require.ErrorIs(t, h.Runs.Write(ctx, &again), ErrFenced)
+		require.ErrorIs(t, h.Runs.Write(ctx, &again), store.ErrFenced)
 		return nil
 	}))
 	h.Runs.Fence = false
