@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -19,9 +18,6 @@ type Grant struct {
 	By   string    // in words
 }
 
-// approveTries is how often an approval is written anew while others write the record.
-const approveTries = 5
-
 // Approve writes the grant that decide gives the job, with the request as the grant leaves it. decide sees
 // the record as it is, and may see it again if that changes. Its error is passed on. The caller holds no
 // lock, hence the WATCH.
@@ -29,27 +25,21 @@ func (s *Store) Approve(ctx context.Context, jobID string, decide func(r *Record
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	key := JobKey(jobID)
-	var err error = redis.TxFailedErr
-	for range approveTries {
-		if !errors.Is(err, redis.TxFailedErr) {
-			break
-		}
-		err = s.Redis.Watch(ctx, func(tx *redis.Tx) error {
-			r, err := s.readWatched(ctx, tx, jobID)
-			if err != nil {
-				return err
-			}
-			grant, packet, err := decide(&r)
-			if err != nil {
-				return err
-			}
-			_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
-				p.HSet(ctx, key, fieldRequest, packet, fieldApprovalHash, grant.Hash, fieldApprovedAt, grant.At.UnixMilli(), fieldApprovedBy, grant.By)
-				return audit.Put(ctx, p, audit.Event{At: grant.At.UnixMilli(), Kind: audit.ApprovalGranted, JobID: jobID, Reason: grant.Hash, By: grant.By})
-			})
+	err := s.retried(ctx, key, func(tx *redis.Tx) error {
+		r, err := s.readWatched(ctx, tx, jobID)
+		if err != nil {
 			return err
-		}, key)
-	}
+		}
+		grant, packet, err := decide(&r)
+		if err != nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			p.HSet(ctx, key, fieldRequest, packet, fieldApprovalHash, grant.Hash, fieldApprovedAt, grant.At.UnixMilli(), fieldApprovedBy, grant.By)
+			return audit.Put(ctx, p, audit.Event{At: grant.At.UnixMilli(), Kind: audit.ApprovalGranted, JobID: jobID, Reason: grant.Hash, By: grant.By})
+		})
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("approve %s: %w", key, err)
 	}

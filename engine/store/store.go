@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -53,7 +52,7 @@ func (s *Store) Create(ctx context.Context, req *job.Request, packet []byte) (cr
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	key := JobKey(req.JobID)
-	err = s.Redis.Watch(ctx, func(tx *redis.Tx) error {
+	err = s.retried(ctx, key, func(tx *redis.Tx) error {
 		there, err := Exists(ctx, tx, req.JobID).Result()
 		if err != nil || there {
 			return err
@@ -64,10 +63,7 @@ func (s *Store) Create(ctx context.Context, req *job.Request, packet []byte) (cr
 		})
 		created = err == nil
 		return err
-	}, key)
-	if errors.Is(err, redis.TxFailedErr) {
-		return false, nil // another submission of the same job came between
-	}
+	})
 	if err != nil {
 		return false, fmt.Errorf("create %s: %w", key, err)
 	}

@@ -75,8 +75,19 @@ func (s *Store) write(ctx context.Context, w Write, more func(p redis.Pipeliner,
 	return out, nil
 }
 
-// reserveTries is how often a write tries to get a slot of its tenant while others come and go.
-const reserveTries = 5
+// watchTries is how often a WATCH is repeated while others write its key: a submission, an approval, or a write that is to get a
+// slot of its tenant.
+const watchTries = 5
+
+// retried calls fn in a WATCH of key, and again if that has changed meanwhile.
+func (s *Store) retried(ctx context.Context, key string, fn func(tx *redis.Tx) error) (err error) {
+	for range watchTries {
+		if err = s.Redis.Watch(ctx, fn, key); !errors.Is(err, redis.TxFailedErr) {
+			break
+		}
+	}
+	return err
+}
 
 // fenced has fn change something only if the record is still what the writer read, and the lock that ctx holds
 // is still its own; without fence, no more than Reserve stops it. A renewal of the lock between the look and the EXEC stops
@@ -93,7 +104,7 @@ func (s *Store) fenced(ctx context.Context, w Write, fence bool, fn func(tx *red
 	}
 	if w.Reserve > 0 {
 		watched = append(watched, TenantKey(w.Tenant))
-		tries = reserveTries
+		tries = watchTries
 	}
 	for range tries {
 		err := lock.Watch(ctx, s.Redis, held, watched, func(tx *redis.Tx) error {
