@@ -514,6 +514,40 @@ func TestTheReconcilerFindsWhatTimersMissed(t *testing.T) {
 	assert.Equal(t, []string{"run-1"}, members)
 }
 
+// Runs that cannot be advanced keep no younger one out, whatever keeps them.
+func TestTheReconcilerGetsPastRunsThatFail(t *testing.T) {
+	for name, spoil := range map[string]func(h *harness, runID string){
+		"a record that nobody can read": func(h *harness, runID string) { require.NoError(t, h.server.Set(RunKey(runID), "{")) },
+		"a request that does not go": func(h *harness, runID string) {
+			submit := h.Submit
+			h.Submit = func(ctx context.Context, req job.Request, again bool) (bool, error) {
+				if req.WorkflowID == runID {
+					return false, errors.New("injected")
+				}
+				return submit(ctx, req, again)
+			}
+		},
+	} {
+		h := alone(t)
+		h.Reconciler = &lock.Tick{Locker: h.Locks, Key: ReconcilerKey, TTL: time.Minute}
+		for n := range 5 {
+			runID := "run-" + strconv.Itoa(n)
+			_, err := h.Runs.Create(t.Context(), Run{RunID: runID, WorkflowID: "wf-1", Steps: []Step{{ID: "a", Topic: "job.default"}}})
+			require.NoError(t, err)
+			if n < 4 { // two batches
+				spoil(h, runID)
+			}
+		}
+		var health recovery.Health
+		failed := map[string]bool{}
+		for range 3 { // two failures end a tick
+			_ = h.reconcile(t.Context(), &health, failed)
+		}
+		require.Len(t, h.submitted, 1, name)
+		assert.Equal(t, "run-4-a-1", h.next(), name)
+	}
+}
+
 func TestRunRecoversPollsAndReconciles(t *testing.T) {
 	h := alone(t)
 	h.Poller = &lock.Tick{Locker: h.Locks, Key: PollerKey, TTL: 10 * time.Second}

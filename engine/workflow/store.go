@@ -17,6 +17,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/lock"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/recovery"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -116,7 +117,9 @@ func (s *Store) get(ctx context.Context, client redis.Cmdable, runID string) (r 
 		return r, fmt.Errorf("%s: %w", RunKey(runID), ErrNotFound)
 	}
 	if err == nil {
-		err = json.Unmarshal(data, &r)
+		if err = json.Unmarshal(data, &r); err != nil {
+			err = recovery.Own(err)
+		}
 	}
 	if err != nil {
 		return r, fmt.Errorf("read %s: %w", RunKey(runID), err)
