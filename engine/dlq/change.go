@@ -252,7 +252,7 @@ func (q *Queue) Adopt(ctx context.Context, batch int) error {
 func (q *Queue) Committed(ctx context.Context, tenant, idempotencyKey string) (by string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
-	by, err = q.Redis.Get(ctx, CommittedKey(tenant, idempotencyKey)).Result()
+	by, err = q.Redis.Get(ctx, committedKey(tenant, idempotencyKey)).Result()
 	if errors.Is(err, redis.Nil) {
 		return "", nil
 	}
@@ -262,7 +262,7 @@ func (q *Queue) Committed(ctx context.Context, tenant, idempotencyKey string) (b
 // Commit adds to a MULTI that a job has done what its idempotency key stands for.
 func (q *Queue) Commit(ctx context.Context, p redis.Pipeliner, tenant, idempotencyKey, jobID string) {
 	if idempotencyKey != "" {
-		p.Set(ctx, CommittedKey(tenant, idempotencyKey), jobID, q.TTL)
+		p.Set(ctx, committedKey(tenant, idempotencyKey), jobID, q.TTL)
 	}
 }
 

@@ -21,7 +21,7 @@ type Store struct {
 	Fence   bool          // a write is a compare-and-set on what was read, and on the lock that its context holds
 	Epochs  bool          // a move to DISPATCHED mints an epoch
 	Watch   Watch         // hears of state reads and writes; nil is nobody
-	Tenants bool          // each state write keeps the set of its tenant's jobs in flight (TenantKey)
+	Tenants bool          // each state write keeps the set of its tenant's jobs in flight (tenantKey)
 }
 
 // Read returns a job's record. A job without one is ErrNotFound; any other error means that the

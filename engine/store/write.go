@@ -103,7 +103,7 @@ func (s *Store) fenced(ctx context.Context, w Write, fence bool, fn func(tx *red
 		held = lock.Held(ctx)
 	}
 	if w.Reserve > 0 {
-		watched = append(watched, TenantKey(w.Tenant))
+		watched = append(watched, tenantKey(w.Tenant))
 		tries = watchTries
 	}
 	for range tries {
@@ -132,7 +132,7 @@ func (s *Store) look(ctx context.Context, tx *redis.Tx, held *lock.Lock, w Write
 		record = p.HMGet(ctx, JobKey(w.JobID), fieldState, fieldVersion, fieldEpoch)
 		mine = held.Mine(ctx, p)
 		if w.Reserve > 0 {
-			count, member = p.SCard(ctx, TenantKey(w.Tenant)), p.SIsMember(ctx, TenantKey(w.Tenant), w.JobID)
+			count, member = p.SCard(ctx, tenantKey(w.Tenant)), p.SIsMember(ctx, tenantKey(w.Tenant), w.JobID)
 		}
 		return nil
 	})
