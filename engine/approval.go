@@ -55,9 +55,10 @@ func (e *Engine) resumeApproved(ctx context.Context, h *handling) (goes bool, er
 	case approved:
 		return e.backToPending(ctx, h)
 	case approvalExpired:
-		return false, e.refuseApproval(ctx, h, metrics.RefusedExpired)
+		e.refuseApproval(ctx, h, metrics.RefusedExpired)
+		return false, nil
 	case approvedAnother:
-		_ = e.refuseApproval(ctx, h, metrics.RefusedChanged)
+		e.refuseApproval(ctx, h, metrics.RefusedChanged)
 	}
 	hash := h.req.Hash()
 	if waits, err := h.rec.Request(); err == nil && waits.Hash() == hash {
@@ -66,10 +67,9 @@ func (e *Engine) resumeApproved(ctx context.Context, h *handling) (goes bool, er
 	return false, e.askAgain(ctx, h, hash)
 }
 
-func (e *Engine) refuseApproval(ctx context.Context, h *handling, reason string) error {
+func (e *Engine) refuseApproval(ctx context.Context, h *handling, reason string) {
 	e.metrics.ApprovalsRefused.WithLabelValues(h.rec.Topic, reason).Inc()
 	e.logJob(ctx, slog.LevelWarn, "approval does not count", h.rec.JobID, h.rec.Topic, slog.String("reason", reason))
-	return nil
 }
 
 // backToPending writes PENDING, and the approved request with it: whoever takes the job on from its record
@@ -107,7 +107,7 @@ func (e *Engine) askAgain(ctx context.Context, h *handling, hash string) error {
 	if err != nil {
 		return err
 	}
-	if err := e.store.AskAgain(phase.With(ctx, h.req.JobID, phase.AskAgainWrite), h.req, packet, hash); err != nil {
+	if err := e.store.AskAgain(phase.With(ctx, h.req.JobID, phase.AskAgainWrite), h.move(job.ApprovalRequired), h.req, packet, hash); err != nil {
 		return e.writeRetry(ctx, err, phase.AskAgainWrite, "")
 	}
 	e.metrics.ApprovalsRequired.WithLabelValues(h.req.Topic).Inc()

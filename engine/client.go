@@ -9,7 +9,6 @@ import (
 
 	"github.com/jonboulle/clockwork"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
@@ -19,14 +18,6 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
 
-// ClientConfig is what a client is made of. Redis and JetStream are required.
-type ClientConfig struct {
-	Redis     redis.UniversalClient // the schedulers' own
-	JetStream jetstream.JetStream
-	Clock     clockwork.Clock   // nil is the real clock
-	Settings  settings.Settings // the zero Settings are Hardened()
-}
-
 // Client submits jobs, approves and cancels them, and starts workflow runs. It is safe for concurrent use.
 type Client struct {
 	store    *store.Store
@@ -35,29 +26,6 @@ type Client struct {
 	js       jetstream.JetStream
 	clock    clockwork.Clock
 	settings settings.Settings
-}
-
-// complete fills what may be left out, and says everything that is wrong.
-func (c *ClientConfig) complete() error {
-	if c.Settings == (settings.Settings{}) {
-		c.Settings = settings.Hardened()
-	}
-	if c.Clock == nil {
-		c.Clock = clockwork.NewRealClock()
-	}
-	errs := []error{checkRedis(c.Redis), c.Settings.Validate()}
-	if c.JetStream == nil {
-		errs = append(errs, errors.New("no JetStream: make one with jetstream.New"))
-	}
-	return errors.Join(errs...)
-}
-
-// replica is what a client waits for; nil without wait_replica.
-func (c *ClientConfig) replica() *store.Replica {
-	if !c.Settings.WaitReplica {
-		return nil
-	}
-	return &store.Replica{Redis: c.Redis, Timeout: c.Settings.StoreOpTimeout}
 }
 
 // NewClient returns a client, or says everything that is wrong with its configuration. It does no
@@ -73,7 +41,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 		clock:    c.Clock,
 		settings: c.Settings,
 	}
-	client.replica = c.replica()
+	client.replica = replicaOf(c.Redis, &c.Settings)
 	return client, nil
 }
 

@@ -19,7 +19,16 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/routing"
 	"github.com/wavetank-sim/wavetank/engine/settings"
+	"github.com/wavetank-sim/wavetank/engine/store"
 )
+
+// ClientConfig is what a client is made of. Redis and JetStream are required.
+type ClientConfig struct {
+	Redis     redis.UniversalClient // the schedulers' own
+	JetStream jetstream.JetStream
+	Clock     clockwork.Clock   // nil is the real clock
+	Settings  settings.Settings // the zero Settings are Hardened()
+}
 
 // Config is what an engine is made of. ID, Redis, JetStream and NATS are required.
 type Config struct {
@@ -63,14 +72,11 @@ func (cryptoRandom) Uint64(context.Context) uint64 {
 	return binary.NativeEndian.Uint64(b[:])
 }
 
-// withDefaults fills what may be left out.
-func (c Config) withDefaults() Config {
-	if c.Settings == (settings.Settings{}) {
-		c.Settings = settings.Hardened()
-	}
-	if c.Clock == nil {
-		c.Clock = clockwork.NewRealClock()
-	}
+// complete fills what may be left out, and says everything that is wrong, and what would be right.
+func (c *Config) complete() error {
+	both := ClientConfig{Redis: c.Redis, JetStream: c.JetStream, Clock: c.Clock, Settings: c.Settings}
+	errs := []error{both.complete()}
+	c.Clock, c.Settings = both.Clock, both.Settings
 	if c.Random == nil {
 		c.Random = cryptoRandom{}
 	}
@@ -83,17 +89,8 @@ func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return c
-}
-
-// validate says everything that is wrong with c, and what would be right.
-func (c Config) validate() error {
-	var errs []error
 	if c.ID == "" {
 		errs = append(errs, errors.New("no ID: give each replica a name of its own, such as its host name"))
-	}
-	if c.JetStream == nil {
-		errs = append(errs, errors.New("no JetStream: make one with jetstream.New"))
 	}
 	if c.NATS == nil {
 		errs = append(errs, errors.New("no NATS: pass the *nats.Conn"))
@@ -104,8 +101,30 @@ func (c Config) validate() error {
 	if least := MaxAgeMin(&c.Settings); c.Streams.MaxAge > 0 && c.Streams.MaxAge < least {
 		errs = append(errs, fmt.Errorf("Streams.MaxAge is %v, too short: a message has to stay in its stream for as long as it may be delivered or published again; make it at least %v, or 0 for ever", c.Streams.MaxAge, least))
 	}
-	errs = append(errs, checkRedis(c.Redis), c.Settings.Validate())
 	return errors.Join(errs...)
+}
+
+// complete fills what may be left out, and says everything that is wrong.
+func (c *ClientConfig) complete() error {
+	if c.Settings == (settings.Settings{}) {
+		c.Settings = settings.Hardened()
+	}
+	if c.Clock == nil {
+		c.Clock = clockwork.NewRealClock()
+	}
+	errs := []error{checkRedis(c.Redis), c.Settings.Validate()}
+	if c.JetStream == nil {
+		errs = append(errs, errors.New("no JetStream: make one with jetstream.New"))
+	}
+	return errors.Join(errs...)
+}
+
+// replicaOf is what is waited for; nil without wait_replica.
+func replicaOf(client redis.UniversalClient, s *settings.Settings) *store.Replica {
+	if !s.WaitReplica {
+		return nil
+	}
+	return &store.Replica{Redis: client, Timeout: s.StoreOpTimeout}
 }
 
 func checkRedis(client redis.UniversalClient) error {

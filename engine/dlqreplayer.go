@@ -42,7 +42,7 @@ func NewReplayer(c ReplayerConfig) (*dlq.Replayer, error) {
 	queue := &dlq.Queue{Redis: c.Redis, Clock: c.Clock, TTL: s.DLQEntryTTL, Timeout: s.StoreOpTimeout}
 	r := newDLQReplayer(s, records, queue, c.JetStream, c.Random)
 	r.Policy, r.Logger, r.Ended = c.Triage, slog.New(slog.DiscardHandler), func(*dlq.Entry) {}
-	r.Check, r.Ledger, r.Safe = c.Check, c.Ledger, c.replica().Since
+	r.Check, r.Ledger, r.Safe = c.Check, c.Ledger, replicaOf(c.Redis, s).Since
 	if r.Check == nil {
 		r.Check = func(context.Context, *job.Request) (safety.Verdict, error) {
 			return safety.Verdict{Decision: safety.Allow}, nil

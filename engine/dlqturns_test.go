@@ -34,7 +34,7 @@ func TestWhatAnyReplicaWouldMeetEndsNoTick(t *testing.T) {
 			for range 3 {
 				require.NoError(t, w.tick(t.Context()))
 			}
-			due, err := l.r.Due(t.Context(), 0, 10)
+			due, err := l.r.Queue.Due(t.Context(), 0, 10)
 			require.NoError(t, err)
 			assert.Equal(t, []string{"job-1"}, due)
 			l.faults.on(phase.DLQEntryRead, "before")
@@ -95,7 +95,7 @@ func TestALedgerThatIsAwayKeepsNoPersonOut(t *testing.T) {
 	l.r.Ledger = nil
 	require.NoError(t, w.tick(t.Context()))
 	assert.NotContains(t, l.entry("job-1").ReplayReason, "not known yet")
-	due, err := l.r.Due(t.Context(), 0, 10)
+	due, err := l.r.Queue.Due(t.Context(), 0, 10)
 	require.NoError(t, err)
 	assert.Empty(t, due)
 	l.r.Ledger = away{}

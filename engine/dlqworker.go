@@ -56,7 +56,7 @@ func (w *replayWorker) tick(ctx context.Context) error {
 	}
 	visited, stays := map[string]bool{}, 0
 	for range e.settings.MaxIterations {
-		ids, err := w.replayer.Due(phase.With(calls, "", phase.DLQRead), stays, e.settings.BatchSize)
+		ids, err := w.replayer.Queue.Due(phase.With(calls, "", phase.DLQRead), stays, e.settings.BatchSize)
 		if err != nil {
 			return err
 		}

@@ -101,7 +101,7 @@
 //	workflow.go                   runs
 //	locks.go                      the locks of jobs and of loops
 //	approve.go, client.go         those who submit, cancel and approve
-//	config.go                     what a replica is given
+//	config.go                     what a replica is given, and a client
 //	budget.go                     how long a job outlasts a cause of retries, and a message has to stay
 //	watch.go                      what Redis is seen to do
 //	retry.go, backoff.go          errors that bring a message back, and when

@@ -63,8 +63,7 @@ type Engine struct {
 
 // New returns an engine, or says everything that is wrong with its configuration. It does no I/O.
 func New(c Config) (*Engine, error) {
-	c = c.withDefaults()
-	if err := c.validate(); err != nil {
+	if err := c.complete(); err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	strategy, err := routing.New(c.Routing)
@@ -99,6 +98,7 @@ func New(c Config) (*Engine, error) {
 		triage:   c.Triage,
 		ledger:   c.Ledger,
 		kicks:    make(chan string, kicksMax),
+		replica:  replicaOf(c.Redis, &c.Settings),
 	}
 	e.streams.Topics = strategy.Topics()
 	e.store.Watch = e.watchState
@@ -113,9 +113,6 @@ func New(c Config) (*Engine, error) {
 			Redis: c.Redis, ProcessedTTL: c.Settings.AckWait, InflightTTL: c.Settings.InflightTTL,
 			Timeout: c.Settings.StoreOpTimeout, Logger: e.log,
 		}
-	}
-	if c.Settings.WaitReplica {
-		e.replica = &store.Replica{Redis: c.Redis, Timeout: c.Settings.StoreOpTimeout}
 	}
 	if c.Safety != nil {
 		e.safety = &safety.Client{

@@ -142,12 +142,8 @@ func (e *Engine) downgrade(ctx context.Context, listed *store.Record, v output.V
 		if !errors.As(err, &retry) || e.clock.Now().Add(retry.Delay).After(until) {
 			return err
 		}
-		timer := e.clock.NewTimer(retry.Delay)
-		select {
-		case <-timer.Chan():
-		case <-ctx.Done():
-			timer.Stop()
-			return errors.Join(err, ctx.Err())
+		if cut := e.wait(ctx, retry.Delay); cut != nil {
+			return errors.Join(err, cut)
 		}
 	}
 }

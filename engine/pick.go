@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
@@ -67,18 +66,6 @@ func (e *Engine) beforeRepick(ctx context.Context, jobID string) error {
 	}
 	random := e.random.Uint64(phase.With(ctx, jobID, phase.Pick))
 	return e.wait(ctx, jitter(random, e.settings.StaleRetryJitter))
-}
-
-// wait lets d pass on the engine's clock, or returns ctx's error if that ends first.
-func (e *Engine) wait(ctx context.Context, d time.Duration) error {
-	timer := e.clock.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.Chan():
-		return nil
-	}
 }
 
 // reasonCode maps a pick's error; what a stale worker is called is a setting (Stale workers, next step 2).

@@ -157,8 +157,8 @@ func (e *Engine) relayEntry(ctx context.Context, jobID string) error {
 
 // drop takes out the entry of a job whose end has come, or is decided, without this publish.
 func (e *Engine) drop(ctx context.Context, rec *store.Record) error {
-	if err := e.store.Drop(phase.With(ctx, rec.JobID, phase.OutboxRemove), rec.JobID); err != nil {
-		return e.storeRetry(ctx, err, phase.OutboxRemove, "")
+	if err := e.store.Drop(phase.With(ctx, rec.JobID, phase.OutboxRemove), rec); err != nil {
+		return e.writeRetry(ctx, err, phase.OutboxRemove, "")
 	}
 	e.metrics.OutboxVoided.WithLabelValues(rec.Topic).Inc()
 	e.logJob(ctx, slog.LevelInfo, "outbox entry voided", rec.JobID, rec.Topic, slog.String("state", string(rec.State)))

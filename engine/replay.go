@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
-	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
 	"github.com/wavetank-sim/wavetank/engine/safety"
@@ -60,23 +59,13 @@ func (e *Engine) own(err error) error {
 // resume takes up a job that stays DISPATCHED. It takes the job's lock; a job that has moved on is
 // left alone, unless it is past its deadline.
 func (e *Engine) resume(ctx context.Context, jobID string) error {
-	topic := metrics.UnknownTopic
-	err := e.withJobLock(ctx, jobID, func(ctx context.Context) error {
-		rec, err := e.store.Read(phase.With(ctx, jobID, phase.StateRead), jobID)
-		if errors.Is(err, store.ErrNotFound) {
+	return e.withRecord(ctx, jobID, nil, func(ctx context.Context, rec *store.Record) error {
+		if reason := e.pastDeadline(rec); reason != "" {
+			return e.endOverdue(ctx, rec, reason)
+		}
+		if !e.resumable(rec) {
 			return nil
 		}
-		if err != nil {
-			return e.failClosed(ctx, phase.StateRead, jobID, topic, err)
-		}
-		topic = rec.Topic
-		if reason := e.pastDeadline(&rec); reason != "" {
-			return e.endOverdue(ctx, &rec, reason)
-		}
-		if !e.resumable(&rec) {
-			return nil
-		}
-		return e.resumeIntent(ctx, &handling{rec: rec})
+		return e.resumeIntent(ctx, &handling{rec: *rec})
 	})
-	return e.retrying(ctx, jobID, topic, err)
 }

@@ -59,6 +59,18 @@ func (e *Engine) infrastructureDelay(ctx context.Context, base time.Duration) ti
 	return infrastructureDelay(&e.settings, bus.Deliveries(ctx), base)
 }
 
+// wait lets d pass on the engine's clock, or returns ctx's error if that ends first.
+func (e *Engine) wait(ctx context.Context, d time.Duration) error {
+	timer := e.clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.Chan():
+		return nil
+	}
+}
+
 func (e *RetryableError) Error() string {
 	return fmt.Sprintf("%s: %v (retry after %v)", e.Phase, e.Err, e.Delay)
 }

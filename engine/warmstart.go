@@ -122,11 +122,7 @@ func (e *Engine) setSnapshot(ctx context.Context, snapshot *registry.Snapshot, h
 	if !e.settings.Fence {
 		return e.store.Redis.Set(ctx, registry.SnapshotKey, data, 0).Err()
 	}
-	watched := []string{registry.SnapshotKey}
-	if held != nil {
-		watched = append(watched, held.Key())
-	}
-	err = e.store.Redis.Watch(ctx, func(tx *redis.Tx) error {
+	err = lock.Watch(ctx, e.store.Redis, held, []string{registry.SnapshotKey}, func(tx *redis.Tx) error {
 		if err := e.lookAtSnapshot(ctx, tx, snapshot, held); err != nil {
 			return err
 		}
@@ -138,8 +134,8 @@ func (e *Engine) setSnapshot(ctx context.Context, snapshot *registry.Snapshot, h
 			return nil
 		})
 		return err
-	}, watched...)
-	if errors.Is(err, redis.TxFailedErr) {
+	})
+	if errors.Is(err, lock.ErrNotOwner) {
 		err = store.ErrFenced
 	}
 	return err
@@ -149,19 +145,18 @@ func (e *Engine) setSnapshot(ctx context.Context, snapshot *registry.Snapshot, h
 // its token. What nobody can read, or what was written by a clock that is ahead of this replica's, is
 // not to keep every other word out.
 func (e *Engine) lookAtSnapshot(ctx context.Context, tx *redis.Tx, snapshot *registry.Snapshot, held *lock.Lock) error {
-	var there, owner *redis.StringCmd
+	var there *redis.StringCmd
+	var mine func() error
 	_, err := tx.Pipelined(ctx, func(p redis.Pipeliner) error {
 		there = p.Get(ctx, registry.SnapshotKey)
-		if held != nil {
-			owner = p.Get(ctx, held.Key())
-		}
+		mine = held.Mine(ctx, p)
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) { // either may be gone
 		return err
 	}
-	if held != nil && owner.Val() != held.Token() {
-		return store.ErrFenced
+	if err := mine(); err != nil {
+		return err
 	}
 	old, err := parseSnapshot([]byte(there.Val()))
 	if err == nil && old.WrittenAt >= snapshot.WrittenAt && old.WrittenAt <= e.clock.Now().UnixMilli() {

@@ -80,8 +80,9 @@ func (e *Engine) startWorkflows(ctx context.Context, loops *errgroup.Group) (sto
 	return e.runs.Close
 }
 
-// submitStep submits a job of a run as [Client.Submit] does, but asks nobody whether it fits into a message; and it publishes the request of a job that has a record
-// already only if it is asked again: whoever has made the record publishes it, or the pending replayer takes it up.
+// submitStep submits a job of a run as [Client.Submit] does, but whether it fits into a message StartRun has seen; and it
+// publishes the request of a job that has a record already only if it is asked again: whoever has made the record publishes
+// it, or the pending replayer takes it up.
 func (e *Engine) submitStep(ctx context.Context, req job.Request, again bool) (made bool, err error) {
 	packet, err := pack(&req)
 	if err != nil {
@@ -112,10 +113,20 @@ func (e *Engine) jobOver(rec *store.Record) {
 
 // StartRun stores a run, which the schedulers with [Config.Workflows] then take up: with durable_timers and
 // delay_poller within three polls of theirs, else at the workflow reconciler's next tick. After an error, start the
-// same run id again: there is one run of it, as it was first stored. It says whether this call has stored it.
+// same run id again: there is one run of it, as it was first stored. But one with a step that
+// is ErrTooLarge can never be started, and nothing of it is stored. It says whether this call has stored it.
 func (c *Client) StartRun(ctx context.Context, run workflow.Run) (started bool, err error) {
 	if err := run.Validate(); err != nil {
 		return false, fmt.Errorf("start run: %w", err)
+	}
+	for _, req := range run.Requests() {
+		packet, err := pack(&req)
+		if err == nil {
+			err = c.fits(packet)
+		}
+		if err != nil {
+			return false, fmt.Errorf("start run %s: job %s: %w", run.RunID, req.JobID, err)
+		}
 	}
 	safe := c.replica.Since(ctx, run.RunID)
 	if started, err = c.runs.Create(ctx, run); err == nil {

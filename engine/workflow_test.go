@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +70,18 @@ func TestAStepBeyondItsRetriesFailsTheRun(t *testing.T) {
 	_, err := c.StartRun(t.Context(), workflow.Run{RunID: "run-2", WorkflowID: "wf-1"})
 	require.ErrorContains(t, err, "steps are 0; a run has 1 to 1000")
 	h.runs.Close()
+}
+
+// A step that no message can take would never be submitted, and its run never end.
+func TestARunWithAStepThatIsTooLargeIsRefused(t *testing.T) {
+	h := newHarness(t)
+	payload := json.RawMessage(`"` + strings.Repeat("x", int(h.js.Conn().MaxPayload())) + `"`)
+	_, err := newClient(h).StartRun(t.Context(), workflow.Run{RunID: "run-1", WorkflowID: "wf-1", Steps: []workflow.Step{
+		{ID: "a", Topic: "job.default"}, {ID: "b", Topic: "job.default", Payload: payload},
+	}})
+	require.ErrorIs(t, err, ErrTooLarge)
+	assert.ErrorContains(t, err, "start run run-1: job run-1-b-1")
+	assert.Empty(t, h.redis.Keys())
 }
 
 // A step that is cancelled before its job is submitted is submitted, and its run goes on to its end.

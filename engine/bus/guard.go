@@ -15,16 +15,16 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/phase"
 )
 
-// ProcessedKey is the key that says that a message has been handled, by its place in its stream. Its
+// processedKey is the key that says that a message has been handled, by its place in its stream. Its
 // value is when the stream stored the message, in unix ns: a stream that begins anew gives the place to
 // another message, of another time.
-func ProcessedKey(stream string, seq uint64) string {
+func processedKey(stream string, seq uint64) string {
 	return fmt.Sprintf("cordum:bus:processed:%s:%d", stream, seq)
 }
 
-// InflightKey is the key that says that a message is being handled. Nobody decides by it: it is there
+// inflightKey is the key that says that a message is being handled. Nobody decides by it: it is there
 // to be looked at.
-func InflightKey(stream string, seq uint64) string {
+func inflightKey(stream string, seq uint64) string {
 	return fmt.Sprintf("cordum:bus:inflight:%s:%d", stream, seq)
 }
 
@@ -60,7 +60,7 @@ func (g *Guard) watch(msg jetstream.Msg) *guarded {
 	}
 	stream, seq := md.Stream, md.Sequence.Stream
 	return &guarded{
-		Guard: g, jobID: msg.Headers().Get(job.Header), processed: ProcessedKey(stream, seq), inflight: InflightKey(stream, seq),
+		Guard: g, jobID: msg.Headers().Get(job.Header), processed: processedKey(stream, seq), inflight: inflightKey(stream, seq),
 		stored: strconv.FormatInt(md.Timestamp.UnixNano(), 10),
 	}
 }

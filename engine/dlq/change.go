@@ -164,8 +164,9 @@ func (c *change) unchanged(ctx context.Context, tx *redis.Tx, key string, body [
 	return nil
 }
 
-// due lists entries that the replay worker is to look at, those that are due for longest first.
-func (q *Queue) due(ctx context.Context, skip, limit int) ([]string, error) {
+// Due lists entries that the replay worker is to look at, those that are due for longest first; skip passes over so many of
+// them.
+func (q *Queue) Due(ctx context.Context, skip, limit int) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
 	ids, err := q.Redis.ZRangeByScore(ctx, DueKey, &redis.ZRangeBy{
@@ -229,49 +230,29 @@ func (q *Queue) postpone(ctx context.Context, jobID string) error {
 // those of a time when there was none, and those that triage has left to a person who has not decided yet, since the policy
 // may be another by now, and name another group.
 func (q *Queue) Adopt(ctx context.Context, batch int) error {
-	for from := 0; ; from += batch {
-		n, err := q.adopt(ctx, from, batch)
-		if err != nil {
-			return fmt.Errorf("list %s: %w", IndexKey, err)
+	return q.each(ctx, batch, func(ctx context.Context, entries []Entry) error {
+		now := float64(q.Clock.Now().UnixMilli())
+		var members []redis.Z
+		for _, e := range entries {
+			switch e.ReplayStatus {
+			case PendingReview, Quarantined, AwaitingApproval:
+				members = append(members, redis.Z{Score: now, Member: e.JobID})
+			case Scheduled:
+				members = append(members, redis.Z{Score: max(now, float64(e.NextReplayAt)), Member: e.JobID})
+			}
 		}
-		if n < batch {
+		if len(members) == 0 {
 			return nil
 		}
-	}
-}
-
-func (q *Queue) adopt(ctx context.Context, from, batch int) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
-	defer cancel()
-	ids, err := q.Redis.ZRange(ctx, IndexKey, int64(from), int64(from+batch-1)).Result()
-	if err != nil || len(ids) == 0 {
-		return 0, err
-	}
-	entries, err := q.entries(ctx, ids)
-	if err != nil {
-		return 0, err
-	}
-	now := float64(q.Clock.Now().UnixMilli())
-	var members []redis.Z
-	for _, e := range entries {
-		switch e.ReplayStatus {
-		case PendingReview, Quarantined, AwaitingApproval:
-			members = append(members, redis.Z{Score: now, Member: e.JobID})
-		case Scheduled:
-			members = append(members, redis.Z{Score: max(now, float64(e.NextReplayAt)), Member: e.JobID})
-		}
-	}
-	if len(members) == 0 {
-		return len(ids), nil
-	}
-	return len(ids), q.Redis.ZAddNX(ctx, DueKey, members...).Err()
+		return q.Redis.ZAddNX(ctx, DueKey, members...).Err()
+	})
 }
 
 // Committed says which job of a tenant has done what an idempotency key stands for; "" is none.
 func (q *Queue) Committed(ctx context.Context, tenant, idempotencyKey string) (by string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
-	by, err = q.Redis.Get(ctx, CommittedKey(tenant, idempotencyKey)).Result()
+	by, err = q.Redis.Get(ctx, committedKey(tenant, idempotencyKey)).Result()
 	if errors.Is(err, redis.Nil) {
 		return "", nil
 	}
@@ -281,7 +262,7 @@ func (q *Queue) Committed(ctx context.Context, tenant, idempotencyKey string) (b
 // Commit adds to a MULTI that a job has done what its idempotency key stands for.
 func (q *Queue) Commit(ctx context.Context, p redis.Pipeliner, tenant, idempotencyKey, jobID string) {
 	if idempotencyKey != "" {
-		p.Set(ctx, CommittedKey(tenant, idempotencyKey), jobID, q.TTL)
+		p.Set(ctx, committedKey(tenant, idempotencyKey), jobID, q.TTL)
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/audit"
 )
 
-// GrowthKey exists for as long as the queue grows too fast; it holds since when, in unix ms. All replicas
+// growthKey exists for as long as the queue grows too fast; it holds since when, in unix ms. All replicas
 // go by it, so that there is one alert and not one of each.
-const GrowthKey = "cordum:dlq:growth"
+const growthKey = "cordum:dlq:growth"
 
 // Growth is how the queue has grown.
 type Growth struct {
@@ -34,7 +34,7 @@ func (q *Queue) Growth(ctx context.Context, window time.Duration, limit int) (Gr
 	_, err := q.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		depth = p.ZCard(ctx, IndexKey)
 		fresh = p.ZCount(ctx, IndexKey, "("+strconv.FormatInt(since, 10), "+inf")
-		raised = p.Get(ctx, GrowthKey)
+		raised = p.Get(ctx, growthKey)
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
@@ -52,9 +52,9 @@ func (q *Queue) Alarm(ctx context.Context, on bool, reason string) error {
 		e := audit.Event{At: now, Kind: EventGrowthOver, Reason: reason, By: byWorker}
 		if on {
 			e.Kind = EventGrowth
-			p.Set(ctx, GrowthKey, now, 0)
+			p.Set(ctx, growthKey, now, 0)
 		} else {
-			p.Del(ctx, GrowthKey)
+			p.Del(ctx, growthKey)
 		}
 		return audit.Put(ctx, p, e)
 	})

@@ -32,7 +32,7 @@ func (r *Replayer) handOver(ctx context.Context, was read, req job.Request, chan
 		c.due = r.Clock.Now() // until its request is published
 		c.absent = req.JobID
 		if r.CheckCommitted && was.IdempotencyKey != "" {
-			c.undone = CommittedKey(was.Tenant, was.IdempotencyKey)
+			c.undone = committedKey(was.Tenant, was.IdempotencyKey)
 		}
 		c.also = func(ctx context.Context, p redis.Pipeliner) error { return r.Create(ctx, p, &req) }
 	}

@@ -13,27 +13,42 @@ const listBatch = 500
 
 // List returns every entry, the oldest first. One that has expired, or cannot be read, is left out.
 func (q *Queue) List(ctx context.Context) (entries []Entry, err error) {
-	for from := int64(0); ; from += listBatch {
-		batch, n, err := q.list(ctx, from)
-		if err != nil {
-			return nil, fmt.Errorf("list %s: %w", IndexKey, err)
-		}
+	err = q.each(ctx, listBatch, func(_ context.Context, batch []Entry) error {
 		entries = append(entries, batch...)
-		if n < listBatch {
-			return entries, nil
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return entries, nil
+}
+
+// each calls fn with every entry, size of them at once, the oldest first. A batch and what fn does with it have the time of
+// one operation.
+func (q *Queue) each(ctx context.Context, size int, fn func(ctx context.Context, batch []Entry) error) error {
+	for from := 0; ; from += size {
+		n, err := q.batch(ctx, from, size, fn)
+		if err != nil {
+			return fmt.Errorf("list %s: %w", IndexKey, err)
+		}
+		if n < size {
+			return nil
 		}
 	}
 }
 
-func (q *Queue) list(ctx context.Context, from int64) (entries []Entry, n int, err error) {
+func (q *Queue) batch(ctx context.Context, from, size int, fn func(ctx context.Context, batch []Entry) error) (listed int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
-	ids, err := q.Redis.ZRange(ctx, IndexKey, from, from+listBatch-1).Result()
+	ids, err := q.Redis.ZRange(ctx, IndexKey, int64(from), int64(from+size-1)).Result()
 	if err != nil || len(ids) == 0 {
-		return nil, 0, err
+		return 0, err
 	}
-	entries, err = q.entries(ctx, ids)
-	return entries, len(ids), err
+	entries, err := q.entries(ctx, ids)
+	if err != nil {
+		return 0, err
+	}
+	return len(ids), fn(ctx, entries)
 }
 
 // entries reads those of the jobs. One that has expired, or cannot be read, is left out.

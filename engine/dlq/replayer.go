@@ -237,9 +237,3 @@ func (r *Replayer) raise(was read, snapshot, changed, by string) change {
 	c.to.ReplayStatus, c.to.ReplayReason = d.status(), c.event.Reason
 	return c
 }
-
-// Due lists entries that are to be visited, those that are due for longest first; skip passes over so
-// many of them.
-func (r *Replayer) Due(ctx context.Context, skip, limit int) ([]string, error) {
-	return r.Queue.due(ctx, skip, limit)
-}

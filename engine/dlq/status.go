@@ -23,8 +23,8 @@ var Statuses = []string{PendingReview, Scheduled, AwaitingApproval, Quarantined,
 
 const committedPrefix = "cordum:committed:"
 
-// CommittedKey is the key that says that what an idempotency key of a tenant stands for has been done: it
+// committedKey is the key that says that what an idempotency key of a tenant stands for has been done: it
 // holds the id of the job that did it. Either may have colons, and an escaped tenant has none.
-func CommittedKey(tenant, idempotencyKey string) string {
+func committedKey(tenant, idempotencyKey string) string {
 	return committedPrefix + url.QueryEscape(job.TenantOf(tenant)) + ":" + idempotencyKey
 }

@@ -9,6 +9,6 @@
 // the background.
 //
 // The lock serialises well-behaved holders. It is no fence: a holder that is paused past the TTL
-// does not notice. A writer that needs one compares the token ([Held]) where it writes; what goes elsewhere
+// does not notice. A writer that needs one compares the token ([Watch]) where it writes; what goes elsewhere
 // than to Redis is at least not begun once [Lock.Expired] says that the TTL has passed.
 package lock

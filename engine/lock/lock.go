@@ -132,23 +132,16 @@ func (k *Lock) Release(ctx context.Context) error {
 func (k *Lock) release(ctx context.Context, p phase.Phase) error {
 	ctx, cancel := k.locker.op(ctx, p)
 	defer cancel()
-	err := k.locker.Redis.Watch(ctx, func(tx *redis.Tx) error {
-		owner, err := tx.Get(ctx, k.key).Result()
-		if errors.Is(err, redis.Nil) || err == nil && owner != k.token {
-			return ErrNotOwner
-		}
-		if err != nil {
+	err := Watch(ctx, k.locker.Redis, k, nil, func(tx *redis.Tx) error {
+		if err := k.Mine(ctx, tx)(); err != nil {
 			return err
 		}
-		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			p.Del(ctx, k.key)
 			return nil
 		})
 		return err
-	}, k.key)
-	if errors.Is(err, redis.TxFailedErr) {
-		err = ErrNotOwner // it changed hands after the look at it
-	}
+	})
 	if err != nil {
 		return fmt.Errorf("release lock %s: %w", k.key, err)
 	}

@@ -2,10 +2,12 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/jonboulle/clockwork"
+	"github.com/redis/go-redis/v9"
 )
 
 // WithLock runs fn while it holds the lock and returns fn's error, or TryAcquire's when fn did not
@@ -30,7 +32,7 @@ func (l *Locker) WithLock(ctx context.Context, key string, ttl time.Duration, fn
 type heldKey struct{}
 
 // Held returns the lock under which WithLock called the function that was given ctx, or nil. What is
-// written under it can name its key and token, as a fence.
+// written under it can be fenced by it: see [Watch].
 func Held(ctx context.Context) *Lock {
 	k, _ := ctx.Value(heldKey{}).(*Lock)
 	return k
@@ -39,8 +41,36 @@ func Held(ctx context.Context) *Lock {
 // Key is where the lock lives.
 func (k *Lock) Key() string { return k.key }
 
-// Token is the value that no other owner has.
-func (k *Lock) Token() string { return k.token }
+// Watch calls fn in a WATCH of the keys and of what held is, if it is not nil. An EXEC that found one of them changed is
+// ErrNotOwner. fn has a look at the lock by [Lock.Mine].
+func Watch(ctx context.Context, client redis.UniversalClient, held *Lock, keys []string, fn func(tx *redis.Tx) error) error {
+	if held != nil {
+		keys = append(keys[:len(keys):len(keys)], held.key)
+	}
+	err := client.Watch(ctx, fn, keys...)
+	if errors.Is(err, redis.TxFailedErr) {
+		err = ErrNotOwner
+	}
+	return err
+}
+
+// Mine asks whose the lock is, alone or in a pipeline. The function that it returns is called once there is an answer, and fails with
+// ErrNotOwner if another has the lock, or nobody. No lock is nobody else's.
+func (k *Lock) Mine(ctx context.Context, c redis.Cmdable) (check func() error) {
+	if k == nil {
+		return func() error { return nil }
+	}
+	owner := c.Get(ctx, k.key)
+	return func() error {
+		if err := owner.Err(); err != nil && !errors.Is(err, redis.Nil) {
+			return err
+		}
+		if owner.Val() != k.token {
+			return ErrNotOwner
+		}
+		return nil
+	}
+}
 
 // keep renews the lock in the background until the returned function has been called.
 func (k *Lock) keep(ctx context.Context) (stop func()) {

@@ -11,12 +11,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ScansKey is a sorted set: the jobs whose outputs are still to be scanned, by when somebody else than who
+// scansKey is a sorted set: the jobs whose outputs are still to be scanned, by when somebody else than who
 // began it is to take the scan up, in unix ms.
-const ScansKey = "cordum:output:scans"
+const scansKey = "cordum:output:scans"
 
-// RecordKey is the key of a job's output safety record: a hash of what was found, by the part that found it.
-func RecordKey(jobID string) string { return "output:" + jobID }
+// recordKey is the key of a job's output safety record: a hash of what was found, by the part that found it.
+func recordKey(jobID string) string { return "output:" + jobID }
 
 // Parts of the output policy, as the record and the metrics name them.
 const (
@@ -49,10 +49,10 @@ func (l *Ledger) Put(ctx context.Context, p redis.Pipeliner, jobID, part string,
 	if err != nil {
 		return err
 	}
-	p.HSet(ctx, RecordKey(jobID), part, body)
-	p.Expire(ctx, RecordKey(jobID), l.TTL)
+	p.HSet(ctx, recordKey(jobID), part, body)
+	p.Expire(ctx, recordKey(jobID), l.TTL)
 	if part == Async && l.Durable {
-		p.ZRem(ctx, ScansKey, jobID)
+		p.ZRem(ctx, scansKey, jobID)
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (l *Ledger) Put(ctx context.Context, p redis.Pipeliner, jobID, part string,
 // done. A ledger that is not durable leaves it to memory.
 func (l *Ledger) Open(ctx context.Context, p redis.Pipeliner, jobID string, within time.Duration) {
 	if l.Durable {
-		p.ZAdd(ctx, ScansKey, redis.Z{Score: l.in(within), Member: jobID})
+		p.ZAdd(ctx, scansKey, redis.Z{Score: l.in(within), Member: jobID})
 	}
 }
 
@@ -87,8 +87,8 @@ func (l *Ledger) Close(ctx context.Context, jobID string, f Finding, also func(c
 func (l *Ledger) Drop(ctx context.Context, jobID string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
-	if err := l.Redis.ZRem(ctx, ScansKey, jobID).Err(); err != nil {
-		return fmt.Errorf("drop %s from %s: %w", jobID, ScansKey, err)
+	if err := l.Redis.ZRem(ctx, scansKey, jobID).Err(); err != nil {
+		return fmt.Errorf("drop %s from %s: %w", jobID, scansKey, err)
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (l *Ledger) Drop(ctx context.Context, jobID string) error {
 func (l *Ledger) Due(ctx context.Context, limit int, within time.Duration) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
-	ids, err := l.Redis.ZRangeByScore(ctx, ScansKey, &redis.ZRangeBy{
+	ids, err := l.Redis.ZRangeByScore(ctx, scansKey, &redis.ZRangeBy{
 		Min: "-inf", Max: strconv.FormatFloat(l.in(0), 'f', -1, 64), Count: int64(limit),
 	}).Result()
 	if err == nil && len(ids) > 0 {
@@ -106,10 +106,10 @@ func (l *Ledger) Due(ctx context.Context, limit int, within time.Duration) ([]st
 		for i, id := range ids {
 			due[i] = redis.Z{Score: l.in(within), Member: id}
 		}
-		err = l.Redis.ZAddXX(ctx, ScansKey, due...).Err()
+		err = l.Redis.ZAddXX(ctx, scansKey, due...).Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", ScansKey, err)
+		return nil, fmt.Errorf("read %s: %w", scansKey, err)
 	}
 	return ids, nil
 }

@@ -10,5 +10,3 @@ const (
 	OutputRecord   Phase = "output_record"   // output:<jobID>, where no state write goes with it
 	ScanRead       Phase = "scan_read"       // which scans are overdue (about no single job), and the record of each
 )
-
-var outputPhases = []Phase{OutputCheck, OutputRead, OutputScan, QuarantineRead, OutputWrite, OutputRecord, ScanRead}

@@ -1,9 +1,6 @@
 package phase
 
-import (
-	"context"
-	"slices"
-)
+import "context"
 
 // Phase is one part of handling a job.
 type Phase string
@@ -58,19 +55,6 @@ const (
 	SnapshotUnlock Phase = "snapshot_unlock" // the writer's lock is given back
 	SnapshotRead   Phase = "snapshot_read"   // at start
 )
-
-// All lists every phase: first in the order in which a job meets them, then by what they are for.
-var All = slices.Concat(jobPhases, tenantPhases, policyPhases, outputPhases, sagaPhases, workflowPhases, replayPhases)
-
-var jobPhases = []Phase{
-	SubmitWrite, SubmitPublish, LockAcquire, LockRenew, StateRead, PendingWrite, ScheduledWrite, Pick,
-	DispatchedWrite, Publish, RollbackWrite, RunningWrite, LockRelease,
-	OutboxRead, OutboxClaim, OutboxRemove, ResultWrite, FailedWrite, DLQWrite,
-	PublishRead, VoidPublish, CancelKeep, CancelPublish, CancelWrite, CancelNotice,
-	ProcessedRead, InflightWrite, ProcessedWrite, ReplicaRead, ReplicaWait,
-	ReconcileLock, ReconcileRead, TimeoutRead, TimeoutWrite, ReplayLock, ReplayRead,
-	SnapshotLock, SnapshotWrite, SnapshotUnlock, SnapshotRead,
-}
 
 type key struct{}
 

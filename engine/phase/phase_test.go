@@ -16,11 +16,3 @@ func TestTagTravelsInTheContext(t *testing.T) {
 	assert.Equal(t, phase.Publish, phase.From(inner).Phase, "the later tag replaces the earlier")
 	assert.Equal(t, phase.StateRead, phase.From(ctx).Phase)
 }
-
-func TestAllHasNoPhaseTwice(t *testing.T) {
-	seen := map[phase.Phase]bool{}
-	for _, p := range phase.All {
-		assert.False(t, seen[p], p)
-		seen[p] = true
-	}
-}

@@ -16,8 +16,3 @@ const (
 	ApprovedWrite  Phase = "approved_write"  // back to PENDING, with the request that was approved
 	AskAgainWrite  Phase = "ask_again_write" // the request has changed: another approval is asked for
 )
-
-var policyPhases = []Phase{
-	BreakerRead, BreakerProbe, SafetyCheck, BreakerWrite, ApprovalWrite, DeniedWrite,
-	ApproveRead, ApproveWrite, ApprovePublish, ApprovedWrite, AskAgainWrite,
-}

@@ -12,7 +12,3 @@ const (
 	GrowthRead    Phase = "dlq_growth_read" // how many entries there are, and how many are new
 	GrowthWrite   Phase = "dlq_growth_write"
 )
-
-var replayPhases = []Phase{
-	DLQLock, DLQRead, DLQEntryRead, CommittedRead, DLQUpdate, ReplayPublish, CommitWrite, GrowthRead, GrowthWrite,
-}

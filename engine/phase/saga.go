@@ -10,5 +10,3 @@ const (
 	SagaClose   Phase = "saga_close"   // with durable_rollback: there is nothing left to roll back
 	SagaUnlock  Phase = "saga_unlock"  // owner-checked delete
 )
-
-var sagaPhases = []Phase{SagaRecord, SagaLock, SagaRead, SagaPop, SagaPublish, SagaClose, SagaUnlock}

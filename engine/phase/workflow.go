@@ -22,8 +22,3 @@ const (
 	RunsRead Phase = "runs_read" // which runs are not over
 	RunsDrop Phase = "runs_drop" // a run without a record leaves the index
 )
-
-var workflowPhases = []Phase{
-	RunCreate, RunLock, RunRenew, RunRead, StepRead, RunWrite, RunUnlock,
-	TimerWrite, TimerRemove, TimerPop, TimerRead, TimerClean, PollLock, RunsLock, RunsRead, RunsDrop,
-}

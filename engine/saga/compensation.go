@@ -14,14 +14,14 @@ import (
 
 // Labels and environment of a compensation's job (Scheduler internals, section 4).
 const (
-	LabelCompensation   = "saga_compensation" // "true", in the labels and in the environment
-	LabelIsCompensation = "is_compensation"   // "true"
-	LabelWorkflowID     = "saga_workflow_id"  // likewise in both
-	LabelJobID          = "saga_job_id"       // the job that it undoes
+	labelCompensation   = "saga_compensation" // "true", in the labels and in the environment
+	labelIsCompensation = "is_compensation"   // "true"
+	labelWorkflowID     = "saga_workflow_id"  // likewise in both
+	labelJobID          = "saga_job_id"       // the job that it undoes
 )
 
-// PriorityCritical is every compensation's.
-const PriorityCritical = "CRITICAL"
+// priorityCritical is every compensation's.
+const priorityCritical = "CRITICAL"
 
 // Name is what the saga of a tenant's workflow is known by, as another tenant may call a workflow of its own the same.
 // For the default tenant that is the workflow's id, as in Scheduler internals, unless it would read as another tenant's.
@@ -36,15 +36,15 @@ func Name(tenant, workflowID string) string {
 // StackKey is a list: the compensations of a saga as JSON, the first recorded first.
 func StackKey(name string) string { return "saga:" + name + ":stack" }
 
-// LockKey is the key of the lock of a saga's rollback.
-func LockKey(name string) string { return "saga:" + name + ":lock" }
+// lockKey is the key of the lock of a saga's rollback.
+func lockKey(name string) string { return "saga:" + name + ":lock" }
 
 // Template is the job that undoes what req did: the request with the overrides of its compensation. It has
 // no id yet, is itself no part of the workflow, and has no compensation of its own.
 func Template(req *job.Request) job.Request {
 	c, t := req.Compensation, *req
 	t.JobID, t.Compensation, t.WorkflowID = "", nil, ""
-	t.Priority = PriorityCritical
+	t.Priority = priorityCritical
 	if c.Topic != "" {
 		t.Topic = c.Topic
 	}
@@ -62,10 +62,10 @@ func Template(req *job.Request) job.Request {
 		t.IdempotencyKey = Key(req.WorkflowID, firstOf(req), t.Topic, t.Capability, req.StepIndex)
 	}
 	t.Labels, t.Env = job.WithoutOwnLabels(overlay(req.Labels, c.Labels)), overlay(req.Env, c.Env)
-	mark := map[string]string{LabelCompensation: "true", LabelWorkflowID: req.WorkflowID}
+	mark := map[string]string{labelCompensation: "true", labelWorkflowID: req.WorkflowID}
 	maps.Copy(t.Labels, mark)
 	maps.Copy(t.Env, mark)
-	t.Labels[LabelIsCompensation], t.Labels[LabelJobID] = "true", req.JobID
+	t.Labels[labelIsCompensation], t.Labels[labelJobID] = "true", req.JobID
 	return t
 }
 

@@ -25,8 +25,8 @@ import (
 // ErrUnfinished says that a rollback ended before its stack was empty: its time was over, or its replica stops.
 var ErrUnfinished = errors.New("the rollback ended before the stack was empty")
 
-// EventDenied is the audit trail's word for a compensation that the safety kernel denied.
-const EventDenied = "saga_compensation_denied"
+// eventDenied is the audit trail's word for a compensation that the safety kernel denied.
+const eventDenied = "saga_compensation_denied"
 
 // Manager records compensations and rolls sagas back. All fields but Create and the switches are required. It is
 // safe for concurrent use.
@@ -60,7 +60,7 @@ type Manager struct {
 func (m *Manager) Rollback(ctx context.Context, name string) (err error) {
 	began, calls := m.Clock.Now(), phase.With(context.WithoutCancel(ctx), "", phase.SagaLock)
 	k := &lock.Tick{
-		Locker: m.Locks, Key: LockKey(name), TTL: m.LockTTL, Keep: lock.Released, Acquire: phase.SagaLock, Release: phase.SagaUnlock,
+		Locker: m.Locks, Key: lockKey(name), TTL: m.LockTTL, Keep: lock.Released, Acquire: phase.SagaLock, Release: phase.SagaUnlock,
 	}
 	if err := k.Begin(calls); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (m *Manager) submit(ctx context.Context, req *job.Request) error {
 	if err != nil {
 		return err
 	}
-	return bus.Publish(phase.With(ctx, req.Labels[LabelJobID], phase.SagaPublish), m.JetStream,
+	return bus.Publish(phase.With(ctx, req.Labels[labelJobID], phase.SagaPublish), m.JetStream,
 		bus.Message{Subject: bus.SubjectSubmit, JobID: req.JobID, Body: packet}, m.PublishTimeout)
 }
 
@@ -172,7 +172,7 @@ func (m *Manager) deny(ctx context.Context, name, entry string, req *job.Request
 		slog.String("saga", name), slog.String("job_id", req.JobID), slog.String("reason", v.Reason))
 	return m.settle(ctx, name, entry, func(ctx context.Context, p redis.Pipeliner) error {
 		return audit.Put(ctx, p, audit.Event{
-			At: m.Clock.Now().UnixMilli(), Kind: EventDenied, JobID: req.JobID, ReasonCode: job.ReasonSafetyDenied,
+			At: m.Clock.Now().UnixMilli(), Kind: eventDenied, JobID: req.JobID, ReasonCode: job.ReasonSafetyDenied,
 			Reason: fmt.Sprintf("compensation %s of saga %s: %s", req.IdempotencyKey, name, v.Reason), By: v.Snapshot,
 		})
 	})

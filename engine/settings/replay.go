@@ -32,5 +32,3 @@ func documentedReplay() Replay {
 		Triage: true, KeepKey: true, CheckCommitted: true, CheckPolicy: true, Atomic: true, CarryCount: true,
 	}
 }
-
-func hardenedReplay() Replay { return documentedReplay() }

@@ -300,6 +300,5 @@ func Hardened() Settings {
 	s.Output = hardenedOutput()
 	s.Saga = hardenedSaga()
 	s.Workflow = hardenedWorkflow()
-	s.Replay = hardenedReplay()
 	return s
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -19,9 +18,6 @@ type Grant struct {
 	By   string    // in words
 }
 
-// approveTries is how often an approval is written anew while others write the record.
-const approveTries = 5
-
 // Approve writes the grant that decide gives the job, with the request as the grant leaves it. decide sees
 // the record as it is, and may see it again if that changes. Its error is passed on. The caller holds no
 // lock, hence the WATCH.
@@ -29,27 +25,21 @@ func (s *Store) Approve(ctx context.Context, jobID string, decide func(r *Record
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	key := JobKey(jobID)
-	var err error = redis.TxFailedErr
-	for range approveTries {
-		if !errors.Is(err, redis.TxFailedErr) {
-			break
-		}
-		err = s.Redis.Watch(ctx, func(tx *redis.Tx) error {
-			r, err := s.readWatched(ctx, tx, jobID)
-			if err != nil {
-				return err
-			}
-			grant, packet, err := decide(&r)
-			if err != nil {
-				return err
-			}
-			_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
-				p.HSet(ctx, key, fieldRequest, packet, fieldApprovalHash, grant.Hash, fieldApprovedAt, grant.At.UnixMilli(), fieldApprovedBy, grant.By)
-				return audit.Put(ctx, p, audit.Event{At: grant.At.UnixMilli(), Kind: audit.ApprovalGranted, JobID: jobID, Reason: grant.Hash, By: grant.By})
-			})
+	err := s.retried(ctx, key, func(tx *redis.Tx) error {
+		r, err := s.readWatched(ctx, tx, jobID)
+		if err != nil {
 			return err
-		}, key)
-	}
+		}
+		grant, packet, err := decide(&r)
+		if err != nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			p.HSet(ctx, key, fieldRequest, packet, fieldApprovalHash, grant.Hash, fieldApprovedAt, grant.At.UnixMilli(), fieldApprovedBy, grant.By)
+			return audit.Put(ctx, p, audit.Event{At: grant.At.UnixMilli(), Kind: audit.ApprovalGranted, JobID: jobID, Reason: grant.Hash, By: grant.By})
+		})
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("approve %s: %w", key, err)
 	}
@@ -67,30 +57,21 @@ func (s *Store) readWatched(ctx context.Context, tx *redis.Tx, jobID string) (Re
 	return parse(jobID, m)
 }
 
-// AskAgain notes that a job in APPROVAL_REQUIRED is to be approved as another request than before. A job
-// that is there no more is ErrFenced.
-func (s *Store) AskAgain(ctx context.Context, req *job.Request, packet []byte, hash string) error {
+// AskAgain notes that a job in APPROVAL_REQUIRED, as was read, is to be approved as another request than before. A job
+// that is there no more is ErrFenced, and so is, with a fence, a caller who overstayed the job's lock.
+func (s *Store) AskAgain(ctx context.Context, read Write, req *job.Request, packet []byte, hash string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	key := JobKey(req.JobID)
-	err := s.Redis.Watch(ctx, func(tx *redis.Tx) error {
-		state, err := tx.HGet(ctx, key, fieldState).Result()
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return err
-		}
-		if job.State(state) != job.ApprovalRequired {
-			return ErrFenced
-		}
-		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+	read.Guessed = read.Guessed || !s.Fence
+	err := s.fenced(ctx, read, true, func(tx *redis.Tx, _ Write) error {
+		_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			s.PutRequest(ctx, p, req, packet)
 			p.HSet(ctx, key, fieldJobHash, hash, fieldAsks, "the request has changed since") // the kernel's reason was another's
 			return audit.Put(ctx, p, audit.Event{At: s.Clock.Now().UnixMilli(), Kind: audit.ApprovalRequired, JobID: req.JobID, Reason: "the request has changed: " + hash})
 		})
 		return err
-	}, key)
-	if errors.Is(err, redis.TxFailedErr) {
-		err = ErrFenced
-	}
+	})
 	if err != nil {
 		return fmt.Errorf("ask again for %s: %w", key, err)
 	}

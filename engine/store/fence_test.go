@@ -97,6 +97,37 @@ func TestTheFenceStopsAHolderThatOverstayed(t *testing.T) {
 	}
 }
 
+// It changes nothing either of what is no move: the entry, or the request that waits for an approval, is a later holder's.
+func TestTheFenceStopsWhatIsNoMove(t *testing.T) {
+	for name, change := range map[string]func(ctx context.Context, s *store.Store, rec *store.Record) error{
+		"an entry is dropped": func(ctx context.Context, s *store.Store, rec *store.Record) error { return s.Drop(ctx, rec) },
+		"another approval is asked for": func(ctx context.Context, s *store.Store, rec *store.Record) error {
+			return s.AskAgain(ctx, rec.Move(rec.State), &job.Request{JobID: "job-1", Topic: "job.other"}, []byte(`{}`), "sha256:1")
+		},
+	} {
+		for cause, meanwhile := range map[string]func(*miniredis.Miniredis){
+			"no lock":        func(server *miniredis.Miniredis) { server.Del("cordum:scheduler:job:job-1") },
+			"another's lock": func(server *miniredis.Miniredis) { _ = server.Set("cordum:scheduler:job:job-1", "theirs") },
+			"another epoch":  func(server *miniredis.Miniredis) { server.HSet("job:job-1", "epoch", "9", "version", "9") },
+		} {
+			s, server := newFenced(t)
+			locked(t, s, func(ctx context.Context) {
+				server.HSet("job:job-1", "state", "APPROVAL_REQUIRED")
+				server.HSet(store.OutboxKey, "job-1", "{}")
+				rec := read(t, s)
+				meanwhile(server)
+				before := server.Dump()
+				assert.ErrorIs(t, change(ctx, s, &rec), store.ErrFenced, "%s: %s", name, cause)
+				assert.Equal(t, before, server.Dump(), "%s: %s", name, cause)
+				rec = read(t, s)
+				_ = server.Set("cordum:scheduler:job:job-1", "ours")
+				assert.NoError(t, change(ctx, s, &rec), name)
+				assert.NotEqual(t, before, server.Dump(), name)
+			})
+		}
+	}
+}
+
 // What comes between the look and the EXEC is seen too.
 func TestTheFenceStopsAWriteThatLosesARace(t *testing.T) {
 	for name, meanwhile := range map[string]func(*miniredis.Miniredis){

@@ -95,17 +95,3 @@ func (s *Store) Claim(ctx context.Context, jobID string, again time.Duration) (*
 	r.Topic, r.Attempts = e.Topic, e.Attempts
 	return &e, r, nil
 }
-
-// Drop takes out an entry that is not to be published. The caller holds the job's lock.
-func (s *Store) Drop(ctx context.Context, jobID string) error {
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	_, err := s.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		takeOut(ctx, p, jobID)
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("drop %s from %s: %w", jobID, OutboxKey, err)
-	}
-	return nil
-}

@@ -74,7 +74,7 @@ func TestDropTakesAnEntryOut(t *testing.T) {
 	s, server, _ := newStore(t)
 	enter(t, s, "job-1", 0)
 	for range 2 { // again is harmless
-		require.NoError(t, s.Drop(t.Context(), "job-1"))
+		require.NoError(t, s.Drop(t.Context(), &store.Record{JobID: "job-1"}))
 		assert.False(t, server.Exists(store.OutboxKey))
 		assert.False(t, server.Exists(store.OutboxDueKey))
 	}
@@ -97,5 +97,5 @@ func TestTheOutboxOfAServerThatFails(t *testing.T) {
 	assert.ErrorContains(t, err, "cordum:scheduler:outbox:due")
 	_, _, err = s.Claim(t.Context(), "job-1", time.Second)
 	assert.ErrorContains(t, err, "claim job-1")
-	assert.ErrorContains(t, s.Drop(t.Context(), "job-1"), "drop job-1")
+	assert.ErrorContains(t, s.Drop(t.Context(), &store.Record{JobID: "job-1"}), "drop job-1")
 }

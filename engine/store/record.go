@@ -19,9 +19,9 @@ var ErrNotFound = fmt.Errorf("no job record: %w", redis.Nil)
 // ErrTransition says that a write would make a move that the documented table does not hold.
 var ErrTransition = errors.New("not a documented transition")
 
-// ErrFenced says that a write was not made: the record is no longer what its writer read, or the
+// ErrFenced says that a write was not made: the record, of a job or a run, is no longer what its writer read, or the
 // lock that it was to be made under is another's.
-var ErrFenced = errors.New("fenced: the job has moved on, or its lock has")
+var ErrFenced = errors.New("fenced: the record has moved on, or its lock has another owner")
 
 // Fields of the hash job:<id>.
 const (

@@ -13,8 +13,8 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/phase"
 )
 
-// WaitKey is the key that [Replica] writes. Nobody reads it.
-const WaitKey = "cordum:scheduler:wait"
+// waitKey is the key that [Replica] writes. Nobody reads it.
+const waitKey = "cordum:scheduler:wait"
 
 // The errors of a wait for a replica.
 var (
@@ -118,7 +118,7 @@ func (r *Replica) wait(ctx context.Context, jobID string) (master, error) {
 	var info *redis.StringCmd
 	var confirmed *redis.Cmd
 	_, err := r.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.Set(ctx, WaitKey, 1, 0)
+		p.Set(ctx, waitKey, 1, 0)
 		info = p.Info(ctx, "replication")
 		confirmed = p.Do(ctx, "wait", max(1, r.known().online), r.Timeout.Milliseconds()/2)
 		return nil

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -22,7 +21,7 @@ type Store struct {
 	Fence   bool          // a write is a compare-and-set on what was read, and on the lock that its context holds
 	Epochs  bool          // a move to DISPATCHED mints an epoch
 	Watch   Watch         // hears of state reads and writes; nil is nobody
-	Tenants bool          // each state write keeps the set of its tenant's jobs in flight (TenantKey)
+	Tenants bool          // each state write keeps the set of its tenant's jobs in flight (tenantKey)
 }
 
 // Read returns a job's record. A job without one is ErrNotFound; any other error means that the
@@ -53,7 +52,7 @@ func (s *Store) Create(ctx context.Context, req *job.Request, packet []byte) (cr
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	key := JobKey(req.JobID)
-	err = s.Redis.Watch(ctx, func(tx *redis.Tx) error {
+	err = s.retried(ctx, key, func(tx *redis.Tx) error {
 		there, err := Exists(ctx, tx, req.JobID).Result()
 		if err != nil || there {
 			return err
@@ -64,10 +63,7 @@ func (s *Store) Create(ctx context.Context, req *job.Request, packet []byte) (cr
 		})
 		created = err == nil
 		return err
-	}, key)
-	if errors.Is(err, redis.TxFailedErr) {
-		return false, nil // another submission of the same job came between
-	}
+	})
 	if err != nil {
 		return false, fmt.Errorf("create %s: %w", key, err)
 	}

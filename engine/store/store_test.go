@@ -65,6 +65,42 @@ func TestReadOfARecordThatCannotBeBelieved(t *testing.T) {
 	assert.NotErrorIs(t, err, redis.Nil)
 }
 
+// A cancellation that is kept ahead while a submission looks for a record is none: the job is created with it.
+func TestCreateIsRepeatedWhenACancellationComesBetween(t *testing.T) {
+	s, server, _ := newStore(t)
+	s.Redis.AddHook(&afterExists{do: func() { server.HSet("job:job-1", "cancel", "changed my mind") }})
+	create(t, s)
+	rec, err := s.Read(t.Context(), "job-1")
+	require.NoError(t, err)
+	assert.Equal(t, job.Pending, rec.State)
+	assert.Equal(t, "changed my mind", rec.Kept.Reason)
+
+	server.Del("job:job-1")
+	s.Redis.AddHook(&afterExists{do: func() { server.HSet("job:job-1", "state", "PENDING") }})
+	created, err := s.Create(t.Context(), &job.Request{JobID: "job-1", Topic: "job.default"}, nil)
+	require.NoError(t, err)
+	assert.False(t, created, "another submission has come between")
+}
+
+// afterExists runs once, after a look for a record.
+type afterExists struct{ do func() }
+
+func (h *afterExists) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (h *afterExists) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if do := h.do; do != nil && cmd.Name() == "hexists" {
+			h.do = nil
+			do()
+		}
+		return err
+	}
+}
+
+func (h *afterExists) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
 func TestCreateWritesRecordAndIndex(t *testing.T) {
 	s, server, _ := newStore(t)
 	create(t, s)

@@ -15,8 +15,8 @@ import (
 // the write allows.
 var ErrTenantFull = errors.New("the tenant has as many jobs in flight as it may have")
 
-// TenantKey is the key of a set: a tenant's jobs that are DISPATCHED or RUNNING.
-func TenantKey(tenant string) string {
+// tenantKey is the key of a set: a tenant's jobs that are DISPATCHED or RUNNING.
+func tenantKey(tenant string) string {
 	return "cordum:tenant:" + job.TenantOf(tenant) + ":active"
 }
 
@@ -26,9 +26,9 @@ func (s *Store) place(ctx context.Context, p redis.Pipeliner, w *Write) {
 	switch {
 	case !s.Tenants:
 	case w.To.InFlight():
-		p.SAdd(ctx, TenantKey(w.Tenant), w.JobID)
+		p.SAdd(ctx, tenantKey(w.Tenant), w.JobID)
 	default:
-		p.SRem(ctx, TenantKey(w.Tenant), w.JobID)
+		p.SRem(ctx, tenantKey(w.Tenant), w.JobID)
 	}
 }
 
@@ -41,9 +41,9 @@ func full(count *redis.IntCmd, member *redis.BoolCmd, limit int) bool {
 func (s *Store) InFlight(ctx context.Context, tenant string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	n, err := s.Redis.SCard(ctx, TenantKey(tenant)).Result()
+	n, err := s.Redis.SCard(ctx, tenantKey(tenant)).Result()
 	if err != nil {
-		return 0, fmt.Errorf("count %s: %w", TenantKey(tenant), err)
+		return 0, fmt.Errorf("count %s: %w", tenantKey(tenant), err)
 	}
 	return int(n), nil
 }
@@ -53,9 +53,9 @@ func (s *Store) InFlight(ctx context.Context, tenant string) (int, error) {
 func (s *Store) Over(ctx context.Context, tenant string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	members, err := s.Redis.SMembers(ctx, TenantKey(tenant)).Result()
+	members, err := s.Redis.SMembers(ctx, tenantKey(tenant)).Result()
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", TenantKey(tenant), err)
+		return nil, fmt.Errorf("read %s: %w", tenantKey(tenant), err)
 	}
 	if len(members) == 0 {
 		return nil, nil
@@ -69,7 +69,7 @@ func (s *Store) Over(ctx context.Context, tenant string) ([]string, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the jobs in %s: %w", TenantKey(tenant), err)
+		return nil, fmt.Errorf("read the jobs in %s: %w", tenantKey(tenant), err)
 	}
 	var over []string
 	for i, id := range members {
@@ -90,8 +90,8 @@ func (s *Store) GiveBack(ctx context.Context, tenant string, over []string) erro
 	for i, id := range over {
 		members[i] = id
 	}
-	if err := s.Redis.SRem(ctx, TenantKey(tenant), members...).Err(); err != nil {
-		return fmt.Errorf("take %d jobs out of %s: %w", len(over), TenantKey(tenant), err)
+	if err := s.Redis.SRem(ctx, tenantKey(tenant), members...).Err(); err != nil {
+		return fmt.Errorf("take %d jobs out of %s: %w", len(over), tenantKey(tenant), err)
 	}
 	return nil
 }

@@ -59,7 +59,10 @@ func (s *Store) write(ctx context.Context, w Write, more func(p redis.Pipeliner,
 	var err error
 	done := s.watched(true)
 	if s.Fence && !w.Blind || w.Reserve > 0 {
-		out, err = s.fenced(ctx, key, w, more)
+		err = s.fenced(ctx, w, s.Fence, func(tx *redis.Tx, read Write) (err error) {
+			out, err = s.move(ctx, tx, key, read, more)
+			return err
+		})
 	} else {
 		out, err = s.move(ctx, s.Redis, key, w, more)
 	}
@@ -72,85 +75,93 @@ func (s *Store) write(ctx context.Context, w Write, more func(p redis.Pipeliner,
 	return out, nil
 }
 
-// reserveTries is how often a write tries to get a slot of its tenant while others come and go.
-const reserveTries = 5
+// watchTries is how often a WATCH is repeated while others write its key: a submission, an approval, or a write that is to get a
+// slot of its tenant.
+const watchTries = 5
 
-// fenced makes the move only if the record is still what the writer read, and the lock that ctx holds
-// is still its own. A renewal of the lock between the look and the EXEC stops the move too. With Reserve
-// the tenant's set is part of it: others that come and go there do not stop the move at once.
-func (s *Store) fenced(ctx context.Context, key string, w Write, more func(p redis.Pipeliner, nowMS int64)) (out Written, err error) {
+// retried calls fn in a WATCH of key, and again if that has changed meanwhile.
+func (s *Store) retried(ctx context.Context, key string, fn func(tx *redis.Tx) error) (err error) {
+	for range watchTries {
+		if err = s.Redis.Watch(ctx, fn, key); !errors.Is(err, redis.TxFailedErr) {
+			break
+		}
+	}
+	return err
+}
+
+// fenced has fn change something only if the record is still what the writer read, and the lock that ctx holds
+// is still its own; without fence, no more than Reserve stops it. A renewal of the lock between the look and the EXEC stops
+// it too. With Reserve the tenant's set is part of it: others that come and go there do not stop the change at once.
+func (s *Store) fenced(ctx context.Context, w Write, fence bool, fn func(tx *redis.Tx, read Write) error) error {
 	var watched []string
 	var held *lock.Lock
 	tries := 1
+	if fence {
+		watched = append(watched, JobKey(w.JobID))
+	}
 	if s.Fence {
-		watched = append(watched, key)
-		if held = lock.Held(ctx); held != nil {
-			watched = append(watched, held.Key())
-		}
+		held = lock.Held(ctx)
 	}
 	if w.Reserve > 0 {
-		watched = append(watched, TenantKey(w.Tenant))
-		tries = reserveTries
+		watched = append(watched, tenantKey(w.Tenant))
+		tries = watchTries
 	}
 	for range tries {
-		read := w
-		err = s.Redis.Watch(ctx, func(tx *redis.Tx) error {
-			if err := s.look(ctx, tx, key, held, &read); err != nil {
+		err := lock.Watch(ctx, s.Redis, held, watched, func(tx *redis.Tx) error {
+			read, err := s.look(ctx, tx, held, w, fence)
+			if err != nil {
 				return err
 			}
-			out, err = s.move(ctx, tx, key, read, more)
+			return fn(tx, read)
+		})
+		if !errors.Is(err, lock.ErrNotOwner) {
 			return err
-		}, watched...)
-		if !errors.Is(err, redis.TxFailedErr) {
-			return out, err
 		}
 	}
-	return out, ErrFenced
+	return ErrFenced
 }
 
-// look compares the record with what w says was read, and the lock's key with its token. For a
+// look compares the record with what w says was read, if there is a fence, and the lock's key with its token. For a
 // guessed state it fills in the rest. Before that it sees whether the tenant has a slot.
-func (s *Store) look(ctx context.Context, tx *redis.Tx, key string, held *lock.Lock, w *Write) error {
+func (s *Store) look(ctx context.Context, tx *redis.Tx, held *lock.Lock, w Write, fence bool) (Write, error) {
 	var record *redis.SliceCmd
-	var owner *redis.StringCmd
+	var mine func() error
 	var count *redis.IntCmd
 	var member *redis.BoolCmd
 	_, err := tx.Pipelined(ctx, func(p redis.Pipeliner) error {
-		record = p.HMGet(ctx, key, fieldState, fieldVersion, fieldEpoch)
-		if held != nil {
-			owner = p.Get(ctx, held.Key())
-		}
+		record = p.HMGet(ctx, JobKey(w.JobID), fieldState, fieldVersion, fieldEpoch)
+		mine = held.Mine(ctx, p)
 		if w.Reserve > 0 {
-			count, member = p.SCard(ctx, TenantKey(w.Tenant)), p.SIsMember(ctx, TenantKey(w.Tenant), w.JobID)
+			count, member = p.SCard(ctx, tenantKey(w.Tenant)), p.SIsMember(ctx, tenantKey(w.Tenant), w.JobID)
 		}
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) { // the lock's key may be gone
-		return err
+		return w, err
 	}
 	if w.Reserve > 0 && full(count, member, w.Reserve) {
-		return ErrTenantFull
+		return w, ErrTenantFull
 	}
-	if !s.Fence {
-		return nil
+	if !fence {
+		return w, nil
 	}
 	word := func(i int) string { s, _ := record.Val()[i].(string); return s }
 	version, err := parseCount(word(1))
 	if err != nil {
-		return fmt.Errorf("version: %w", err)
+		return w, fmt.Errorf("version: %w", err)
 	}
 	epoch, err := parseCount(word(2))
 	if err != nil {
-		return fmt.Errorf("epoch: %w", err)
+		return w, fmt.Errorf("epoch: %w", err)
 	}
 	switch {
-	case held != nil && owner.Val() != held.Token(),
+	case mine() != nil,
 		job.State(word(0)) != w.From,
 		!w.Guessed && (version != w.Version || epoch != w.Epoch):
-		return ErrFenced
+		return w, ErrFenced
 	}
 	w.Version, w.Epoch = version, epoch
-	return nil
+	return w, nil
 }
 
 // move makes the move, whatever the record holds; within a WATCH it is a compare-and-set.
@@ -217,6 +228,30 @@ func (s *Store) move(ctx context.Context, client redis.Cmdable, key string, w Wr
 		out.Epoch, err = parseCount(word)
 	}
 	return out, err
+}
+
+// Drop takes out of the outbox the entry of a job that was read, if it is not to be published; the caller holds the job's lock. With
+// a fence, one who overstayed it leaves the entry, which may be a later dispatch's, and gets ErrFenced.
+func (s *Store) Drop(ctx context.Context, rec *Record) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	drop := func(c redis.Cmdable) error {
+		_, err := c.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			takeOut(ctx, p, rec.JobID)
+			return nil
+		})
+		return err
+	}
+	var err error
+	if s.Fence {
+		err = s.fenced(ctx, rec.Move(rec.State), true, func(tx *redis.Tx, _ Write) error { return drop(tx) })
+	} else {
+		err = drop(s.Redis)
+	}
+	if err != nil {
+		return fmt.Errorf("drop %s from %s: %w", rec.JobID, OutboxKey, err)
+	}
+	return nil
 }
 
 // attach adds to the MULTI what comes and goes with the move.

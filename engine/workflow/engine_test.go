@@ -441,11 +441,11 @@ func TestAFencedWrite(t *testing.T) {
 	h.create(0)
 	mine, theirs := h.run(), h.run()
 	require.NoError(t, h.Runs.Write(t.Context(), &theirs))
-	require.ErrorIs(t, h.Runs.Write(t.Context(), &mine), ErrFenced)
+	require.ErrorIs(t, h.Runs.Write(t.Context(), &mine), store.ErrFenced)
 	again := h.run()
 	require.NoError(t, h.Locks.WithLock(t.Context(), RunLockKey("run-1"), time.Minute, func(ctx context.Context) error {
 		require.NoError(t, h.server.Set(RunLockKey("run-1"), "another"))
-		require.ErrorIs(t, h.Runs.Write(ctx, &again), ErrFenced)
+		require.ErrorIs(t, h.Runs.Write(ctx, &again), store.ErrFenced)
 		return nil
 	}))
 	h.Runs.Fence = false
@@ -512,6 +512,40 @@ func TestTheReconcilerFindsWhatTimersMissed(t *testing.T) {
 	members, err := h.server.ZMembers(LiveKey)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"run-1"}, members)
+}
+
+// Runs that cannot be advanced keep no younger one out, whatever keeps them.
+func TestTheReconcilerGetsPastRunsThatFail(t *testing.T) {
+	for name, spoil := range map[string]func(h *harness, runID string){
+		"a record that nobody can read": func(h *harness, runID string) { require.NoError(t, h.server.Set(RunKey(runID), "{")) },
+		"a request that does not go": func(h *harness, runID string) {
+			submit := h.Submit
+			h.Submit = func(ctx context.Context, req job.Request, again bool) (bool, error) {
+				if req.WorkflowID == runID {
+					return false, errors.New("injected")
+				}
+				return submit(ctx, req, again)
+			}
+		},
+	} {
+		h := alone(t)
+		h.Reconciler = &lock.Tick{Locker: h.Locks, Key: ReconcilerKey, TTL: time.Minute}
+		for n := range 5 {
+			runID := "run-" + strconv.Itoa(n)
+			_, err := h.Runs.Create(t.Context(), Run{RunID: runID, WorkflowID: "wf-1", Steps: []Step{{ID: "a", Topic: "job.default"}}})
+			require.NoError(t, err)
+			if n < 4 { // two batches
+				spoil(h, runID)
+			}
+		}
+		var health recovery.Health
+		failed := map[string]bool{}
+		for range 3 { // two failures end a tick
+			_ = h.reconcile(t.Context(), &health, failed)
+		}
+		require.Len(t, h.submitted, 1, name)
+		assert.Equal(t, "run-4-a-1", h.next(), name)
+	}
 }
 
 func TestRunRecoversPollsAndReconciles(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -52,20 +51,26 @@ func (e *Engine) startReconciler(ctx context.Context, loops *errgroup.Group) {
 	})
 }
 
-// reconcile advances every run. What was failed at since it last got to its end comes last of its batch, and keeps
-// no other out.
+// reconcile advances every run. What was failed at since it last got to its end comes after all others, and keeps none of
+// them out.
 func (e *Engine) reconcile(ctx context.Context, health *recovery.Health, failed map[string]bool) error {
 	calls := context.WithoutCancel(ctx)
+	var late []string
 	for skip := 0; ; {
 		ids, err := e.Runs.Live(calls, skip, e.BatchSize)
-		if err == nil && len(ids) == 0 {
-			clear(failed)
-		}
-		if err != nil || len(ids) == 0 {
+		if err != nil {
 			return err
 		}
-		ids = append(slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return failed[id] }), slices.DeleteFunc(ids, func(id string) bool { return !failed[id] })...)
+		again := len(ids) == 0
+		if again {
+			ids = late
+		}
 		for _, id := range ids {
+			if failed[id] && !again {
+				late = append(late, id)
+				skip++
+				continue
+			}
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -86,6 +91,10 @@ func (e *Engine) reconcile(ctx context.Context, health *recovery.Health, failed 
 			if err := health.Saw(err); err != nil {
 				return err
 			}
+		}
+		if again {
+			clear(failed)
+			return nil
 		}
 	}
 }

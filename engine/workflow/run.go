@@ -222,6 +222,15 @@ func (s *Step) validate(runID string, before map[string]bool) (field string, err
 	return "", nil
 }
 
+// Requests are the jobs of the run's steps, each at its last attempt.
+func (r *Run) Requests() []job.Request {
+	list := make([]job.Request, len(r.Steps))
+	for i := range r.Steps {
+		list[i] = r.Steps[i].request(r, i, r.Steps[i].Retry.Max+1)
+	}
+	return list
+}
+
 // request is the job of a step's attempt, as a client would submit it. All attempts have the step's idempotency key (Dead
 // letters, entry: run_2f91:step_3), so that an attempt whose predecessor had its effect after all does not have it again.
 func (s *Step) request(r *Run, index, attempt int) job.Request {

@@ -17,6 +17,8 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/lock"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/recovery"
+	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // Keys of workflows (Scheduler internals, section 8).
@@ -35,10 +37,6 @@ func RunLockKey(runID string) string { return "cordum:wf:run:lock:" + runID }
 
 // ErrNotFound says that a run has no record.
 var ErrNotFound = fmt.Errorf("no run record: %w", redis.Nil)
-
-// ErrFenced says that a run was not written: its record is no longer what its writer read, or its lock is
-// another's.
-var ErrFenced = errors.New("fenced: the run has moved on, or its lock has")
 
 // member is how the sorted set of timers names a run.
 func (r *Run) member() string { return r.WorkflowID + ":" + r.RunID }
@@ -119,7 +117,9 @@ func (s *Store) get(ctx context.Context, client redis.Cmdable, runID string) (r 
 		return r, fmt.Errorf("%s: %w", RunKey(runID), ErrNotFound)
 	}
 	if err == nil {
-		err = json.Unmarshal(data, &r)
+		if err = json.Unmarshal(data, &r); err != nil {
+			err = recovery.Own(err)
+		}
 	}
 	if err != nil {
 		return r, fmt.Errorf("read %s: %w", RunKey(runID), err)
@@ -128,7 +128,8 @@ func (s *Store) get(ctx context.Context, client redis.Cmdable, runID string) (r 
 }
 
 // Write stores a run that was read, as its next version; one that is over leaves the index, and its timers go
-// with it. After an error the write may have been made or not, unless it is ErrFenced.
+// with it. After an error the write may have been made or not, unless it is
+// [store.ErrFenced].
 func (s *Store) Write(ctx context.Context, r *Run) error {
 	read := r.Version
 	r.Version, r.UpdatedAt = read+1, s.Clock.Now().UnixMilli()
@@ -142,19 +143,15 @@ func (s *Store) Write(ctx context.Context, r *Run) error {
 	if !s.Fence {
 		err = s.put(ctx, s.Redis, r, data)
 	} else {
-		watched := []string{key}
 		held := lock.Held(ctx)
-		if held != nil {
-			watched = append(watched, held.Key())
-		}
-		err = s.Redis.Watch(ctx, func(tx *redis.Tx) error {
+		err = lock.Watch(ctx, s.Redis, held, []string{key}, func(tx *redis.Tx) error {
 			if err := s.look(ctx, tx, held, r.RunID, read); err != nil {
 				return err
 			}
 			return s.put(ctx, tx, r, data)
-		}, watched...)
-		if errors.Is(err, redis.TxFailedErr) {
-			err = ErrFenced
+		})
+		if errors.Is(err, lock.ErrNotOwner) {
+			err = store.ErrFenced
 		}
 	}
 	if err != nil {
@@ -170,16 +167,9 @@ func (s *Store) look(ctx context.Context, tx *redis.Tx, held *lock.Lock, runID s
 		return err
 	}
 	if now.Version != read {
-		return ErrFenced
+		return store.ErrFenced
 	}
-	if held == nil {
-		return nil
-	}
-	owner, err := tx.Get(ctx, held.Key()).Result()
-	if errors.Is(err, redis.Nil) || err == nil && owner != held.Token() {
-		return ErrFenced
-	}
-	return err
+	return held.Mine(ctx, tx)()
 }
 
 func (s *Store) put(ctx context.Context, client redis.Cmdable, r *Run, data []byte) error {

@@ -128,8 +128,9 @@ func decision(word string, known []string) *RuleError {
 // Validate says everything that is wrong with the policy.
 func (p *Policy) Validate() error {
 	var errs []error
-	if p.Default != "" && (!slices.Contains(jobDecisions, p.Default) || p.Default == AllowWithConstraints) {
-		errs = append(errs, fmt.Errorf("default is %q; one of ALLOW, REQUIRE_APPROVAL, DENY, THROTTLE", p.Default))
+	defaults := slices.DeleteFunc(slices.Clone(jobDecisions), func(word string) bool { return word == AllowWithConstraints })
+	if p.Default != "" && !slices.Contains(defaults, p.Default) {
+		errs = append(errs, fmt.Errorf("default is %q; one of %s", p.Default, strings.Join(defaults, ", ")))
 	}
 	for i := range p.Rules {
 		if e := p.Rules[i].Validate(); e != nil {
