@@ -49,7 +49,7 @@ lost midway.`,
 		},
 	}
 	f.AddReader(cmd)
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, and nothing else, on standard output")
+	cli.JSONFlag(cmd, &f.json)
 	return cmd
 }
 
@@ -113,7 +113,7 @@ func (f *showFlags) run(ctx context.Context, id string, stdout io.Writer) error 
 	case errors.Is(err, store.ErrNotFound):
 		return cli.Fail(cli.ExitUsage, "Redis at %s holds no job %q", servers.Public(f.RedisURL), id)
 	case err != nil:
-		return cli.Fail(cli.ExitInconclusive, "%s; try again", servers.Plainly(err))
+		return servers.Lost(ctx, err, "try again")
 	case f.json:
 		return cli.PrintJSON(stdout, s)
 	}
