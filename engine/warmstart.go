@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"github.com/jonboulle/clockwork"
@@ -26,7 +25,9 @@ func (e *Engine) warmStart(ctx context.Context) {
 	if !e.settings.WarmStart {
 		return
 	}
-	snapshot, err := e.readSnapshot(ctx)
+	reading, cancel := context.WithTimeout(phase.With(ctx, "", phase.SnapshotRead), e.settings.SnapshotReadTimeout)
+	defer cancel()
+	snapshot, err := registry.Read(reading, e.store.Redis)
 	if errors.Is(err, redis.Nil) {
 		e.log.LogAttrs(ctx, slog.LevelWarn, "cold start: there is no snapshot yet", slog.String("key", registry.SnapshotKey))
 		return
@@ -35,26 +36,8 @@ func (e *Engine) warmStart(ctx context.Context) {
 		e.log.LogAttrs(ctx, slog.LevelWarn, "cold start", slog.String("key", registry.SnapshotKey), slog.Any("error", err))
 		return
 	}
-	learned := e.registry.Hydrate(snapshot, e.settings.SnapshotLastSeen)
+	learned := e.registry.Hydrate(&snapshot, e.settings.SnapshotLastSeen)
 	e.log.LogAttrs(ctx, slog.LevelInfo, "warm start", slog.Int("workers", learned), slog.Int64("written_at", snapshot.WrittenAt))
-}
-
-func (e *Engine) readSnapshot(ctx context.Context) (*registry.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(phase.With(ctx, "", phase.SnapshotRead), e.settings.SnapshotReadTimeout)
-	defer cancel()
-	data, err := e.store.Redis.Get(ctx, registry.SnapshotKey).Bytes()
-	if err != nil {
-		return nil, err
-	}
-	return parseSnapshot(data)
-}
-
-func parseSnapshot(data []byte) (*registry.Snapshot, error) {
-	s := new(registry.Snapshot)
-	if err := json.Unmarshal(data, s); err != nil {
-		return nil, fmt.Errorf("not a snapshot: %w", err)
-	}
-	return s, nil
 }
 
 // snapshotLock is the writer's lock: given back after each write, and short, so that another can go on (Scheduler internals, section 8).
@@ -158,7 +141,7 @@ func (e *Engine) lookAtSnapshot(ctx context.Context, tx *redis.Tx, snapshot *reg
 	if err := mine(); err != nil {
 		return err
 	}
-	old, err := parseSnapshot([]byte(there.Val()))
+	old, err := registry.ParseSnapshot([]byte(there.Val()))
 	if err == nil && old.WrittenAt >= snapshot.WrittenAt && old.WrittenAt <= e.clock.Now().UnixMilli() {
 		return store.ErrFenced
 	}

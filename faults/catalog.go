@@ -72,8 +72,10 @@ type Key struct {
 
 // KindOf returns the description of e, which is empty for no effect.
 func KindOf(e Effect) Kind {
-	k, _ := kind(e)
-	return k
+	if i := slices.IndexFunc(catalogue, func(k Kind) bool { return k.Effect == e }); i >= 0 {
+		return catalogue[i]
+	}
+	return Kind{}
 }
 
 // OfServer reports whether the effect strikes a server.
@@ -191,15 +193,6 @@ var catalogue = []Kind{
 			{Name: "lag", Words: ", which takes what was stored in the last %s", Draws: append(slices.Clone(lags), 0)}},
 		Struck: "a power loss took {node} down{after}{loss}", Over: "{node} was back",
 		Example: "{after: {job: 3, phase: publish}, do: power-loss, node: nats, lag: 1s}"},
-}
-
-// kind returns the description of e.
-func kind(e Effect) (k Kind, ok bool) {
-	i := slices.IndexFunc(catalogue, func(k Kind) bool { return k.Effect == e })
-	if i < 0 {
-		return k, false
-	}
-	return catalogue[i], true
 }
 
 func effectNames() []string {

@@ -79,7 +79,7 @@ func (f Fault) checkDo(World) *Problem {
 	if f.Do == "" {
 		return &Problem{"do", "the fault does not say what it does", "do is one of " + strings.Join(effectNames(), ", ")}
 	}
-	if _, ok := kind(f.Do); !ok {
+	if KindOf(f.Do).Effect == "" {
 		return &Problem{"do", fmt.Sprintf("unknown fault %q", f.Do), "do is one of " + strings.Join(effectNames(), ", ") + suggest.Hint(string(f.Do), effectNames())}
 	}
 	return nil
@@ -120,7 +120,7 @@ func (f Fault) checkActor(w World) *Problem {
 }
 
 func (f Fault) checkEffect(World) *Problem {
-	k, _ := kind(f.Do)
+	k := KindOf(f.Do)
 	switch {
 	case f.Do == Partition && f.At == 0:
 		return &Problem{"do", "a partition begins at a time", "replace on or after by at, such as at: 5s"}
@@ -148,7 +148,7 @@ func (f Fault) checkMatch(w World) *Problem {
 	}
 	i := slices.IndexFunc(w.Phases, func(p Phase) bool { return p.Name == m.Phase })
 	place := w.Phases[i].Place
-	k, _ := kind(f.Do)
+	k := KindOf(f.Do)
 	switch {
 	case place == PlaceNone:
 		return &Problem{field + ".phase", fmt.Sprintf("%s is no operation, so nothing can happen there", m.Phase), "take the phase before or after it"}
@@ -174,7 +174,7 @@ func effectsAt(place Place) string {
 }
 
 func (f Fault) checkNode(w World) *Problem {
-	k, _ := kind(f.Do)
+	k := KindOf(f.Do)
 	switch {
 	case !k.OnNode() && f.Node != "":
 		return &Problem{"node", fmt.Sprintf("%s strikes an operation, not a node", f.Do), "take node away, or write it inside on: {node: " + f.Node + "}"}

@@ -66,7 +66,7 @@ func (f *approveFlags) run(ctx context.Context, id string, stdout io.Writer) err
 	seen, err := conns.Client.Look(ctx, id)
 	switch {
 	case err != nil:
-		return cli.Fail(cli.ExitInconclusive, "Redis at %s does not answer any more: %v", servers.Public(f.RedisURL), servers.NetReason(err))
+		return servers.Lost(ctx, err, "try again")
 	case seen.State == job.Absent:
 		return cli.Fail(cli.ExitUsage, "Redis at %s holds no job %q", servers.Public(f.RedisURL), id)
 	case seen.State.Terminal():
@@ -97,7 +97,7 @@ func (f *approveFlags) run(ctx context.Context, id string, stdout io.Writer) err
 	case errors.Is(err, engine.ErrNotWaiting):
 		return cli.Fail(cli.ExitViolated, "%s does not wait for an approval any more", id)
 	case err != nil:
-		return cli.Fail(cli.ExitInconclusive, "%s; ask again", servers.Plainly(err))
+		return servers.Lost(ctx, err, "ask again")
 	}
 	p.Line("Approved %s, whose hash is %s", id, f.hash)
 	return nil

@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +30,9 @@ func newAudit() *cobra.Command {
 		Short: "Judge what real servers hold by the invariants of a run",
 		Long: `Audit reads the records, indexes, locks and DLQ entries in Redis and every message
 of both streams, and judges them by those invariants of ` + "`wavetank run`" + ` that need
-no more than that. It changes nothing. Read at rest, the data of one instant is
+no more than that. It changes nothing. Sagas' stacks, findings on outputs, tenants'
+jobs in flight and the audit trail it leaves unread: whether those are right, only a
+run's course tells. Read at rest, the data of one instant is
 judged; while schedulers work, a record may be read before an index that has
 changed since.
 
@@ -57,7 +57,7 @@ scheduler has made its streams yet, or a server lost before all was read,
 	f.AddClient(cmd)
 	f.engineFlags.add(cmd, "the schedulers' settings")
 	cmd.Flags().BoolVar(&f.settled, "settled", false, "all had its time to settle: judge also what must come about in the end; 12m after a scheduler's kill -9, say")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, and nothing else, on standard output")
+	cli.JSONFlag(cmd, &f.json)
 	return cmd
 }
 
@@ -85,21 +85,19 @@ func (f *auditFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		show := cli.NewProgress(stderr, f.json)
 		in, err := audit.Read(ctx, c, show)
 		show.Done()
-		switch {
-		case ctx.Err() != nil:
-			return cli.Fail(cli.ExitInterrupted, "interrupted")
-		case err != nil:
-			return cli.Fail(cli.ExitInconclusive, "the servers' data could not be read to its end: %s", servers.Plainly(err))
+		if err != nil {
+			return servers.Lost(ctx, err, "what the servers hold was not read to its end")
 		}
 		in.Settled = f.settled
 		res = audit.Judge(settings, in)
 	}
 	if f.json {
-		if err := cli.PrintJSON(stdout, res); err != nil {
-			return err
-		}
+		err = cli.PrintJSON(stdout, res)
 	} else {
-		printAudit(cli.NewPrinter(stdout), res)
+		err = printAudit(cli.NewPrinter(stdout), res)
+	}
+	if err != nil {
+		return err
 	}
 	switch res.Verdict {
 	case audit.Held:
@@ -110,7 +108,7 @@ func (f *auditFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return &cli.Error{Code: cli.ExitInconclusive}
 }
 
-func printAudit(p *cli.Printer, res *audit.Result) {
+func printAudit(p *cli.Printer, res *audit.Result) error {
 	color := map[string]int{audit.Held: cli.Green, audit.Violated: cli.Red}[res.Verdict]
 	if color == 0 {
 		color = cli.Yellow
@@ -125,18 +123,21 @@ func printAudit(p *cli.Printer, res *audit.Result) {
 	}
 	p.Line("  jobs: %s; %s, %s", strings.Join(states, ", "), cli.Plural(res.Keys, "key"), cli.Plural(res.Messages, "message"))
 	cli.Section(p, "Violated", res.Violations, func(v audit.Violation) string { return v.Invariant + ": " + v.Message })
-	p.Line("\n%s", p.Paint(cli.Bold, "Invariants"))
-	tw := tabwriter.NewWriter(p.W, 0, 8, 2, ' ', 0)
+	p.Line("")
+	table := &cli.Table{Heads: []string{"", "INVARIANT", "STATUS", "JUDGED"}}
 	unseen := 0
 	for _, i := range res.Invariants {
 		if i.Status == audit.Unseen {
 			unseen++
 			continue
 		}
-		fmt.Fprintf(tw, "  %s\t%s\tjudged %s\n", i.Name, i.Status, times(i.Exercised))
+		table.Rows = append(table.Rows, []string{"", i.Name, i.Status, times(i.Exercised)})
 	}
-	_ = tw.Flush()
+	if err := table.Write(p.W); err != nil {
+		return err
+	}
 	p.Line("  %d more had nothing to judge: most need a run's course, which only a world shows.", unseen)
+	p.Line("  Not read: sagas' stacks, findings on outputs, tenants' jobs in flight, and the audit trail.")
 	inPart := slices.DeleteFunc(slices.Clone(res.Invariants), func(i audit.Invariant) bool {
 		return i.Status == audit.Unseen || i.Part == ""
 	})
@@ -144,6 +145,7 @@ func printAudit(p *cli.Printer, res *audit.Result) {
 	if !res.Settled {
 		p.Line("\n  What must come about in the end was not judged; --settled judges it.")
 	}
+	return nil
 }
 
 func times(n int) string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -37,78 +38,49 @@ func endings(ids []string) []ending {
 	return list
 }
 
-const (
-	awaitEvery = 200 * time.Millisecond // how often the records are read
-	awaitBatch = 1_000                  // records in one round trip
-)
+// awaitBatch is how many records are read in one round trip.
+const awaitBatch = 1_000
 
 // awaitJobs reads the jobs' records until all are terminal, or until timeout is over, if it is not 0: then late
 // says so. A Redis that does not answer meanwhile is asked again.
 func awaitJobs(ctx context.Context, client *redis.Client, ids []string, timeout time.Duration, show *cli.Progress, stderr io.Writer) (_ []ending, late string, _ error) {
-	deadline := make(<-chan time.Time)
-	if timeout > 0 {
-		deadline = time.After(timeout)
-	}
 	list := endings(ids)
 	open := make([]*ending, len(list))
 	for i := range list {
 		open[i] = &list[i]
 	}
-	tick := time.NewTicker(awaitEvery)
-	defer tick.Stop()
-	say := func(format string, args ...any) {
-		show.Done()
-		cli.Say(stderr, format, args...)
-	}
-	away, parked, gone := false, false, false // what has been said
-	var still patience
-	for {
-		err := refresh(ctx, client, open)
+	v := vigil{client: client, show: show, stderr: stderr}
+	parked, gone := false, false // what has been said
+	look := func() (over bool, err error) {
+		err = refresh(ctx, client, open)
 		open = slices.DeleteFunc(open, func(o *ending) bool { return o.State.Terminal() })
-		if len(open) == 0 {
-			return list, "", nil
-		}
 		switch {
-		case ctx.Err() != nil:
+		case len(open) == 0:
+			return true, nil
 		case err != nil && !servers.NoAnswer(err):
-			return nil, "", cli.Fail(cli.ExitInconclusive, "the jobs' records cannot be read: %v; the jobs go on", err)
-		case err != nil && !away:
-			away = true
-			say("Redis does not answer: %v; asking again", servers.NetReason(err))
-		case err == nil && away:
-			away = false
-			say("Redis answers again")
+			return false, cli.Fail(cli.ExitInconclusive, "the jobs' records cannot be read: %v; the jobs go on", err)
+		case err != nil:
+			return false, err
 		}
 		if i := slices.IndexFunc(open, func(o *ending) bool { return o.State == job.ApprovalRequired }); i >= 0 && !parked {
 			parked = true
-			say("%s waits for its approval%s; `scheduler approve %s --look` shows it", open[i].Job, of(": ", open[i].Reason), open[i].Job)
+			v.say("%s waits for its approval%s; `scheduler approve %s --look` shows it", open[i].Job, of(": ", open[i].Reason), open[i].Job)
 		}
-		if i := slices.IndexFunc(open, func(o *ending) bool { return o.State == job.Absent }); err == nil && i >= 0 && !gone {
+		if i := slices.IndexFunc(open, func(o *ending) bool { return o.State == job.Absent }); i >= 0 && !gone {
 			gone = true
-			say("%s has no record any more: Redis has lost it; waiting on", open[i].Job)
+			v.say("%s has no record any more: Redis has lost it; waiting on", open[i].Job)
 		}
-		if err == nil && !parked && !gone && still.over(fmt.Sprint(len(open), open[0].Job, open[0].State)) {
-			if why := waiting(ctx, client, open[0].Job); why != "" {
-				say("waiting: %s", why)
-			}
+		if !parked && !gone {
+			v.wonder(ctx, fmt.Sprint(len(open), open[0].Job, open[0].State), "waiting", open[0].Job)
 		}
-		if err != nil {
-			show.Show("%d of %d jobs have ended; Redis does not answer: %v", len(list)-len(open), len(list), servers.NetReason(err))
-		} else {
-			show.Show("%d of %d jobs have ended", len(list)-len(open), len(list))
-		}
-		select {
-		case <-ctx.Done():
-			return nil, "", cli.Fail(cli.ExitInterrupted, "interrupted; the jobs go on, %d of %d have ended", len(list)-len(open), len(list))
-		case <-deadline:
-			late = fmt.Sprintf("--timeout, %v, came first: %d of %s ended", timeout, len(list)-len(open), cli.Plural(len(list), "job"))
-			if err != nil {
-				late += fmt.Sprintf("; Redis does not answer: %v", servers.NetReason(err))
-			}
-			return list, late, nil
-		case <-tick.C:
-		}
+		return false, nil
 	}
+	far := func() string { return fmt.Sprintf("%d of %s ended", len(list)-len(open), cli.Plural(len(list), "job")) }
+	late, err := v.until(ctx, timeout, look, far)
+	if errors.Is(err, cli.ErrInterrupted) {
+		err = cli.Fail(cli.ExitInterrupted, "interrupted; the jobs go on, %s", far())
+	}
+	return list, late, err
 }
 
 func refresh(ctx context.Context, client *redis.Client, open []*ending) error {

@@ -53,7 +53,7 @@ func (f *cancelFlags) run(ctx context.Context, id string, stdout io.Writer) erro
 	defer stop()
 	now := endings([]string{id})
 	if err := refresh(ctx, conns.Redis, []*ending{&now[0]}); err != nil {
-		return cli.Fail(cli.ExitInconclusive, "Redis at %s does not answer any more: %v", servers.Public(f.RedisURL), servers.NetReason(err))
+		return servers.Lost(ctx, err, "try again")
 	}
 	state := now[0].State
 	ended := fmt.Sprintf("%s has ended already: it is %s", id, state)
@@ -67,7 +67,7 @@ func (f *cancelFlags) run(ctx context.Context, id string, stdout io.Writer) erro
 		return cli.Fail(cli.ExitViolated, "%s", ended)
 	}
 	if err := conns.Client.Cancel(ctx, id, f.reason); err != nil {
-		return cli.Fail(cli.ExitInconclusive, "%s; ask again", servers.Plainly(err))
+		return servers.Lost(ctx, err, "ask again")
 	}
 	cli.NewPrinter(stdout).Line("Asked for %s, which is %s, to be cancelled", id, state)
 	return nil

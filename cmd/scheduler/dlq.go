@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -112,7 +111,7 @@ midway.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.OutOrStdout()) },
 	}
 	f.AddReader(cmd)
-	f.addJSON(cmd)
+	cli.JSONFlag(cmd, &f.json)
 	cmd.Flags().StringVar(&f.reason, "reason", "", "only those of a `REASON_CODE`, or that met it last before they were given up")
 	cmd.Flags().StringVar(&f.topic, "topic", "", "only those of a `TOPIC`")
 	cmd.Flags().StringVar(&f.status, "status", "", "only those of a replay `STATUS`: "+strings.Join(dlq.Statuses, ", "))
@@ -142,8 +141,7 @@ func (f *dlqListFlags) run(ctx context.Context, stdout io.Writer) error {
 			p.Line("%s", f.noneOf(all))
 			return nil
 		}
-		printLetters(p, entries)
-		return nil
+		return printLetters(p, entries)
 	})
 }
 
@@ -172,26 +170,24 @@ func (f *dlqListFlags) noneOf(all []dlq.Entry) string {
 	return text
 }
 
-// printLetters prints a table, whose columns are as wide as they need to be: an id is there to be copied, and a code to be told
-// from others.
-func printLetters(p *cli.Printer, entries []dlq.Entry) {
+func printLetters(p *cli.Printer, entries []dlq.Entry) error {
 	if len(entries) == 0 {
 		p.Line("No dead letters.")
-		return
+		return nil
 	}
-	id, code := len("JOB"), len("REASON CODE")
-	for _, e := range entries {
-		id, code = max(id, utf8.RuneCountInString(e.JobID)), max(code, utf8.RuneCountInString(reasonOf(&e)))
-	}
-	p.Line("%s", p.Paint(cli.Bold, fmt.Sprintf("%-14s  %-*s  %-*s  %s", "CAME (UTC)", id, "JOB", code, "REASON CODE", "REPLAY")))
+	table := &cli.Table{Heads: []string{"CAME (UTC)", "JOB", "REASON CODE", "REPLAY"}}
 	for _, e := range entries {
 		replay := e.ReplayStatus
 		if replay == dlq.Scheduled {
 			replay = "due " + time.UnixMilli(e.NextReplayAt).UTC().Format("15:04:05")
 		}
-		p.Line("%-14s  %-*s  %-*s  %s", time.UnixMilli(e.CreatedAt).UTC().Format("01-02 15:04:05"), id, e.JobID, code, reasonOf(&e), replay)
+		table.Rows = append(table.Rows, []string{time.UnixMilli(e.CreatedAt).UTC().Format("01-02 15:04:05"), e.JobID, reasonOf(&e), replay})
+	}
+	if err := table.Write(p.W); err != nil {
+		return err
 	}
 	p.Line("%s; `scheduler dlq show JOB` tells of one.", cli.Plural(len(entries), "dead letter"))
+	return nil
 }
 
 // reasonOf is an entry's reason code; of one that was given up, how often it was tried and what it met last.
@@ -221,7 +217,7 @@ Exit codes: 0 shown, 2 usage, no such dead letter, or a server that does not ans
 	}
 	f.AddReader(cmd)
 	f.addPolicy(cmd)
-	f.addJSON(cmd)
+	cli.JSONFlag(cmd, &f.json)
 	return cmd
 }
 

@@ -98,10 +98,10 @@ func TestDLQ(t *testing.T) {
 // The list says in which zone its times are, and when a replay is due.
 func TestTheListOfDeadLetters(t *testing.T) {
 	var text strings.Builder
-	printLetters(cli.NewPrinter(&text), []dlq.Entry{
+	require.NoError(t, printLetters(cli.NewPrinter(&text), []dlq.Entry{
 		{JobID: "mail-17", ReasonCode: "timeout", ReplayStatus: dlq.Scheduled, CreatedAt: 1_700_000_000_000, NextReplayAt: 1_700_000_061_000},
 		{JobID: "an-id-that-is-longer-than-this", ReasonCode: "policy_snapshot_mismatch", ReplayStatus: dlq.AwaitingApproval, CreatedAt: 1_700_000_001_000},
-	})
+	}))
 	assert.Equal(t, "CAME (UTC)      JOB                             REASON CODE               REPLAY\n"+
 		"11-14 22:13:20  mail-17                         timeout                   due 22:14:21\n"+
 		"11-14 22:13:21  an-id-that-is-longer-than-this  policy_snapshot_mismatch  awaiting_approval\n"+

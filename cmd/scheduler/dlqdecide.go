@@ -86,7 +86,7 @@ func (f *dlqReplayFlags) run(ctx context.Context, ids []string, stdout io.Writer
 			case f.all && errors.Is(err, dlq.ErrChanged):
 				p.Line("%s has changed meanwhile, and is left alone", id)
 			case len(ids) > 1 && (errors.Is(err, dlq.ErrRefused) || errors.Is(err, dlq.ErrNoEntry)):
-				refused = f.oneOf(p, err)
+				refused = f.oneOf(ctx, p, err)
 			case len(rest) > 0:
 				return fmt.Errorf("%w; not tried: %s", err, strings.Join(rest, ", "))
 			default:
@@ -101,8 +101,8 @@ func (f *dlqReplayFlags) run(ctx context.Context, ids []string, stdout io.Writer
 }
 
 // oneOf says why one of several is not replayed, and leaves the exit code.
-func (f *dlqReplayFlags) oneOf(p *cli.Printer, err error) error {
-	said := f.said(err)
+func (f *dlqReplayFlags) oneOf(ctx context.Context, p *cli.Printer, err error) error {
+	said := f.said(ctx, err)
 	p.Line("%s", said)
 	var ee *cli.Error
 	if errors.As(said, &ee) {

@@ -35,10 +35,6 @@ func (f *dlqFlags) addPolicy(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.policy, "policy", "", "a triage policy, `FILE`: for what no scheduler has triaged, in place of the default of its class; what one has triaged it may only make stricter")
 }
 
-func (f *dlqFlags) addJSON(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, and nothing else, on standard output")
-}
-
 func (f *dlqFlags) addBy(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.by, "by", "", "who decides, `NAME`, for the audit trail (default the user's name)")
 	cmd.Flags().StringSliceVar(&f.groups, "group", nil, "of which that person is, `GROUP`; what the triage policy leaves to a group is refused to others; may be given more than once")
@@ -68,7 +64,7 @@ func (f *dlqFlags) with(ctx context.Context, fn func(ctx context.Context, r *dlq
 	if err != nil {
 		return err
 	}
-	return f.said(fn(ctx, r))
+	return f.said(ctx, fn(ctx, r))
 }
 
 // look is with for what only looks, and needs no NATS: what fn gets can neither replay nor decide.
@@ -82,7 +78,7 @@ func (f *dlqFlags) look(ctx context.Context, fn func(ctx context.Context, r *dlq
 		return err
 	}
 	defer stop()
-	return f.said(fn(ctx, &dlq.Replayer{Queue: deadLetters(client), Policy: policy, Triage: true}))
+	return f.said(ctx, fn(ctx, &dlq.Replayer{Queue: deadLetters(client), Policy: policy, Triage: true}))
 }
 
 // deadLetters is the queue, to be read.
@@ -92,7 +88,7 @@ func deadLetters(client *redis.Client) *dlq.Queue {
 }
 
 // said is an error about dead letters in words, and its exit code.
-func (f *dlqFlags) said(err error) error {
+func (f *dlqFlags) said(ctx context.Context, err error) error {
 	var ee *cli.Error
 	switch {
 	case err == nil || errors.As(err, &ee):
@@ -102,7 +98,7 @@ func (f *dlqFlags) said(err error) error {
 	case errors.Is(err, dlq.ErrRefused):
 		return cli.Fail(cli.ExitViolated, "%s", strings.TrimPrefix(err.Error(), dlq.ErrRefused.Error()+": "))
 	}
-	return cli.Fail(cli.ExitInconclusive, "%s; try again", servers.Plainly(err))
+	return servers.Lost(ctx, err, "try again")
 }
 
 // loadTriage reads the triage policy's file; no file is no policy.

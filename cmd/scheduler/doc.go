@@ -13,7 +13,7 @@
 //	kernelprobe.go, health.go          how the kernel does, and how the scheduler does
 //	worker.go                          a worker
 //	claim.go, execute.go               one worker a name, and what it executes
-//	putout.go, ledger.go               outputs of executions, and a note of each
+//	putout.go, ledger.go, load.go      outputs of executions, a note of each, and how busy the machine is
 //	kernel.go                          a safety kernel
 //	name.go                            the name that a process goes by
 //	audit.go                           what is wrong with what the servers hold

@@ -125,7 +125,7 @@ func TestRealServers(t *testing.T) {
 	audit := start(t, append([]string{"audit", "--settled"}, append(at, fast...)...)...)
 	audit.ends(cli.ExitHeld)
 	audit.says(`(?m)^HELD `)
-	audit.says(`one-dispatch-per-job +held +judged 1,000 times`)
+	audit.says(`one-dispatch-per-job +held +1,000 times`)
 	for _, s := range schedulers {
 		s.is(200, `"status":"ok"`)
 		_, metrics := s.get(s.says(`(http://\S+/metrics)`))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"time"
@@ -49,7 +48,7 @@ lost midway.`,
 		},
 	}
 	f.AddReader(cmd)
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, and nothing else, on standard output")
+	cli.JSONFlag(cmd, &f.json)
 	return cmd
 }
 
@@ -113,7 +112,7 @@ func (f *showFlags) run(ctx context.Context, id string, stdout io.Writer) error 
 	case errors.Is(err, store.ErrNotFound):
 		return cli.Fail(cli.ExitUsage, "Redis at %s holds no job %q", servers.Public(f.RedisURL), id)
 	case err != nil:
-		return cli.Fail(cli.ExitInconclusive, "%s; try again", servers.Plainly(err))
+		return servers.Lost(ctx, err, "try again")
 	case f.json:
 		return cli.PrintJSON(stdout, s)
 	}
@@ -218,17 +217,11 @@ func letterOf(ctx context.Context, q *dlq.Queue, id string) (*dlq.Entry, error) 
 func readSnapshot(ctx context.Context, client *redis.Client) (snapshot registry.Snapshot, err error) {
 	ctx, cancel := context.WithTimeout(ctx, servers.AnswerWithin)
 	defer cancel()
-	data, err := client.Get(ctx, registry.SnapshotKey).Bytes()
-	if errors.Is(err, redis.Nil) {
-		return snapshot, nil
+	snapshot, err = registry.Read(ctx, client)
+	if errors.Is(err, redis.Nil) || errors.Is(err, registry.ErrUnreadable) { // schedulers take that for none, too
+		err = nil
 	}
-	if err != nil {
-		return snapshot, err
-	}
-	if json.Unmarshal(data, &snapshot) != nil {
-		return registry.Snapshot{}, nil // schedulers take it for none, too
-	}
-	return snapshot, nil
+	return snapshot, err
 }
 
 // knownMates are the workers that a snapshot names.

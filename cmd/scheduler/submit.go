@@ -83,7 +83,7 @@ does not answer at the start or is the wrong one, such as a replica,
 	cmd.Flags().DurationVar(&f.every, "every", 0, "the time between one and the next, `DURATION`")
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "stay until all have ended")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "with --wait, for so long at most, `DURATION` (default for ever)")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, and nothing else, on standard output")
+	cli.JSONFlag(cmd, &f.json)
 	return cmd
 }
 
@@ -202,7 +202,6 @@ func (f *submitFlags) failed(ctx context.Context, err error, submitted int) erro
 	var refused *cli.Error
 	switch {
 	case ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, "interrupted; %s: to go on, %s", done, again)
 	case errors.As(err, &refused):
 		return refused
 	case tooLarge(err):
@@ -212,7 +211,7 @@ func (f *submitFlags) failed(ctx context.Context, err error, submitted int) erro
 	case redis.IsReadOnlyError(err):
 		return cli.Fail(cli.ExitInconclusive, "%s; %s: Redis at %s takes no writes, as it is a replica; name its master with --redis, and %s", servers.Plainly(err), done, servers.Public(f.RedisURL), again)
 	}
-	return cli.Fail(cli.ExitInconclusive, "%s; %s: to go on, %s", servers.Plainly(err), done, again)
+	return servers.Lost(ctx, err, done+": to go on, "+again)
 }
 
 // tooLarge says whether a request can never be submitted, however often that is tried.

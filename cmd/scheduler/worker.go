@@ -34,6 +34,7 @@ type workerFlags struct {
 	dispatchAge time.Duration
 	labels      map[string]string
 	able        []string
+	load        bool
 	ledger      string
 	output      string
 	redact      []string
@@ -60,6 +61,10 @@ the key in the result: there the output policy of ` + "`scheduler serve`" + ` sc
 With --redact a copy without that text is next to it, under KEY:redacted, for a
 policy whose sync rule decides REDACT with redacted_ptr: "{result_ptr}:redacted". With a NATS
 that is given, and no Redis, it keeps no outputs.
+
+How busy its machine is it says with --report-load alone: the load average of the last
+minute for each processor, as Linux has it. A scheduler gives no jobs to a worker that
+is at 90% or more, and leaves them waiting if all workers are.
 
 It executes at least once what it has begun, if need be after a restart under its
 --id, and does not look for repetitions: with --ledger it appends one line of JSON for
@@ -103,6 +108,7 @@ second signal.`,
 	cmd.Flags().DurationVar(&f.dispatchAge, "dispatch-age", time.Hour, "how old a dispatch may be that it takes when it is new to NATS, `DURATION`: longer than any timeout of the schedulers'; 0 takes what the stream holds")
 	cmd.Flags().StringToStringVar(&f.labels, "label", nil, "a label that jobs can ask for, `KEY=VALUE`, such as zone=a for placement.zone=a; repeatable")
 	cmd.Flags().StringSliceVar(&f.able, "capability", nil, "what it can do, `CAPABILITY`, such as gpu for constraint.gpu=true; repeatable")
+	cmd.Flags().BoolVar(&f.load, "report-load", false, "say how busy its machine is; at 90% it is given no jobs")
 	cmd.Flags().StringVar(&f.ledger, "ledger", "", "append a line of JSON for each execution to `FILE`")
 	f.LogFlags.Add(cmd)
 	cmd.Flags().StringVar(&f.failCode, "fail-reason", "", "the `REASON_CODE` that those give, such as timeout or unknown_commit_state")
@@ -157,6 +163,9 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	if _, err := loadPercent(); f.load && err != nil {
+		return cli.Fail(cli.ExitUsage, "--report-load: how busy this machine is cannot be read: %w; leave it out", err)
+	}
 	ledger, err := openLedger(f.ledger)
 	if err != nil {
 		return err
@@ -194,6 +203,9 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if outputs != nil {
 		config.Output = outputs.keep
 		config.Replica = &store.Replica{Redis: outputs.redis, Timeout: settings.Hardened().StoreOpTimeout}
+	}
+	if f.load {
+		config.Load = func(int) (cpu, gpu float64) { cpu, _ = loadPercent(); return cpu, 0 }
 	}
 	w := worker.New(config)
 	again := nc.StatusChanged(nats.CONNECTED)

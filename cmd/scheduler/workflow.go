@@ -65,7 +65,7 @@ midway.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.OutOrStdout()) },
 	}
 	f.AddReader(cmd)
-	f.addJSON(cmd)
+	cli.JSONFlag(cmd, &f.json)
 	cmd.Flags().StringVar(&f.state, "state", "", "only those in a `STATE`: "+strings.Join(runStates, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(runStates, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -127,7 +127,7 @@ lost midway.`,
 		},
 	}
 	f.AddReader(cmd)
-	f.addJSON(cmd)
+	cli.JSONFlag(cmd, &f.json)
 	return cmd
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/jonboulle/clockwork"
 	"github.com/redis/go-redis/v9"
-	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
@@ -18,10 +17,6 @@ import (
 type workflowFlags struct {
 	servers.Flags
 	json bool
-}
-
-func (f *workflowFlags) addJSON(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, and nothing else, on standard output")
 }
 
 // runsIn are the runs that a Redis holds.
@@ -38,11 +33,8 @@ func (f *workflowFlags) look(ctx context.Context, fn func(ctx context.Context, r
 	defer stop()
 	err = fn(ctx, runsIn(client))
 	var ee *cli.Error
-	switch {
-	case err == nil || errors.As(err, &ee):
+	if err == nil || errors.As(err, &ee) {
 		return err
-	case ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, "interrupted")
 	}
-	return cli.Fail(cli.ExitInconclusive, "%s; try again", servers.Plainly(err))
+	return servers.Lost(ctx, err, "try again")
 }

@@ -82,11 +82,8 @@ func (f *workflowStartFlags) run(ctx context.Context, path string, stdin io.Read
 	}
 	defer stop()
 	started, err := conns.Client.StartRun(ctx, run)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, "interrupted; whether %s is started is not known: start it again, which is the same run", run.RunID)
-	case err != nil:
-		return cli.Fail(cli.ExitInconclusive, "%s; start it again, which is the same run", servers.Plainly(err))
+	if err != nil {
+		return servers.Lost(ctx, err, fmt.Sprintf("whether %s is started is not known: start it again, which is the same run", run.RunID))
 	}
 	p := cli.NewPrinter(stdout)
 	if started {
@@ -110,53 +107,28 @@ func (f *workflowStartFlags) run(ctx context.Context, path string, stdin io.Read
 // await reads the run until it is over, or until --timeout is, if there is one: then late says so. A Redis that does
 // not answer meanwhile is asked again.
 func (f *workflowStartFlags) await(ctx context.Context, client *redis.Client, run workflow.Run, show *cli.Progress, stderr io.Writer) (_ workflow.Run, late string, _ error) {
-	runs := runsIn(client)
-	deadline := make(<-chan time.Time)
-	if f.timeout > 0 {
-		deadline = time.After(f.timeout)
-	}
-	tick := time.NewTicker(awaitEvery)
-	defer tick.Stop()
-	say := func(format string, args ...any) {
-		show.Done()
-		cli.Say(stderr, format, args...)
-	}
-	away := false // as has been said
-	var still patience
-	for {
+	runs, v := runsIn(client), vigil{client: client, show: show, stderr: stderr}
+	look := func() (over bool, _ error) {
 		now, err := runs.Read(ctx, run.RunID)
 		switch {
-		case err == nil && now.Over():
-			return now, "", nil
 		case errors.Is(err, workflow.ErrNotFound):
-			return run, "", cli.Fail(cli.ExitInconclusive, "Redis at %s holds no run %s any more; start it again", servers.Public(f.RedisURL), run.RunID)
-		case err == nil:
-			run = now
-			if away {
-				away = false
-				say("Redis answers again")
-			}
-		case ctx.Err() != nil:
-		case !servers.NoAnswer(err):
-			return run, "", cli.Fail(cli.ExitInconclusive, "%v; this is no record of a run", err)
-		case !away:
-			away = true
-			say("Redis does not answer: %v; asking again", servers.NetReason(err))
+			return false, cli.Fail(cli.ExitInconclusive, "Redis at %s holds no run %s any more; start it again", servers.Public(f.RedisURL), run.RunID)
+		case err != nil && !servers.NoAnswer(err):
+			return false, cli.Fail(cli.ExitInconclusive, "%v; this is no record of a run", err)
+		case err != nil:
+			return false, err
 		}
-		if step, id := underWay(&run); err == nil && id != "" && still.over(id) {
-			if why := waiting(ctx, client, id); why != "" {
-				say("waiting for step %s: %s", step, why)
-			}
+		run = now
+		if step, id := underWay(&run); id != "" {
+			v.wonder(ctx, id, "waiting for step "+step, id)
 		}
-		show.Show("%s: %s", run.RunID, howFar(&run))
-		select {
-		case <-ctx.Done():
-			return run, "", cli.Fail(cli.ExitInterrupted, "interrupted; the run goes on, %s: scheduler workflow show %s", howFar(&run), run.RunID)
-		case <-deadline:
-			return run, fmt.Sprintf("--timeout, %v, came first", f.timeout), nil
-		case <-tick.C:
-		}
+		return run.Over(), nil
 	}
+	late, err := v.until(ctx, f.timeout, look, func() string { return howFar(&run) })
+	if errors.Is(err, cli.ErrInterrupted) {
+		err = cli.Fail(cli.ExitInterrupted, "interrupted; the run goes on, %s: scheduler workflow show %s", howFar(&run), run.RunID)
+	}
+	return run, late, err
 }
 
 // underWay is the first step of a run whose job is under way, and that job.

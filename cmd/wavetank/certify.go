@@ -146,7 +146,7 @@ func (a *asked) keep(dir string) (*exhaust.Kept, error) {
 	_, _ = what.Write(a.text())
 	k, err := exhaust.Keep(in(dir, exhaust.KeptFile), fmt.Sprintf("%s %016x", program, what.Sum64()))
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be written: %w; choose another folder with --out", dir, strictyaml.FileReason(err))
+		return nil, unwritable(dir, err)
 	}
 	return k, nil
 }
@@ -245,7 +245,7 @@ func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Defin
 		return err
 	}
 	if err := os.MkdirAll(in(dir, exhaust.TriesDir), 0o755); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+		return unwritable(dir, err)
 	}
 	var examples []runPage
 	for n := range c.Tries {

@@ -17,7 +17,6 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
-	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
@@ -105,7 +104,7 @@ func (f *compareFlags) compare(ctx context.Context, names []string, stdout, stde
 		list, outside = append(list, c), errors.Join(outside, out)
 	}
 	if err := reports.WriteComparisons(dir, list); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+		return unwritable(dir, err)
 	}
 	if err := removeStale(dir, list); err != nil {
 		return err

@@ -52,7 +52,7 @@ func writeDebug(dir *folder, res *scenarios.Result, step int, out string) (comma
 		return "", err
 	}
 	if err := os.WriteFile(filepath.Join(dir.temp, reports.DebugFile), []byte(delveInit(e)), 0o644); err != nil {
-		return "", dir.unwritable(err)
+		return "", unwritable(dir.path, err)
 	}
 	command = fmt.Sprintf("%s && dlv exec bin/wavetank-debug --init %s -- %s --debug-at %d",
 		debugBuild, shell.Word(filepath.Join(dir.path, reports.DebugFile)), res.Arguments(), step)

@@ -93,8 +93,13 @@ Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
   wavetank exhaust publish-ack-lost --phase publish --phase running_write
   wavetank exhaust all --preset hardened --budget 2h
   wavetank exhaust --resume runs/exhaust-calm-0f3c9a51`,
-		ValidArgsFunction: completeScenarios(),
-		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return append(plans.Names(), allScenarios), cobra.ShellCompDirectiveDefault
+			}
+			return plans.Names(), cobra.ShellCompDirectiveDefault
+		},
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && args[0] == allScenarios {
 				return f.exhaustAll(cmd, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -117,6 +122,14 @@ Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
 	f.queue.addAll(cmd)
 	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with what was cut short in `DIR`")
 	return cmd
+}
+
+// check refuses what is out of range, whatever is struck.
+func (f *exhaustFlags) check(cmd *cobra.Command) error {
+	if f.budget < 0 || cmd.Flags().Changed("budget") && f.budget == 0 {
+		return cli.Fail(cli.ExitUsage, "--budget is %s, out of range; give a time such as 30m", f.budget)
+	}
+	return f.campaignFlags.check(cmd)
 }
 
 func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr io.Writer) error {
@@ -199,8 +212,6 @@ func (f *exhaustFlags) tell(dir string, c *exhaust.Certificate, res *campaign.Re
 // target is what is tried, and its folder.
 func (f *exhaustFlags) target(ctx context.Context, cmd *cobra.Command, args []string, stderr io.Writer) (*exhaust.Definition, string, error) {
 	switch {
-	case f.budget < 0 || cmd.Flags().Changed("budget") && f.budget == 0:
-		return nil, "", cli.Fail(cli.ExitUsage, "--budget is %s, out of range; give a time such as 30m", f.budget)
 	case cmd.Flags().Changed("resume"):
 		return f.resumed(ctx, cmd, args, stderr)
 	case f.faults != 1 && f.faults != 2:

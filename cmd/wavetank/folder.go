@@ -51,20 +51,20 @@ func newFolder(out, name string) (*folder, error) {
 	}
 	parent := filepath.Dir(f.path)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return nil, f.unwritable(err)
+		return nil, unwritable(f.path, err)
 	}
 	if busy := removeLeftovers(parent, filepath.Base(f.path)); busy && !f.latest { // a name that is made up is of the same run
 		return nil, cli.Fail(cli.ExitUsage, "another process runs into %s; wait for it, or choose another folder with --out", f.path)
 	}
 	var err error
 	if f.temp, err = os.MkdirTemp(parent, "."+filepath.Base(f.path)+"-*.partial"); err != nil {
-		return nil, f.unwritable(err)
+		return nil, unwritable(f.path, err)
 	}
 	f.lock = folderLock(f.temp)
 	_, _ = f.lock.TryLock() // a file system without locks does without
 	if err := os.Chmod(f.temp, 0o755); err != nil {
 		f.discard()
-		return nil, f.unwritable(err)
+		return nil, unwritable(f.path, err)
 	}
 	return f, nil
 }
@@ -98,7 +98,7 @@ func owned(dir, what string, ours bool, part func(fs.DirEntry) bool) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+		return unwritable(dir, err)
 	case !info.IsDir():
 		return cli.Fail(cli.ExitUsage, "%s is not a folder; choose another with --out", dir)
 	}
@@ -193,8 +193,8 @@ func (f *folder) flat(junit string) error {
 	return nil
 }
 
-func (f *folder) unwritable(err error) error {
-	return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", f.path, strictyaml.FileReason(err))
+func unwritable(dir string, err error) error {
+	return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 }
 
 // names are those that the complete folder will have.
@@ -212,11 +212,11 @@ func (f *folder) keep() error {
 	old := f.temp + ".old"
 	err := os.Rename(f.path, old)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return f.unwritable(err)
+		return unwritable(f.path, err)
 	}
 	if err := os.Rename(f.temp, f.path); err != nil {
 		_ = os.Rename(old, f.path)
-		return f.unwritable(err)
+		return unwritable(f.path, err)
 	}
 	_ = os.RemoveAll(old)
 	if f.latest {
@@ -250,7 +250,7 @@ type file struct {
 func (f *folder) create(name string) (*file, error) {
 	out, err := os.Create(filepath.Join(f.temp, name))
 	if err != nil {
-		return nil, f.unwritable(err)
+		return nil, unwritable(f.path, err)
 	}
 	return newFile(out), nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -151,14 +152,10 @@ func (f *ordersFlags) search(ctx context.Context, d *orders.Definition, stderr i
 		return nil, err
 	}
 	defer done()
-	n := f.workers
-	if n == 0 {
-		n = runtime.NumCPU()
-	}
 	show := cli.NewProgress(stderr, f.quiet)
 	defer show.Done()
 	o := orders.Options{Runs: f.runs, Progress: ordersProgress(show)}
-	for range n {
+	for range cmp.Or(f.workers, runtime.NumCPU()) {
 		w, err := startOrdersWorker(ctx, d)
 		if err != nil {
 			return nil, err

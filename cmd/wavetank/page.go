@@ -11,7 +11,6 @@ import (
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
-	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/whatif"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
@@ -22,7 +21,7 @@ type runPage struct{ File, Plan string }
 // make makes the page, and then writes its plan beside it, so that the plan is there if the page is.
 func (p *runPage) make(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(in(dir, p.File)), 0o755); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+		return unwritable(dir, err)
 	}
 	if err := planPage(ctx, dir, p.File+".yaml", p.Plan, p.File+".html", nil); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -169,10 +170,6 @@ func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []pow
 	if bench.Searches, err = power.Searches(ctx, f.seed, f.budget); err != nil {
 		return err
 	}
-	workers := f.workers
-	if workers == 0 {
-		workers = runtime.NumCPU()
-	}
 	var mu sync.Mutex
 	next := func() (power.Mutation, bool) {
 		mu.Lock()
@@ -195,10 +192,10 @@ func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []pow
 		return slices.ContainsFunc(res.Rows, func(r power.Row) bool { return r.Mutation == m })
 	})
 	if err := os.MkdirAll(f.out, 0o755); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", f.out, strictyaml.FileReason(err))
+		return unwritable(f.out, err)
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	for range workers {
+	for range cmp.Or(f.workers, runtime.NumCPU()) {
 		group.Go(func() error {
 			for m, ok := next(); ok; m, ok = next() {
 				row, err := bench.Measure(ctx, m)

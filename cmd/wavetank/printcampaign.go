@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -137,15 +136,10 @@ func printMissing(p *cli.Printer, of, what string, all []campaign.Coverage, is f
 }
 
 func verdicts(res *campaign.Result) string {
-	var parts []string
-	for v, n := range res.Verdicts {
-		parts = append(parts, fmt.Sprintf("%s %s", cli.Thousands(n), v))
-	}
 	if res.Contained > 0 {
-		parts = append(parts, fmt.Sprintf("%s out of bounds", cli.Thousands(res.Contained)))
+		return counts(res.Verdicts, cli.Thousands(res.Contained)+" out of bounds")
 	}
-	slices.Sort(parts)
-	return strings.Join(parts, ", ")
+	return counts(res.Verdicts)
 }
 
 // printPart says that the runs of a shard are made.

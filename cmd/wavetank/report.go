@@ -12,7 +12,6 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
-	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 func newReport() *cobra.Command {
@@ -155,7 +154,7 @@ func again(dir, index string) (reports.Entry, error) {
 
 func writeIndex(dir string, entries []reports.Entry) error {
 	if err := reports.WriteIndex(dir, entries); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", filepath.Join(dir, reports.IndexFile), strictyaml.FileReason(err))
+		return unwritable(filepath.Join(dir, reports.IndexFile), err)
 	}
 	return nil
 }

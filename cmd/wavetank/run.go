@@ -148,7 +148,7 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 		unexplained = f.explain(ctx, s, res, show, stalled)
 		if err == nil && res.Cause != nil {
 			if wrong := reports.Write(dir.path, s.Plan, res); wrong != nil {
-				err = dir.unwritable(wrong)
+				err = unwritable(dir.path, wrong)
 			}
 		}
 	}
@@ -237,7 +237,7 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 		closed = reports.Write(dir.temp, s.Plan, res)
 	}
 	if closed != nil {
-		return res, dir.unwritable(closed)
+		return res, unwritable(dir.path, closed)
 	}
 	return res, nil
 }

@@ -137,7 +137,7 @@ func (f *sweepFlags) tell(ctx context.Context, dir string, d *sweep.Definition, 
 	res := m.res
 	res.Command = command
 	if err := reports.WriteSweep(dir, res); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+		return unwritable(dir, err)
 	}
 	nothing := func(io.Writer) error { return nil }
 	if err := onGitHub(stderr, nothing, func(w io.Writer) error { return reports.SweepSummary(w, res) }); err != nil {

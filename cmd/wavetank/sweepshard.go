@@ -8,7 +8,6 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
-	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
@@ -38,7 +37,7 @@ func (f *sweepFlags) part(ctx context.Context, dir string, spec campaign.Spec, s
 		return err
 	}
 	if err := reports.WriteCampaign(dir, cli.ProgramName(), res); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+		return unwritable(dir, err)
 	}
 	if f.json {
 		if err := cli.PrintJSON(stdout, res); err != nil {

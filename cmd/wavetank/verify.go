@@ -249,13 +249,13 @@ func (c *comparison) broken(t task, err error) error {
 	return fmt.Errorf("%s, seed %d: %w", c.plans[t.Plan].Name, t.Seed, err)
 }
 
-func counts(verdicts map[string]int) string {
-	var parts []string
-	for v, n := range verdicts {
-		parts = append(parts, fmt.Sprintf("%d %s", n, v))
+// counts says how many runs ended in each way.
+func counts[V ~string](of map[V]int, more ...string) string {
+	for v, n := range of {
+		more = append(more, cli.Thousands(n)+" "+string(v))
 	}
-	slices.Sort(parts)
-	return strings.Join(parts, ", ")
+	slices.Sort(more)
+	return strings.Join(more, ", ")
 }
 
 // mismatch shows the first event in which two runs differ, and keeps their traces.

@@ -2,8 +2,14 @@ package registry
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 )
@@ -22,6 +28,27 @@ type Snapshot struct {
 type Seen struct {
 	Heartbeat job.Heartbeat `json:"heartbeat"`
 	LastSeen  int64         `json:"last_seen"` // unix ms
+}
+
+// ErrUnreadable is what the error is of a snapshot that is none.
+var ErrUnreadable = errors.New("not a snapshot")
+
+// Read reads the snapshot. Without one it is [redis.Nil].
+func Read(ctx context.Context, client redis.Cmdable) (Snapshot, error) {
+	data, err := client.Get(ctx, SnapshotKey).Bytes()
+	if err != nil {
+		return Snapshot{}, err
+	}
+	return ParseSnapshot(data)
+}
+
+// ParseSnapshot reads what Redis holds at [SnapshotKey].
+func ParseSnapshot(data []byte) (Snapshot, error) {
+	var s Snapshot
+	if err := json.Unmarshal(data, &s); err != nil {
+		return Snapshot{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return s, nil
 }
 
 // Alive returns the workers that are not past their TTL.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -21,7 +22,7 @@ func (w *Worker) hearCancels(ctx context.Context, heard chan<- struct{}) {
 	var once sync.Once
 	caughtUp := func() { once.Do(func() { close(heard) }) }
 	found := w.outage("no jobs yet; trying again", "jobs may come now")
-	for ; ctx.Err() == nil; w.Clock.Sleep(retryAfter) {
+	for ; ctx.Err() == nil; w.pause(ctx, retryAfter) {
 		consumer, err := w.JetStream.OrderedConsumer(ctx, bus.StreamJobs, jetstream.OrderedConsumerConfig{
 			FilterSubjects: []string{bus.CancelSubject(w.ID)}, DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &since,
 		})
@@ -57,6 +58,16 @@ func (w *Worker) hearCancels(ctx context.Context, heard chan<- struct{}) {
 		}
 		stop()
 		msgs.Stop()
+	}
+}
+
+// pause waits for d, or until ctx ends.
+func (w *Worker) pause(ctx context.Context, d time.Duration) {
+	timer := w.Clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.Chan():
+	case <-ctx.Done():
 	}
 }
 

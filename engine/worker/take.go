@@ -51,8 +51,6 @@ type Outcome struct {
 	Status     job.Status
 	Reason     string
 	ReasonCode string
-
-	Later func(context.Context) Outcome // after this one was reported, another comes; nil is none
 }
 
 // Spend lets time pass, and keeps the dispatch from being delivered again for as long as that takes. It says false if
@@ -239,22 +237,15 @@ func (w *Worker) report(ctx context.Context, stop <-chan struct{}, t *Task, o Ou
 	if t.Epoch > 0 {
 		header[job.HeaderEpoch] = []string{strconv.FormatInt(t.Epoch, 10)}
 	}
-	for o.Ending == Reported {
-		data, err := json.Marshal(job.Result{JobID: t.JobID, WorkerID: w.ID, Status: o.Status, Epoch: t.Epoch, Reason: o.Reason, ReasonCode: o.ReasonCode, ResultPtr: key})
-		if err != nil {
-			w.Logger.Error("result not reported", slog.String("job_id", t.JobID), slog.Any("error", err))
-			return false
-		}
-		told := w.insist(phase.With(ctx, t.JobID, PhaseResult), stop, "result", t, func(ctx context.Context) error {
-			_, err := w.JetStream.PublishMsg(ctx, &nats.Msg{Subject: bus.SubjectResult, Data: data, Header: header})
-			return err
-		})
-		if !told || o.Later == nil {
-			return told
-		}
-		o = o.Later(ctx)
+	data, err := json.Marshal(job.Result{JobID: t.JobID, WorkerID: w.ID, Status: o.Status, Epoch: t.Epoch, Reason: o.Reason, ReasonCode: o.ReasonCode, ResultPtr: key})
+	if err != nil {
+		w.Logger.Error("result not reported", slog.String("job_id", t.JobID), slog.Any("error", err))
+		return false
 	}
-	return true
+	return w.insist(phase.With(ctx, t.JobID, PhaseResult), stop, "result", t, func(ctx context.Context) error {
+		_, err := w.JetStream.PublishMsg(ctx, &nats.Msg{Subject: bus.SubjectResult, Data: data, Header: header})
+		return err
+	})
 }
 
 // insist makes a call again and again until it succeeds, and keeps the dispatch from being delivered again meanwhile. From stop

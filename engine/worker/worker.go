@@ -118,12 +118,13 @@ func New(c Config) *Worker {
 func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) {
 	left := make(chan struct{})
 	var background sync.WaitGroup
+	defer background.Wait()
 	background.Go(func() { w.beat(ctx, stop, left) })
 	if w.ReadBack > 0 {
 		listening, deafen := context.WithCancel(ctx)
 		defer deafen()
 		heard := make(chan struct{})
-		go w.hearCancels(listening, heard)
+		background.Go(func() { w.hearCancels(listening, heard) })
 		select {
 		case <-heard:
 		case <-stop:
@@ -136,11 +137,17 @@ func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) {
 	}
 	farewell := w.Clock.After(2 * min(w.HeartbeatEvery, farewellEvery))
 	for range cap(w.slots) { // all slots at once: no job is left in execution
-		w.slots <- struct{}{}
+		select {
+		case w.slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
 	}
 	if !w.mute.Load() {
-		<-farewell
+		select {
+		case <-farewell:
+		case <-ctx.Done():
+		}
 	}
 	close(left)
-	background.Wait()
 }

@@ -3,10 +3,13 @@ package worker_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -210,6 +213,61 @@ func TestTheEndOfAWorkersContextLeavesItsJobs(t *testing.T) {
 		none, err := acks.NextMsg(100 * time.Millisecond)
 		require.ErrorIs(t, err, nats.ErrTimeout, none)
 		assert.Equal(t, 2, w.left())
+	}
+}
+
+// deaf is a JetStream that gives no ordered consumer: no notice is heard.
+type deaf struct{ jetstream.JetStream }
+
+func (deaf) OrderedConsumer(context.Context, string, jetstream.OrderedConsumerConfig) (jetstream.Consumer, error) {
+	return nil, errors.New("not now")
+}
+
+// Nothing of a worker outlives it, even where it waits before it tries again.
+func TestNothingOutlivesAWorker(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(succeed)
+	c.HeartbeatEvery, c.JetStream = 10*time.Millisecond, deaf{w.js}
+	for _, stops := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		stop, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			worker.New(c).Run(ctx, stop)
+			close(ended)
+		}()
+		w.beat()
+		if stops {
+			close(stop)
+		} else {
+			cancel()
+		}
+		<-ended
+		stacks := make([]byte, 1<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		assert.NotContains(t, string(stacks), "worker.(*Worker)")
+		cancel()
+	}
+}
+
+// The end of a worker's context cuts its farewell short.
+func TestAFarewellThatIsCutShort(t *testing.T) {
+	w := newWorld(t)
+	clock := clockwork.NewFakeClock()
+	c := w.config(succeed)
+	c.Clock, c.ReadBack = clock, 0
+	ctx, cancel := context.WithCancel(t.Context())
+	stop, ended := make(chan struct{}), make(chan struct{})
+	close(stop)
+	go func() {
+		worker.New(c).Run(ctx, stop)
+		close(ended)
+	}()
+	require.NoError(t, clock.BlockUntilContext(t.Context(), 2), "the ticker of the heartbeats, and the farewell")
+	cancel()
+	select {
+	case <-ended:
+	case <-time.After(generous):
+		assert.Fail(t, "it still says farewell")
 	}
 }
 

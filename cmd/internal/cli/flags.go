@@ -50,6 +50,11 @@ func flagProblem(cmd *cobra.Command, err error) string {
 	return fmt.Sprintf("unknown flag --%s", name)
 }
 
+// JSONFlag adds --json to a command that prints what it has to say.
+func JSONFlag(cmd *cobra.Command, f *bool) {
+	cmd.Flags().BoolVar(f, "json", false, "print JSON, and nothing else, on standard output")
+}
+
 // NamesFiles refuses a flag that is given and names no file or folder, where its help calls its value FILE or DIR.
 func NamesFiles(cmd *cobra.Command, _ []string) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {

@@ -2,9 +2,14 @@ package actors
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strconv"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
+	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/worker"
@@ -41,8 +46,13 @@ func (r *running) end(ctx context.Context, t *worker.Task, f *Failure) error {
 
 var errHad = errors.New(history.EffectHad)
 
-// succeedAfterAll goes on where an execution was taken for a failure: a call that had timed out, say.
-func (r *running) succeedAfterAll(ctx context.Context, t *worker.Task, f *Failure) worker.Outcome {
+// succeedAfterAll goes on where an execution was taken for a failure, of a call that had timed out, say. It reports
+// that itself, without an output: for the engine's worker an execution ends once.
+func (r *running) succeedAfterAll(t *worker.Task, f *Failure) worker.Outcome {
+	ctx := r.p.Context()
+	if !r.tell(phase.With(ctx, t.JobID, worker.PhaseResult), t, r.outcome(t, f)) {
+		return worker.Outcome{Ending: worker.Left}
+	}
 	r.p.Clock().Sleep(f.Succeeds)
 	if !f.Committed && r.end(phase.With(ctx, t.JobID, PhaseEffect), t, nil) != nil {
 		return worker.Outcome{Ending: worker.Dropped}
@@ -50,14 +60,32 @@ func (r *running) succeedAfterAll(ctx context.Context, t *worker.Task, f *Failur
 	return r.outcome(t, nil)
 }
 
+// tell publishes a result until that is confirmed. It says false if the worker ends before.
+func (r *running) tell(ctx context.Context, t *worker.Task, o worker.Outcome) bool {
+	data, err := json.Marshal(job.Result{JobID: t.JobID, WorkerID: r.ID, Status: o.Status, Epoch: t.Epoch, Reason: o.Reason, ReasonCode: o.ReasonCode})
+	if err != nil {
+		panic(err) // of strings and a number
+	}
+	header := nats.Header{job.Header: {t.JobID}}
+	if t.Epoch > 0 {
+		header[job.HeaderEpoch] = []string{strconv.FormatInt(t.Epoch, 10)}
+	}
+	for ctx.Err() == nil {
+		attempt, cancel := context.WithTimeout(ctx, 5*time.Second)
+		_, err := r.p.JetStream().PublishMsg(attempt, &nats.Msg{Subject: bus.SubjectResult, Data: data, Header: header})
+		cancel()
+		if err == nil {
+			return true
+		}
+		r.p.Clock().Sleep(time.Second)
+	}
+	return false
+}
+
 // outcome is what the worker answers.
 func (r *running) outcome(t *worker.Task, f *Failure) worker.Outcome {
 	if f == nil {
 		return worker.Outcome{Status: r.Status(t.JobID)}
 	}
-	o := worker.Outcome{Status: job.StatusFailed, ReasonCode: f.ReasonCode, Reason: "the worker says so"}
-	if f.Succeeds > 0 {
-		o.Later = func(ctx context.Context) worker.Outcome { return r.succeedAfterAll(ctx, t, f) }
-	}
-	return o
+	return worker.Outcome{Status: job.StatusFailed, ReasonCode: f.ReasonCode, Reason: "the worker says so"}
 }

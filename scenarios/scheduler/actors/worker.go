@@ -73,32 +73,41 @@ type running struct {
 	busy map[string]bool // with Deduplicate: what is in execution, by [EffectKey]
 }
 
-// execute has the job's effect on the outside, once its time is over.
+// execute does a job, and goes on with it where that has failed for the time being.
 func (r *running) execute(ctx context.Context, t *worker.Task) worker.Outcome {
+	o, failure := r.once(ctx, t)
+	if failure != nil && failure.Succeeds > 0 {
+		return r.succeedAfterAll(t, failure)
+	}
+	return o
+}
+
+// once has the job's effect on the outside, once its time is over, unless it fails.
+func (r *running) once(ctx context.Context, t *worker.Task) (worker.Outcome, *Failure) {
 	key := EffectKey(t.Tenant, t.IdempotencyKey)
 	if r.Deduplicate {
 		if !r.claim(key) { // once it is delivered again, the ledger may have the effect
-			return worker.Outcome{Ending: worker.Left}
+			return worker.Outcome{Ending: worker.Left}, nil
 		}
 		defer r.release(key)
 		had, err := Account{r.Ledger, r.p}.Had(phase.With(ctx, t.JobID, ""), t.Tenant, t.IdempotencyKey)
 		switch {
 		case err != nil: // the job is cancelled
-			return worker.Outcome{Ending: worker.Dropped}
+			return worker.Outcome{Ending: worker.Dropped}, nil
 		case had:
-			return r.outcome(t, nil)
+			return r.outcome(t, nil), nil
 		}
 	}
 	ctx = phase.With(ctx, t.JobID, PhaseEffect)
 	_ = r.p.Do(ctx, KindEffect, EffectBegin, t.IdempotencyKey, func() error { return nil })
 	if !t.Spend(ctx, r.Work(t.JobID)) {
-		return worker.Outcome{Ending: worker.Dropped}
+		return worker.Outcome{Ending: worker.Dropped}, nil
 	}
 	failure := r.Fail(t.JobID)
 	if r.end(ctx, t, failure) != nil {
-		return worker.Outcome{Ending: worker.Dropped}
+		return worker.Outcome{Ending: worker.Dropped}, nil
 	}
-	return r.outcome(t, failure)
+	return r.outcome(t, failure), failure
 }
 
 func (r *running) claim(key string) bool {

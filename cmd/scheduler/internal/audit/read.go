@@ -19,7 +19,8 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 )
 
-// ourKeys are the schedulers' keys; a database may hold others.
+// ourKeys are the schedulers' keys that something is judged by; a database may hold others. No invariant judges saga:*
+// and output:* without the events that led there.
 var ourKeys = []string{"job:*", "dlq:*", "cordum:*", "sys:workers:*"}
 
 const (
@@ -55,7 +56,8 @@ func Read(ctx context.Context, c *servers.Clients, show *cli.Progress) (in judge
 }
 
 // readKeys reads whole keys, flattened to fields: a string under "", a hash's fields, a sorted set's
-// members with their scores. A key that is gone meanwhile is left out.
+// members with their scores. Sets and lists are left out: a tenant's jobs in flight and the audit trail, which no invariant
+// judges without the events that led there. So is a key that is gone meanwhile.
 func readKeys(ctx context.Context, client *redis.Client, keys []string, in *judge.AuditInput) error {
 	types := make([]*redis.StatusCmd, len(keys))
 	ttls := make([]*redis.DurationCmd, len(keys))

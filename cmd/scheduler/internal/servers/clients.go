@@ -46,8 +46,8 @@ func (f *Flags) ReachRedis(ctx context.Context) (_ context.Context, client *redi
 	f.OrEmbedded()
 	ctx, end := cli.Interruptible(ctx, func() {})
 	if client, err = f.OpenRedis(ctx, slog.New(slog.DiscardHandler), Reads); err != nil {
-		end()
-		return nil, nil, nil, err
+		defer end()
+		return nil, nil, nil, orInterrupted(ctx, err)
 	}
 	return ctx, client, func() { _ = client.Close(); end() }, nil
 }
@@ -57,7 +57,7 @@ func (f *Flags) Connect(ctx context.Context, name string, to access) (*Clients, 
 	log := slog.New(slog.DiscardHandler) // what goes wrong, calls say
 	redis, err := f.OpenRedis(ctx, log, to)
 	if err != nil {
-		return nil, err
+		return nil, orInterrupted(ctx, err)
 	}
 	c := &Clients{Redis: redis}
 	if c.nats, c.JS, err = f.openNATS(ctx, name, log); err == nil {
@@ -68,9 +68,17 @@ func (f *Flags) Connect(ctx context.Context, name string, to access) (*Clients, 
 	}
 	if err != nil {
 		c.Close()
-		return nil, err
+		return nil, orInterrupted(ctx, err)
 	}
 	return c, nil
+}
+
+// orInterrupted is why a command could not connect.
+func orInterrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return cli.ErrInterrupted
+	}
+	return err
 }
 
 func (f *Flags) findStreams(ctx context.Context, js jetstream.JetStream) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -40,6 +41,14 @@ func Plainly(err error) string {
 		text = strings.ReplaceAll(text, away.Error(), NotConnected)
 	}
 	return text
+}
+
+// Lost is the error of a command that a server has left midway, or that was interrupted, and what to do next.
+func Lost(ctx context.Context, err error, next string) error {
+	if ctx.Err() != nil {
+		return cli.Fail(cli.ExitInterrupted, "interrupted; %s", next)
+	}
+	return cli.Fail(cli.ExitInconclusive, "%s; %s", Plainly(err), next)
 }
 
 // NotConnected is what is said of NATS while there is no connection.
