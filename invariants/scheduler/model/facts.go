@@ -14,7 +14,7 @@ type Facts struct {
 	Jobs      map[string]*Job
 	Order     []*Job // in the order of their first event, so that the end is judged in a fixed order
 	Nodes     map[string]*Node
-	Heard     map[Hearing]Ear      // what each replica knows of each worker
+	Heard     map[Replica][]*Ear   // what each replica knows of workers, by their names
 	Listens   map[string]Listening // how each process has heard of workers, by its name
 	Ticks     ticks                // of the reconciler, the replayer and the snapshot's writer
 	swept     []swept              // what crashes took with them

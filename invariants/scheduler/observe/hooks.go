@@ -78,7 +78,7 @@ type Observer struct {
 func NewObserver(cfg config.Config) *Observer {
 	return &Observer{Facts: &model.Facts{
 		Config: cfg.WithDefaults(),
-		Jobs:   map[string]*model.Job{}, Nodes: map[string]*model.Node{}, Heard: map[model.Hearing]model.Ear{}, Listens: map[string]model.Listening{},
+		Jobs:   map[string]*model.Job{}, Nodes: map[string]*model.Node{}, Heard: map[model.Replica][]*model.Ear{}, Listens: map[string]model.Listening{},
 		Workflow: model.Workflows{Began: time.UnixMilli(0)},
 		Policy:   model.NewPolicyFacts(),
 	}}
