@@ -18,18 +18,12 @@ type Sagas struct {
 	byKey map[string]*Compensation // by scoped
 	Dirty []*Saga                  // whose stack the step at hand has changed
 
-	submitted, resumed, late, denied, unreadable int
+	Submitted, Resumed, Late, Denied, Unreadable int
 
 	Recording  []func(s *Step, c *Compensation, again bool)
 	Submitting []func(s *Step, c *Compensation, first bool)
 	Locking    []func(s *Step, g *Saga, was Lock)
 }
-
-func (k *Sagas) RolledBackOnes() int { return k.submitted }
-func (k *Sagas) TakenUpAgain() int   { return k.resumed }
-func (k *Sagas) SucceededLater() int { return k.late }
-func (k *Sagas) DeniedOnes() int     { return k.denied }
-func (k *Sagas) Unreadables() int    { return k.unreadable }
 
 // Saga is that of one tenant's workflow.
 type Saga struct {
@@ -147,12 +141,11 @@ func (k *Sagas) Locked(s *Step, g *Saga, c *sim.Change) {
 		if g.Began == 0 {
 			g.Began = s.Step
 		}
-		if me := invariants.Process(s.Node, s.Incarnation); g.by != "" && g.by != me && len(g.Stack) > 0 {
-			k.resumed++
-			g.by = me
-		} else {
-			g.by = me
+		me := invariants.Process(s.Node, s.Incarnation)
+		if g.by != "" && g.by != me && len(g.Stack) > 0 {
+			k.Resumed++
 		}
+		g.by = me
 	}
 	for _, check := range k.Locking {
 		check(s, g, was)
@@ -232,7 +225,7 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 		return
 	}
 	if !again && c.Late {
-		k.late++
+		k.Late++
 	}
 	if s.Rewinds() {
 		return
@@ -259,7 +252,7 @@ func (f *Facts) CompensationSubmitted(s *Step, p *history.Request) {
 	if first {
 		c.First = s.Step
 	}
-	k.submitted++
+	k.Submitted++
 	if !slices.Contains(c.Jobs, p.JobID) {
 		c.Jobs = append(c.Jobs, p.JobID)
 	}
@@ -306,7 +299,7 @@ func (f *Facts) SagaBuried(c *sim.Change) {
 			if entry.Topic == history.StackKey(g.ID) && strings.HasSuffix(entry.Reason, c.entry) && !c.ended {
 				c.ended = true
 				if entry.ReasonCode == history.SagaUnmarshal {
-					f.Sagas.unreadable++
+					f.Sagas.Unreadable++
 				}
 			}
 		}
@@ -323,7 +316,7 @@ func (f *Facts) compensationDenied(e *history.AuditEvent) {
 		for _, comp := range g.Recorded {
 			if comp.Job != "" && !comp.ended && strings.HasPrefix(e.Reason, "compensation "+comp.key+" of saga "+g.ID+": ") {
 				comp.ended = true
-				f.Sagas.denied++
+				f.Sagas.Denied++
 				return
 			}
 		}

@@ -15,16 +15,11 @@ import (
 var sagaInvariants = []rule.Rule{
 	compensationRecordedOnce, oneCompensationPerKey, compensationsInLIFOOrder, compensationOnlyOfSucceededJob,
 	onlyLockHolderCompensates, sagaLockReleasedByOwnerOrExpiry, everyCompensationAccountedFor,
-	rule.Situation(of((*model.Sagas).RolledBackOnes), "saga-rolled-back", "A compensation is submitted.", "Scheduler internals, section 4, rollback trigger"),
-	rule.Situation(of((*model.Sagas).TakenUpAgain), "saga-rollback-resumed", "A process goes on with a rollback that another has begun.", "the hardened rollback: what is due is taken up until the stack is empty"),
-	rule.Situation(of((*model.Sagas).SucceededLater), "saga-joined-late", "A job of a saga succeeds once that is to be rolled back.", "the hardened rollback: what is recorded later is undone, too"),
-	rule.Situation(of((*model.Sagas).DeniedOnes), "saga-compensation-denied", "The safety kernel denies a compensation, and the rollback goes on.", "Scheduler internals, section 4, soft safety check"),
-	rule.Situation(of((*model.Sagas).Unreadables), "saga-entry-unreadable", "A compensation that cannot be read gets an entry in the DLQ.", "Scheduler internals, section 4, unmarshal errors"),
-}
-
-// of is how often something came about that the facts of sagas count.
-func of(n func(*model.Sagas) int) func(*model.Facts) int {
-	return func(f *model.Facts) int { return n(&f.Sagas) }
+	rule.Situation(func(f *model.Facts) int { return f.Sagas.Submitted }, "saga-rolled-back", "A compensation is submitted.", "Scheduler internals, section 4, rollback trigger"),
+	rule.Situation(func(f *model.Facts) int { return f.Sagas.Resumed }, "saga-rollback-resumed", "A process goes on with a rollback that another has begun.", "the hardened rollback: what is due is taken up until the stack is empty"),
+	rule.Situation(func(f *model.Facts) int { return f.Sagas.Late }, "saga-joined-late", "A job of a saga succeeds once that is to be rolled back.", "the hardened rollback: what is recorded later is undone, too"),
+	rule.Situation(func(f *model.Facts) int { return f.Sagas.Denied }, "saga-compensation-denied", "The safety kernel denies a compensation, and the rollback goes on.", "Scheduler internals, section 4, soft safety check"),
+	rule.Situation(func(f *model.Facts) int { return f.Sagas.Unreadable }, "saga-entry-unreadable", "A compensation that cannot be read gets an entry in the DLQ.", "Scheduler internals, section 4, unmarshal errors"),
 }
 
 var compensationRecordedOnce = rule.New(invariants.Invariant{
