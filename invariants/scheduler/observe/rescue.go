@@ -6,9 +6,6 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 )
 
-// Rescued returns the last one.
-func (o *Observer) Rescued() model.Rescue { return o.Facts.Rescued }
-
 // rescue notes one.
 func (o *Observer) rescue(s *model.Step, of *model.Job, by string) {
 	o.Facts.Reach(model.Rescued)
