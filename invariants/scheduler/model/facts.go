@@ -10,6 +10,7 @@ import (
 // Facts is what the events so far say of the world. It keeps a small, fixed amount for each job
 // and nothing of the events themselves.
 type Facts struct {
+	Hooks     Hooks
 	Config    config.Config
 	Jobs      map[string]*Job
 	Order     []*Job // in the order of their first event, so that the end is judged in a fixed order

@@ -37,11 +37,6 @@ type policyFacts struct {
 	Changes  []BreakerChange // what each replica's circuit breakers did, in the order of time
 
 	Throttled map[string]time.Duration // when the kernel last told that of a job, by its id, unless the job waits for something else since
-
-	Asking   []func(*Step, history.Circuit, *Leave)             // a call sets out
-	Looking  []func(s *Step, c history.Circuit, was, is *Leave) // somebody reads the shared counter; was is what it found before
-	Counting func(s *Step, c history.Circuit, n, owed int)      // somebody counts n failures
-	Closing  func(*Step, history.Circuit)                       // somebody deletes the shared counter
 }
 
 func NewPolicyFacts() policyFacts {
@@ -109,8 +104,10 @@ func (p *policyFacts) show(e *sim.Event, c history.Circuit, state string, alone 
 // BreakerChanged takes in a change of a breaker's keys.
 func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
 	counter := &f.Policy.Counters[history.CircuitOf(c.Key)]
-	if c.Gone && s.Phase == "breaker_write" && f.Policy.Closing != nil {
-		f.Policy.Closing(s, history.CircuitOf(c.Key))
+	if c.Gone && s.Phase == "breaker_write" {
+		for _, check := range f.Hooks.CircuitClosed {
+			check(s, history.CircuitOf(c.Key))
+		}
 	}
 	was := counter.value
 	counter.value, counter.expires = 0, 0
@@ -122,13 +119,15 @@ func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
 		counter.Window++
 		counter.Probes, counter.Successes = nil, 0
 	}
-	if counter.value > was && !s.Rewinds() && f.Policy.Counting != nil {
+	if counter.value > was && !s.Rewinds() {
 		key := caller{s.Node, s.Incarnation, s.Job, history.CircuitOf(c.Key)}
 		owed := f.Policy.owed
 		if s.Kind == sim.KindLate {
 			owed = f.Policy.late
 		}
-		f.Policy.Counting(s, key.Circuit, counter.value-was, owed[key])
+		for _, check := range f.Hooks.FailuresCounted {
+			check(s, key.Circuit, counter.value-was, owed[key])
+		}
 		owed[key], f.Policy.counted = max(0, owed[key]-1), s.Step
 	}
 }
@@ -161,7 +160,7 @@ func (f *Facts) BreakerAsked(s *Step) {
 			f.Reach(CountedAlone)
 		}
 		was := p.leaves[key]
-		for _, check := range p.Looking {
+		for _, check := range f.Hooks.CircuitRead {
 			check(s, c, &was, &l)
 		}
 		p.leaves[key] = l
@@ -226,7 +225,7 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 		if !l.Alone && l.State == history.HalfOpen && l.Window == p.Counters[c].Window {
 			p.Counters[c].Probes = append(p.Counters[c].Probes, s.Step)
 		}
-		for _, check := range p.Asking {
+		for _, check := range f.Hooks.Calling {
 			check(s, c, &l)
 		}
 		l.Called = true

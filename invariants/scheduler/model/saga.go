@@ -19,10 +19,6 @@ type Sagas struct {
 	Dirty []*Saga                  // whose stack the step at hand has changed
 
 	Submitted, Resumed, Late, Denied, Unreadable int
-
-	Recording  []func(s *Step, c *Compensation, again bool)
-	Submitting []func(s *Step, c *Compensation, first bool)
-	Locking    []func(s *Step, g *Saga, was Lock)
 }
 
 // Saga is that of one tenant's workflow.
@@ -133,7 +129,8 @@ func (k *Sagas) Of(id string) *Saga {
 	return g
 }
 
-func (k *Sagas) Locked(s *Step, g *Saga, c *sim.Change) {
+// SagaLocked takes in a change of the key of a rollback's lock.
+func (f *Facts) SagaLocked(s *Step, g *Saga, c *sim.Change) {
 	was := g.Lock
 	g.Lock = Lock{}
 	if !c.Gone {
@@ -143,11 +140,11 @@ func (k *Sagas) Locked(s *Step, g *Saga, c *sim.Change) {
 		}
 		me := invariants.Process(s.Node, s.Incarnation)
 		if g.by != "" && g.by != me && len(g.Stack) > 0 {
-			k.Resumed++
+			f.Sagas.Resumed++
 		}
 		g.by = me
 	}
-	for _, check := range k.Locking {
+	for _, check := range f.Hooks.SagaLocked {
 		check(s, g, was)
 	}
 }
@@ -230,7 +227,7 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 	if s.Rewinds() {
 		return
 	}
-	for _, check := range k.Recording {
+	for _, check := range f.Hooks.Recorded {
 		check(s, c, again)
 	}
 }
@@ -256,7 +253,7 @@ func (f *Facts) CompensationSubmitted(s *Step, p *history.Request) {
 	if !slices.Contains(c.Jobs, p.JobID) {
 		c.Jobs = append(c.Jobs, p.JobID)
 	}
-	for _, check := range k.Submitting {
+	for _, check := range f.Hooks.Compensated {
 		check(s, c, first)
 	}
 }

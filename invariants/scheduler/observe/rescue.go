@@ -13,7 +13,7 @@ func (o *Observer) rescue(s *model.Step, of *model.Job, by string) {
 	if h := s.Handling; h != nil && s.About == of {
 		o.Facts.Rescued.Lock = h.Lock
 	}
-	for _, check := range o.saved {
+	for _, check := range o.hooks.Saved {
 		check(s, of)
 	}
 }

@@ -28,13 +28,12 @@ var compensationRecordedOnce = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, recording compensation: when a job succeeds",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Sagas.Recording = append(f.Sagas.Recording, func(s *model.Step, c *model.Compensation, again bool) {
+	return observe.Checker{Recorded: func(s *model.Step, c *model.Compensation, again bool) {
 		t.Exercise()
 		if again {
 			t.Violation(f.Jobs[c.Job], "%s put its compensation onto %s at step %d, where it had been put at step %d", invariants.Who(s.Event), history.StackKey(c.Saga.ID), invariants.StepNo(s.Step), invariants.StepNo(c.Step))
 		}
-	})
-	return observe.Checker{Ended: func(*invariants.End) {
+	}, Ended: func(*invariants.End) {
 		for _, j := range f.Order {
 			if !j.Saga.Undoable || j.Saga.Done == 0 {
 				continue
@@ -53,13 +52,12 @@ var oneCompensationPerKey = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: the idempotency key of a compensation",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
+	return observe.Checker{Compensated: func(s *model.Step, c *model.Compensation, _ bool) {
 		t.Exercise()
 		if jobs := f.SubmittedAs(c); len(jobs) > 1 {
 			t.Violation(f.Jobs[c.Job], "its compensation was submitted at step %d, and by then as %s, under one idempotency key", invariants.StepNo(s.Step), strings.Join(jobs, " and "))
 		}
-	})
-	return observe.Checker{}
+	}}
 })
 
 var compensationsInLIFOOrder = rule.New(invariants.Invariant{
@@ -68,7 +66,7 @@ var compensationsInLIFOOrder = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: pop compensation requests from stack (LIFO order)",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, first bool) {
+	return observe.Checker{Compensated: func(s *model.Step, c *model.Compensation, first bool) {
 		if !first || c.Late {
 			return
 		}
@@ -83,8 +81,7 @@ var compensationsInLIFOOrder = rule.New(invariants.Invariant{
 				return
 			}
 		}
-	})
-	return observe.Checker{}
+	}}
 })
 
 var compensationOnlyOfSucceededJob = rule.New(invariants.Invariant{
@@ -93,7 +90,7 @@ var compensationOnlyOfSucceededJob = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: recording compensation, and rollback trigger",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
+	return observe.Checker{Compensated: func(s *model.Step, c *model.Compensation, _ bool) {
 		t.Exercise()
 		j := f.Jobs[c.Job]
 		switch {
@@ -102,8 +99,7 @@ var compensationOnlyOfSucceededJob = rule.New(invariants.Invariant{
 		case j == nil || j.Saga.Done == 0 && (!j.Saga.Answered || !j.State.Terminal()):
 			t.Violation(j, "%s submitted the compensation of %s at step %d, which has not succeeded", invariants.Who(s.Event), c.Job, invariants.StepNo(s.Step))
 		}
-	})
-	return observe.Checker{}
+	}}
 })
 
 var onlyLockHolderCompensates = rule.New(invariants.Invariant{
@@ -112,7 +108,7 @@ var onlyLockHolderCompensates = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, and section 8, saga:<workflow_id>:lock: one rollback of a saga at a time",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
+	return observe.Checker{Compensated: func(s *model.Step, c *model.Compensation, _ bool) {
 		t.Exercise()
 		switch k := c.Saga.Lock; {
 		case s.Kind == sim.KindLate:
@@ -121,8 +117,7 @@ var onlyLockHolderCompensates = rule.New(invariants.Invariant{
 		case !k.HeldBy(s.Event):
 			t.Violation(f.Jobs[c.Job], "%s submitted its compensation at step %d, while %s held the lock of %s", invariants.Who(s.Event), invariants.StepNo(s.Step), invariants.Process(k.Node, k.Incarnation), c.Saga.ID)
 		}
-	})
-	return observe.Checker{}
+	}}
 })
 
 var sagaLockReleasedByOwnerOrExpiry = rule.New(invariants.Invariant{
@@ -131,15 +126,14 @@ var sagaLockReleasedByOwnerOrExpiry = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, saga:<workflow_id>:lock",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Sagas.Locking = append(f.Sagas.Locking, func(s *model.Step, g *model.Saga, was model.Lock) {
+	return observe.Checker{SagaLocked: func(s *model.Step, g *model.Saga, was model.Lock) {
 		t.Exercise()
 		switch {
 		case !was.Live(s.At), was.Expires != 0 && s.At >= was.Expires-model.Slack, was.Node == s.Node && was.Incarnation == s.Incarnation && g.Lock.Node == "":
 		default:
 			t.Violation(nil, "%s took away the lock of %s at step %d that %s had held since step %d", invariants.Who(s.Event), g.ID, invariants.StepNo(s.Step), invariants.Process(was.Node, was.Incarnation), invariants.StepNo(was.Step))
 		}
-	})
-	return observe.Checker{}
+	}}
 })
 
 var everyCompensationAccountedFor = rule.New(invariants.Invariant{
