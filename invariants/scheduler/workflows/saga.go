@@ -22,7 +22,7 @@ var sagaInvariants = []rule.Rule{
 	rule.Situation(func(f *model.Facts) int { return f.Sagas.Unreadable }, "saga-entry-unreadable", "A compensation that cannot be read gets an entry in the DLQ.", "Scheduler internals, section 4, unmarshal errors"),
 }
 
-var compensationRecordedOnce = rule.New(invariants.Invariant{
+var compensationRecordedOnce = rule.OfSaga(invariants.Invariant{
 	Name:   "compensation-recorded-once",
 	Says:   "A job that has done its work, and whose request names a compensation, has put that onto its saga's stack, and exactly once.",
 	Kind:   invariants.Always,
@@ -46,7 +46,7 @@ var compensationRecordedOnce = rule.New(invariants.Invariant{
 	}}
 })
 
-var oneCompensationPerKey = rule.New(invariants.Invariant{
+var oneCompensationPerKey = rule.OfSaga(invariants.Invariant{
 	Name:   "one-compensation-per-key",
 	Says:   "One job is submitted for the idempotency key of a compensation, however often it is submitted; with engine.saga.peek also if it undoes several jobs.",
 	Kind:   invariants.Always,
@@ -60,7 +60,7 @@ var oneCompensationPerKey = rule.New(invariants.Invariant{
 	}}
 })
 
-var compensationsInLIFOOrder = rule.New(invariants.Invariant{
+var compensationsInLIFOOrder = rule.OfSaga(invariants.Invariant{
 	Name:   "compensations-in-lifo-order",
 	Says:   "The compensations that were recorded by the time a rollback was due are submitted in the reverse order of their recording.",
 	Kind:   invariants.Always,
@@ -102,7 +102,7 @@ var compensationOnlyOfSucceededJob = rule.New(invariants.Invariant{
 	}}
 })
 
-var onlyLockHolderCompensates = rule.New(invariants.Invariant{
+var onlyLockHolderCompensates = rule.OfSaga(invariants.Invariant{
 	Name:   "only-lock-holder-compensates",
 	Says:   "A saga's compensations are submitted only by the process that holds the lock of its rollback. One that arrives late, when its publisher has given it up, was on its way, and is not judged.",
 	Kind:   invariants.Always,
@@ -136,7 +136,7 @@ var sagaLockReleasedByOwnerOrExpiry = rule.New(invariants.Invariant{
 	}}
 })
 
-var everyCompensationAccountedFor = rule.New(invariants.Invariant{
+var everyCompensationAccountedFor = rule.OfSaga(invariants.Invariant{
 	Name:   "every-compensation-accounted-for",
 	Says:   "Once a saga is to be rolled back, each of its compensations is submitted or in the DLQ, or the safety kernel denies it, with an entry in the audit trail.",
 	Kind:   invariants.Eventually,
