@@ -179,7 +179,7 @@ func (r *record) didNotTick(e *sim.Event) {
 // breakerMoments tell what became of the circuits: of the replicas that share one, what the first of them finds.
 func (r *run) breakerMoments() (moments []moment) {
 	shown := map[string]string{}
-	for _, c := range r.judge.Breakers() {
+	for _, c := range r.judge.Facts.Policy.Changes {
 		of, by := c.Circuit, ""
 		if c.Alone {
 			of, by = c.Circuit+" of "+c.Node, ", by its own count"

@@ -273,7 +273,7 @@ func (r *run) missed(res *Result) (missed []string) {
 
 // breakers are what each replica's circuit breakers did.
 func (r *run) breakers() (list []BreakerChange) {
-	for _, c := range r.judge.Breakers() {
+	for _, c := range r.judge.Facts.Policy.Changes {
 		list = append(list, BreakerChange(c))
 	}
 	return list

@@ -22,10 +22,10 @@ const (
 
 // noted takes in what happened to a job, as far as no single operation of it shows that.
 func (r *run) noted(e *sim.Event) {
-	if f := r.judge.Fenced(); f.Step == e.Step {
+	if f := r.judge.Facts.Fenced; f.Step == e.Step {
 		r.fenced(e, f)
 	}
-	if x := r.judge.Rescued(); x.Step == e.Step {
+	if x := r.judge.Facts.Rescued; x.Step == e.Step {
 		r.record.rescued(e, x)
 	}
 	for _, id := range r.system.Refused() {

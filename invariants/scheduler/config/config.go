@@ -163,6 +163,7 @@ var documentedConfig = Config{
 	WorkerTTL: 30 * time.Second, RegistrySweep: 10 * time.Second, JobLockTTL: time.Minute, PublishTimeout: 5 * time.Second, StoreOpTimeout: 2 * time.Second,
 	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, RetryDelayNoWorkers: 2 * time.Second, BackoffBase: time.Second, BackoffMax: 30 * time.Second, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second, ScheduledAge: 2 * time.Minute,
 	PollInterval: 30 * time.Second, DispatchTimeout: 5 * time.Minute, RunningTimeout: 30 * time.Minute, SnapshotLockTTL: 10 * time.Second, SnapshotEvery: 5 * time.Second, SnapshotReadTimeout: 5 * time.Second,
+	Policy: PolicyConfig{FailMode: failModeClosed, FailBudget: 3, OpenFor: 30 * time.Second, ThrottleDelay: 5 * time.Second, HalfOpenMax: 3, CloseAfter: 2},
 }
 
 func (c Config) WithDefaults() Config {
@@ -171,7 +172,6 @@ func (c Config) WithDefaults() Config {
 			v.Set(reflect.ValueOf(documentedConfig).FieldByIndex(s.index))
 		}
 	}
-	c.Policy.withDefaults()
 	c.topics = map[string]time.Duration{}
 	for part := range strings.SplitSeq(c.TopicTimeouts, ",") {
 		topic, text, _ := strings.Cut(strings.TrimSpace(part), "=")
@@ -296,23 +296,6 @@ type PolicyConfig struct {
 	CloseAfter    int           // successes among them that close the circuit
 	SharedBreaker bool          // all replicas count in one key
 	SharedProbes  bool          // and their probes too
-}
-
-func (c *PolicyConfig) withDefaults() {
-	if c.FailMode == "" {
-		c.FailMode = failModeClosed
-	}
-	for n, documented := range map[*int]int{&c.FailBudget: 3, &c.HalfOpenMax: 3, &c.CloseAfter: 2} {
-		if *n == 0 {
-			*n = documented
-		}
-	}
-	if c.OpenFor == 0 {
-		c.OpenFor = 30 * time.Second
-	}
-	if c.ThrottleDelay == 0 {
-		c.ThrottleDelay = 5 * time.Second
-	}
 }
 
 // OutputConfig are the settings of the output policy that promises depend on.

@@ -86,7 +86,7 @@ const (
 
 // Names on the wire, from the documentation (Scheduler internals, section 4).
 const (
-	SagaPrefix      = "saga:"
+	sagaPrefix      = "saga:"
 	stackSuffix     = ":stack"
 	AuditKey        = "cordum:audit"
 	CompensationIDs = "comp-"
@@ -116,7 +116,7 @@ const (
 	CounterQuarantine = "output_policy_quarantined"
 )
 
-// tenantPrefix and tenantSuffix enclose a tenant's name in the key of its jobs in flight.
+// TenantPrefix and TenantSuffix enclose a tenant's name in the key of its jobs in flight.
 const (
 	TenantPrefix  = "cordum:tenant:"
 	TenantSuffix  = ":active"
@@ -133,4 +133,4 @@ func SagaOf(tenant, workflow string) string {
 }
 
 // StackKey is the key of a saga's compensations.
-func StackKey(saga string) string { return SagaPrefix + saga + stackSuffix }
+func StackKey(saga string) string { return sagaPrefix + saga + stackSuffix }

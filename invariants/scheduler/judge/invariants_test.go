@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -344,4 +345,14 @@ func TestAnExecutionTooManySaysWhatItsWorkerWasGiven(t *testing.T) {
 	o := outcomeOf(s.judge(config.Config{}), "one-execution-per-dispatch")
 	require.Len(t, o.Violations, 1)
 	assert.Contains(t, o.Violations[0].Message, "though only 1 dispatch was stored; it had begun seq 1, at step 14, and was not given it again")
+}
+
+// Each hook but those at the end has its list, under its name.
+func TestHooksAreTheCheckers(t *testing.T) {
+	hooks, checker := reflect.TypeFor[model.Hooks](), reflect.TypeFor[model.Checker]()
+	require.Equal(t, checker.NumField()-2, hooks.NumField())
+	for i := range hooks.NumField() {
+		assert.Equal(t, checker.Field(i).Name, hooks.Field(i).Name)
+		assert.Equal(t, checker.Field(i).Type, hooks.Field(i).Type.Elem(), checker.Field(i).Name)
+	}
 }

@@ -25,9 +25,9 @@ var noDispatchToExpiredWorker = rule.New(invariants.Invariant{
 		}
 		t.Exercise()
 		by := invariants.Process(at.Scheduler, at.Incarnation)
-		known, ok := f.Heard[at]
+		known := f.Ear(at)
 		switch {
-		case !ok:
+		case known == nil:
 			t.Violation(s.About, "%s published to %s at step %d, which %s had picked without ever having heard of %s",
 				invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), by, at.Worker)
 		case picked-known.At > f.Config.WorkerTTL:
@@ -64,8 +64,8 @@ var snapshotRevivesNoWorker = rule.New(invariants.Invariant{
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Sent: func(s *model.Step) {
 		at, picked, ok := picker(f, s)
-		known, heard := f.Heard[at]
-		if !ok || !heard || known.Live {
+		known := f.Ear(at)
+		if !ok || known == nil || known.Live {
 			return
 		}
 		t.Exercise()
@@ -90,8 +90,8 @@ var noRetryForWantOfKnownWorkers = rule.New(invariants.Invariant{
 		}
 		for _, w := range f.Ticks.Offered[invariants.Process(s.Node, s.Incarnation)] {
 			age := h.Pick.At - w.Seen
-			known, ok := f.Heard[model.Hearing{Scheduler: s.Node, Incarnation: s.Incarnation, Worker: w.Worker}]
-			if age > f.Config.WorkerTTL-model.Doubt || w.Load.Overloaded() || w.Load.Choosy || ok && known.Live {
+			known := f.Ear(model.Hearing{Scheduler: s.Node, Incarnation: s.Incarnation, Worker: w.Worker})
+			if age > f.Config.WorkerTTL-model.Doubt || w.Load.Overloaded() || w.Load.Choosy || known != nil && known.Live {
 				continue // by now it may be gone, or busy
 			}
 			t.Exercise()
@@ -112,9 +112,9 @@ var stalePreferenceIsPassedOver = rule.New(invariants.Invariant{
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Released: func(s *model.Step) {
 		h, w := s.Handling, &s.About.Wish
-		preferred := model.Hearing{Scheduler: s.Node, Incarnation: s.Incarnation, Worker: w.Labels["preferred_worker_id"]}
+		preferred := w.Labels["preferred_worker_id"]
 		plain := model.Wish{Topic: w.Topic}
-		if !h.Scheduled || h.Full || preferred.Worker == "" || len(w.Labels)+len(w.Requires)+len(w.Constraints) > 1 || plain.Particular() || !f.OnlyStale(s, preferred) {
+		if !h.Scheduled || h.Full || preferred == "" || len(w.Labels)+len(w.Requires)+len(w.Constraints) > 1 || plain.Particular() || !f.OnlyStale(s, preferred) {
 			return
 		}
 		others := f.Alive(s)
@@ -124,7 +124,7 @@ var stalePreferenceIsPassedOver = rule.New(invariants.Invariant{
 		t.Exercise()
 		if h.FoundNobody() {
 			t.Violation(s.About, "%s found no worker for it by step %d; its preferred %s was past its TTL, but %s was alive and free",
-				invariants.Who(s.Event), invariants.StepNo(s.Step), preferred.Worker, others[0].Worker)
+				invariants.Who(s.Event), invariants.StepNo(s.Step), preferred, others[0].Worker)
 		}
 	}}
 })

@@ -464,7 +464,7 @@ func TestBreakersAreToldOf(t *testing.T) {
 		j.Observe(&s.events[i])
 	}
 	var told []string
-	for _, c := range j.Breakers() {
+	for _, c := range j.Facts.Policy.Changes {
 		told = append(told, fmt.Sprint(c.Node, " ", c.Circuit, " ", c.State, " ", c.Alone))
 	}
 	assert.Equal(t, []string{

@@ -72,8 +72,8 @@ var dispatchRespectsPlacement = rule.New(invariants.Invariant{
 		if at.Worker == "" || !ok || !w.Particular() {
 			return
 		}
-		known, heard := f.Heard[at]
-		if !heard || !known.Load.Known {
+		known := f.Ear(at)
+		if known == nil || !known.Load.Known {
 			return // that it picked whom it had never heard of is another matter
 		}
 		t.Exercise()

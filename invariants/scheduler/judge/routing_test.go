@@ -9,6 +9,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -96,5 +97,20 @@ func TestConstraintsAreJudgedToo(t *testing.T) {
 	o := outcomeOf(s.judge(pooled), "dispatch-respects-placement")
 	if assert.Len(t, o.Violations, 1) {
 		assert.Contains(t, o.Violations[0].Message, "asks for placement.zone=zone-2")
+	}
+}
+
+// Where workers are of several pools, and a pool may have no name, nothing is sure, whoever was heard of first.
+func TestPoolsAreToldApart(t *testing.T) {
+	for _, pools := range [][2]string{{"", "gpu"}, {"gpu", ""}} {
+		s := newStory().says(w2, pools[1], `{}`, `[]`, s1).says(w1, pools[0], `{}`, `[]`, s1)
+		judge := NewJudge(config.Config{})
+		for i := range s.events {
+			judge.Observe(&s.events[i])
+		}
+		step := &model.Step{Event: &s.events[len(s.events)-1], About: &model.Job{}}
+		assert.Empty(t, judge.Facts.Candidates(step), pools)
+		assert.Empty(t, judge.Facts.Free(step), pools)
+		assert.Equal(t, w1, judge.Facts.Alive(step)[0].Worker, "by their names")
 	}
 }

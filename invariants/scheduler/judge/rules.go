@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/wavetank-sim/wavetank/invariants"
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/policies"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/promises"
@@ -41,8 +40,8 @@ var all = sync.OnceValue(func() []rule.Rule {
 	all = slices.Concat(all, routingInvariants, policies.Invariants, workflows.Invariants, replay.Invariants, situations, replay.Situations)
 	for i := range all {
 		if r := &all[i]; r.Kind != invariants.Sometimes {
-			row := promises.Matrix[r.Name]
-			r.Row, r.Saga = invariants.Row[config.Config]{Strikes: history.Strikes, Takes: row.Takes, Except: row.Except, Open: row.Open}, row.Saga
+			r.Row = promises.Matrix[r.Name]
+			r.Row.Strikes = history.Strikes
 			r.Promise = r.Row.Says(nil)
 		}
 	}

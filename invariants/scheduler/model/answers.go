@@ -29,7 +29,7 @@ func (j *Job) Answers(s *Step) (list []*Message) {
 // failures says whether the step may end its job by a failure that is final, and whether by another.
 func (j *Job) failures(s *Step) (fatal, other bool) {
 	for _, m := range j.Answers(s) {
-		if m.EndsIn() == Failed {
+		if m.endsIn() == Failed {
 			is := m.Answer.Status == history.StatusFatal
 			fatal, other = fatal || is, other || !is
 		}
@@ -41,7 +41,7 @@ func (j *Job) failures(s *Step) (fatal, other bool) {
 // it is. The output may be the redacted one instead, which the policy names.
 func (m *Message) Differs(j *Job) (is, should string) {
 	a := &m.Answer
-	state, code := m.EndsIn(), cmp.Or(a.ReasonCode, history.ReasonDispatch)
+	state, code := m.endsIn(), cmp.Or(a.ReasonCode, history.ReasonDispatch)
 	switch {
 	case state != j.State && (state != Succeeded || j.State != Quarantined):
 		return j.State.String(), a.Status
@@ -53,8 +53,8 @@ func (m *Message) Differs(j *Job) (is, should string) {
 	return "", ""
 }
 
-// EndsIn is the state that a result takes its job to, if no output policy blocks it (Scheduler internals, section 1).
-func (m *Message) EndsIn() State {
+// endsIn is the state that a result takes its job to, if no output policy blocks it (Scheduler internals, section 1).
+func (m *Message) endsIn() State {
 	if m.Answer.Status == history.StatusFatal {
 		return Failed
 	}
@@ -62,7 +62,7 @@ func (m *Message) EndsIn() State {
 }
 
 // Succeeded says whether it is a result that says so.
-func (m *Message) Succeeded() bool { return m.EndsIn() == Succeeded }
+func (m *Message) Succeeded() bool { return m.endsIn() == Succeeded }
 
 // redactedAs says whether the policy has told some process that the redacted output is there.
 func (o *outputJob) redactedAs(ptr string) bool {

@@ -26,5 +26,6 @@
 //	rescue.go, workflow.go              rescues and runs
 //	lock.go, handling.go                a job's lock, and what its holder does
 //	window.go                           for how long a strike reaches more
+//	hooks.go                            what invariants hook into
 //	state.go, moment.go, step.go        a job's states, what a campaign must meet, and one event as it concerns a job
 package model

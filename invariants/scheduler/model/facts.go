@@ -10,11 +10,12 @@ import (
 // Facts is what the events so far say of the world. It keeps a small, fixed amount for each job
 // and nothing of the events themselves.
 type Facts struct {
+	Hooks     Hooks
 	Config    config.Config
 	Jobs      map[string]*Job
 	Order     []*Job // in the order of their first event, so that the end is judged in a fixed order
 	Nodes     map[string]*Node
-	Heard     map[Hearing]Ear      // what each replica knows of each worker
+	Heard     map[Replica][]*Ear   // what each replica knows of workers, by their names
 	Listens   map[string]Listening // how each process has heard of workers, by its name
 	Ticks     ticks                // of the reconciler, the replayer and the snapshot's writer
 	swept     []swept              // what crashes took with them

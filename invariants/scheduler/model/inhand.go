@@ -58,8 +58,8 @@ func (m *Message) inHand(so func(*delivery) bool) bool {
 	return slices.ContainsFunc(m.deliveries, func(d delivery) bool { return d.end == "" && so(&d) })
 }
 
-// InHand says whether any process has it.
-func (m *Message) InHand() bool { return m.inHand(func(*delivery) bool { return true }) }
+// held says whether any process has it.
+func (m *Message) held() bool { return m.inHand(func(*delivery) bool { return true }) }
 
 // InHandOf says whether that process has it.
 func (m *Message) InHandOf(process string) bool {
@@ -72,12 +72,12 @@ func (m *Message) inHandOn(node string) bool {
 }
 
 // GivenOnce says whether it has reached a process once, which has it in hand.
-func (m *Message) GivenOnce() bool { return !m.Done && len(m.deliveries) == 1 && m.InHand() }
+func (m *Message) GivenOnce() bool { return !m.Done && len(m.deliveries) == 1 && m.held() }
 
 // GivenInVain says whether it has reached a process that was done with it, died, or had it until it was delivered again, and
 // was not acknowledged.
 func (m *Message) GivenInVain() bool {
-	return !m.Done && (len(m.deliveries) > 1 || len(m.deliveries) == 1 && !m.InHand())
+	return !m.Done && (len(m.deliveries) > 1 || len(m.deliveries) == 1 && !m.held())
 }
 
 // sentBack is how many of its deliveries a nak has sent back.

@@ -136,7 +136,7 @@ func (f *Facts) Follow(j *Job, e *sim.Event) (m *Message, first, again bool) {
 		m.found = false
 		return m, false, false
 	}
-	m.twice = m.twice || e.Kind == sim.KindDeliver && (m.InHand() || m.PutOff != 0 && e.At-m.PutOff < f.Config.ShortestDelay())
+	m.twice = m.twice || e.Kind == sim.KindDeliver && (m.held() || m.PutOff != 0 && e.At-m.PutOff < f.Config.ShortestDelay())
 	first, again = m.follow(e)
 	if m.Garbled && !again {
 		m.Refusal.follow(e, m.Done && newer)

@@ -40,7 +40,7 @@ func (f *Facts) ReplayerRead(s *Step) {
 	if was := s.About.Replayer; was != "" && was != me {
 		f.Count.OrphansMaybe++ // that one may be at it still
 	}
-	s.About.Replayer, s.About.Left = me, !f.PutOff(s.About, s.At) && !f.ComesAgain(s.About, s.At)
+	s.About.Replayer, s.About.Left = me, !f.PutOff(s.About, s.At) && !f.comesAgain(s.About, s.At)
 	if !s.Failed && (s.About.State == Pending || s.About.State == Scheduled || s.About.State == ApprovalRequired) {
 		f.Count.Taken++
 	}

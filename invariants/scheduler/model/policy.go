@@ -23,36 +23,31 @@ type BreakerChange struct {
 // policyFacts is what is known of the input policy and of the circuits.
 type policyFacts struct {
 	Counters [history.Circuits]sharedCounter
-	leaves   map[Caller]Leave
-	Answers  map[Caller]answer
+	leaves   map[caller]Leave
+	Answers  map[caller]answer
 	own      map[ownOf]*ownCounter
 	All      [history.Circuits]ownCounter    // as if every failure that a replica tells were one's own
-	untold   []Caller                        // who has met a failure, and has done nothing since
-	owed     map[Caller]int                  // failures that are yet to be counted
-	late     map[Caller]int                  // failures whose count failed, and may still arrive
+	untold   []caller                        // who has met a failure, and has done nothing since
+	owed     map[caller]int                  // failures that are yet to be counted
+	late     map[caller]int                  // failures whose count failed, and may still arrive
 	counted  int                             // the step at which one was last
-	writing  map[Caller]time.Duration        // who has its answer, since when, and is to write that to the shared counter
+	writing  map[caller]time.Duration        // who has its answer, since when, and is to write that to the shared counter
 	Failed   [history.Circuits]time.Duration // when a call last failed, whoever's it was
 	shown    map[ownOf]BreakerChange
-	Changes  []BreakerChange
+	Changes  []BreakerChange // what each replica's circuit breakers did, in the order of time
 
 	Throttled map[string]time.Duration // when the kernel last told that of a job, by its id, unless the job waits for something else since
-
-	Asking   []func(*Step, history.Circuit, *Leave)             // a call sets out
-	Looking  []func(s *Step, c history.Circuit, was, is *Leave) // somebody reads the shared counter; was is what it found before
-	Counting func(s *Step, c history.Circuit, n, owed int)      // somebody counts n failures
-	Closing  func(*Step, history.Circuit)                       // somebody deletes the shared counter
 }
 
 func NewPolicyFacts() policyFacts {
 	return policyFacts{
-		leaves: map[Caller]Leave{}, Answers: map[Caller]answer{}, own: map[ownOf]*ownCounter{}, owed: map[Caller]int{}, late: map[Caller]int{}, writing: map[Caller]time.Duration{},
+		leaves: map[caller]Leave{}, Answers: map[caller]answer{}, own: map[ownOf]*ownCounter{}, owed: map[caller]int{}, late: map[caller]int{}, writing: map[caller]time.Duration{},
 		shown: map[ownOf]BreakerChange{}, Throttled: map[string]time.Duration{},
 	}
 }
 
-// Caller is a process that has a call to make for a job.
-type Caller struct {
+// caller is a process that has a call to make for a job.
+type caller struct {
 	Node        string
 	Incarnation int
 	Job         string
@@ -109,8 +104,10 @@ func (p *policyFacts) show(e *sim.Event, c history.Circuit, state string, alone 
 // BreakerChanged takes in a change of a breaker's keys.
 func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
 	counter := &f.Policy.Counters[history.CircuitOf(c.Key)]
-	if c.Gone && s.Phase == "breaker_write" && f.Policy.Closing != nil {
-		f.Policy.Closing(s, history.CircuitOf(c.Key))
+	if c.Gone && s.Phase == "breaker_write" {
+		for _, check := range f.Hooks.CircuitClosed {
+			check(s, history.CircuitOf(c.Key))
+		}
 	}
 	was := counter.value
 	counter.value, counter.expires = 0, 0
@@ -122,13 +119,15 @@ func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
 		counter.Window++
 		counter.Probes, counter.Successes = nil, 0
 	}
-	if counter.value > was && !s.Rewinds() && f.Policy.Counting != nil {
-		key := Caller{s.Node, s.Incarnation, s.Job, history.CircuitOf(c.Key)}
+	if counter.value > was && !s.Rewinds() {
+		key := caller{s.Node, s.Incarnation, s.Job, history.CircuitOf(c.Key)}
 		owed := f.Policy.owed
 		if s.Kind == sim.KindLate {
 			owed = f.Policy.late
 		}
-		f.Policy.Counting(s, key.Circuit, counter.value-was, owed[key])
+		for _, check := range f.Hooks.FailuresCounted {
+			check(s, key.Circuit, counter.value-was, owed[key])
+		}
 		owed[key], f.Policy.counted = max(0, owed[key]-1), s.Step
 	}
 }
@@ -145,7 +144,7 @@ func (f *Facts) BreakerAsked(s *Step) {
 		return
 	}
 	c := history.CircuitOf(s.Target)
-	key := Caller{s.Node, s.Incarnation, s.Job, c}
+	key := caller{s.Node, s.Incarnation, s.Job, c}
 	if s.Failed || s.Name == "multi" {
 		delete(p.writing, key)
 	}
@@ -161,7 +160,7 @@ func (f *Facts) BreakerAsked(s *Step) {
 			f.Reach(CountedAlone)
 		}
 		was := p.leaves[key]
-		for _, check := range p.Looking {
+		for _, check := range f.Hooks.CircuitRead {
 			check(s, c, &was, &l)
 		}
 		p.leaves[key] = l
@@ -207,7 +206,7 @@ func (f *Facts) alone(s *Step, c history.Circuit) Leave {
 // calls takes in a call that sets out, or what it brought, or both.
 func (f *Facts) calls(s *Step, c history.Circuit) {
 	p, cfg := &f.Policy, &f.Config.Policy
-	key := Caller{s.Node, s.Incarnation, s.Job, c}
+	key := caller{s.Node, s.Incarnation, s.Job, c}
 	if s.Kind == sim.KindCall {
 		l, looked := p.leaves[key]
 		if !looked || !cfg.SharedBreaker {
@@ -226,7 +225,7 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 		if !l.Alone && l.State == history.HalfOpen && l.Window == p.Counters[c].Window {
 			p.Counters[c].Probes = append(p.Counters[c].Probes, s.Step)
 		}
-		for _, check := range p.Asking {
+		for _, check := range f.Hooks.Calling {
 			check(s, c, &l)
 		}
 		l.Called = true
@@ -274,7 +273,7 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 // is to count them. While it is paused nobody can know of them, and of those that it dies with nobody ever does.
 func (f *Facts) tells(s *Step) {
 	p, cfg := &f.Policy, &f.Config.Policy
-	p.untold = slices.DeleteFunc(p.untold, func(k Caller) bool {
+	p.untold = slices.DeleteFunc(p.untold, func(k caller) bool {
 		if k.Node != s.Node || k.Incarnation != s.Incarnation || k.Job != s.Job {
 			return false
 		}
@@ -330,7 +329,7 @@ func (f *Facts) putOff(s *Step, is bool) {
 // Told is what the safety kernel has told the step's process of the job, in the handling that is under way; asked is
 // whether that has called the kernel at all.
 func (f *Facts) Told(s *Step) (told answer, asked bool) {
-	told, asked = f.Policy.Answers[Caller{s.Node, s.Incarnation, s.About.ID, history.CircuitSafety}]
+	told, asked = f.Policy.Answers[caller{s.Node, s.Incarnation, s.About.ID, history.CircuitSafety}]
 	first := 0
 	for i := range s.About.Handlings { // of two at once there is no telling which has asked
 		if h := &s.About.Handlings[i]; h.Node == s.Node && h.Incarnation == s.Incarnation && (first == 0 || h.Lock < first) {
@@ -346,7 +345,7 @@ func (f *Facts) Told(s *Step) (told answer, asked bool) {
 // Refused says whether the step's process had to make no call of the safety kernel for the job: it found the circuit open,
 // or half-open.
 func (f *Facts) Refused(s *Step) bool {
-	l, looked := f.Policy.leaves[Caller{s.Node, s.Incarnation, s.About.ID, history.CircuitSafety}]
+	l, looked := f.Policy.leaves[caller{s.Node, s.Incarnation, s.About.ID, history.CircuitSafety}]
 	if !f.Config.Policy.SharedBreaker || !looked {
 		return f.Policy.ownBy(s.Event, history.CircuitSafety).state(s.At, &f.Config.Policy) != history.Closed
 	}
@@ -382,9 +381,9 @@ func (f *Facts) PutOff(j *Job, at time.Duration) bool {
 	return j.PutOff != 0 && RequestLeft(j) && at-j.PutOff <= f.Config.ThrottledFor()
 }
 
-// ComesAgain says whether a request of the job was sent back, and may be on its way still when a replayer whose age is
+// comesAgain says whether a request of the job was sent back, and may be on its way still when a replayer whose age is
 // shorter than the longest delay takes the job up.
-func (f *Facts) ComesAgain(j *Job, at time.Duration) bool {
+func (f *Facts) comesAgain(j *Job, at time.Duration) bool {
 	longest := f.Config.BackoffMax + f.Config.JobLockTTL
 	return min(f.Config.PendingAge, f.Config.ScheduledAge) < longest && slices.ContainsFunc(j.Messages, func(m Message) bool {
 		return m.asks() && m.PutOff != 0 && !m.Done && !m.Lost && !m.Abandoned && at-m.PutOff <= longest

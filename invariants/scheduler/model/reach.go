@@ -346,7 +346,7 @@ func (f *Facts) inHandOf(node string, j *Job) bool {
 func (f *Facts) awaits(j *Job, node string, again bool) bool {
 	n := f.Nodes[node]
 	return n != nil && len(n.pulls) > 0 && slices.ContainsFunc(j.Messages, func(m Message) bool {
-		return !m.InHand() && !m.Done && !m.Lost && !m.Abandoned && (again || m.Delivered == 0) && n.pulls[m.Consumer] != 0
+		return !m.held() && !m.Done && !m.Lost && !m.Abandoned && (again || m.Delivered == 0) && n.pulls[m.Consumer] != 0
 	})
 }
 

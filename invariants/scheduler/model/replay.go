@@ -25,11 +25,6 @@ type replayFacts struct {
 	Last      map[string]Look    // how each process saw the queue grow last
 	read      map[letterOf]time.Duration
 
-	Looked    func(*Step, *Look) // set by the invariant that judges it
-	Alarmed   func(*Step)
-	Rewritten func(s *Step, id string, was, is *Letter)
-	PutOff    func(s *Step, id string, is *Letter)
-
 	Turns turns
 }
 
@@ -144,11 +139,13 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	if s.Rewinds() {
 		return
 	}
-	if r.Rewritten != nil {
-		r.Rewritten(s, id, &was, l)
+	for _, check := range f.Hooks.LetterRewritten {
+		check(s, id, &was, l)
 	}
-	if r.PutOff != nil && e.ReplayStatus == "scheduled" && e.DecidedBy == "" {
-		r.PutOff(s, id, l)
+	if e.ReplayStatus == "scheduled" && e.DecidedBy == "" {
+		for _, check := range f.Hooks.ReplayPutOff {
+			check(s, id, l)
+		}
 	}
 }
 
@@ -249,8 +246,8 @@ func (f *Facts) GrowthChanged(s *Step, c *sim.Change) {
 		r.Reached["alert"]++
 	}
 	r.Alert = !c.Gone
-	if r.Alarmed != nil {
-		r.Alarmed(s)
+	for _, check := range f.Hooks.GrowthAlarmed {
+		check(s)
 	}
 	for by, l := range r.Last {
 		l.Tried = true
@@ -269,7 +266,9 @@ func (f *Facts) GrowthSeen(s *Step) {
 		return
 	}
 	if now.Step != 0 {
-		r.Looked(s, &now)
+		for _, check := range f.Hooks.GrowthRead {
+			check(s, &now)
+		}
 	}
 	if s.Failed || s.Outcome == sim.OutcomePending {
 		delete(r.Last, by)

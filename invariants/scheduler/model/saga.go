@@ -18,18 +18,8 @@ type Sagas struct {
 	byKey map[string]*Compensation // by scoped
 	Dirty []*Saga                  // whose stack the step at hand has changed
 
-	submitted, resumed, late, denied, unreadable int
-
-	Recording  []func(s *Step, c *Compensation, again bool)
-	Submitting []func(s *Step, c *Compensation, first bool)
-	Locking    []func(s *Step, g *Saga, was Lock)
+	Submitted, Resumed, Late, Denied, Unreadable int
 }
-
-func (k *Sagas) RolledBackOnes() int { return k.submitted }
-func (k *Sagas) TakenUpAgain() int   { return k.resumed }
-func (k *Sagas) SucceededLater() int { return k.late }
-func (k *Sagas) DeniedOnes() int     { return k.denied }
-func (k *Sagas) Unreadables() int    { return k.unreadable }
 
 // Saga is that of one tenant's workflow.
 type Saga struct {
@@ -139,7 +129,8 @@ func (k *Sagas) Of(id string) *Saga {
 	return g
 }
 
-func (k *Sagas) Locked(s *Step, g *Saga, c *sim.Change) {
+// SagaLocked takes in a change of the key of a rollback's lock.
+func (f *Facts) SagaLocked(s *Step, g *Saga, c *sim.Change) {
 	was := g.Lock
 	g.Lock = Lock{}
 	if !c.Gone {
@@ -147,14 +138,13 @@ func (k *Sagas) Locked(s *Step, g *Saga, c *sim.Change) {
 		if g.Began == 0 {
 			g.Began = s.Step
 		}
-		if me := invariants.Process(s.Node, s.Incarnation); g.by != "" && g.by != me && len(g.Stack) > 0 {
-			k.resumed++
-			g.by = me
-		} else {
-			g.by = me
+		me := invariants.Process(s.Node, s.Incarnation)
+		if g.by != "" && g.by != me && len(g.Stack) > 0 {
+			f.Sagas.Resumed++
 		}
+		g.by = me
 	}
-	for _, check := range k.Locking {
+	for _, check := range f.Hooks.SagaLocked {
 		check(s, g, was)
 	}
 }
@@ -232,12 +222,12 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 		return
 	}
 	if !again && c.Late {
-		k.late++
+		k.Late++
 	}
 	if s.Rewinds() {
 		return
 	}
-	for _, check := range k.Recording {
+	for _, check := range f.Hooks.Recorded {
 		check(s, c, again)
 	}
 }
@@ -259,11 +249,11 @@ func (f *Facts) CompensationSubmitted(s *Step, p *history.Request) {
 	if first {
 		c.First = s.Step
 	}
-	k.submitted++
+	k.Submitted++
 	if !slices.Contains(c.Jobs, p.JobID) {
 		c.Jobs = append(c.Jobs, p.JobID)
 	}
-	for _, check := range k.Submitting {
+	for _, check := range f.Hooks.Compensated {
 		check(s, c, first)
 	}
 }
@@ -306,7 +296,7 @@ func (f *Facts) SagaBuried(c *sim.Change) {
 			if entry.Topic == history.StackKey(g.ID) && strings.HasSuffix(entry.Reason, c.entry) && !c.ended {
 				c.ended = true
 				if entry.ReasonCode == history.SagaUnmarshal {
-					f.Sagas.unreadable++
+					f.Sagas.Unreadable++
 				}
 			}
 		}
@@ -323,7 +313,7 @@ func (f *Facts) compensationDenied(e *history.AuditEvent) {
 		for _, comp := range g.Recorded {
 			if comp.Job != "" && !comp.ended && strings.HasPrefix(e.Reason, "compensation "+comp.key+" of saga "+g.ID+": ") {
 				comp.ended = true
-				f.Sagas.denied++
+				f.Sagas.Denied++
 				return
 			}
 		}

@@ -19,12 +19,12 @@ const (
 	Unknown // a word that the documentation does not have
 )
 
-var StateNames = [...]string{
+var stateNames = [...]string{
 	"no record", "PENDING", "APPROVAL_REQUIRED", "SCHEDULED", "DISPATCHED", "RUNNING",
 	"SUCCEEDED", "FAILED", "TIMEOUT", "CANCELLED", "DENIED", "OUTPUT_QUARANTINED", "an unknown state",
 }
 
-func (s State) String() string { return StateNames[s] }
+func (s State) String() string { return stateNames[s] }
 
 // Record says in words what the job's record had.
 func (s State) Record() string {
@@ -36,7 +36,7 @@ func (s State) Record() string {
 
 func ParseState(word string) State {
 	for s := Pending; s < Unknown; s++ {
-		if StateNames[s] == word {
+		if stateNames[s] == word {
 			return s
 		}
 	}

@@ -21,11 +21,9 @@ type ticks struct {
 
 // Tick is one such part: the lock under which a replica ticks, as Redis holds it, and the last tick.
 type Tick struct {
-	What    string
-	Node    string // who set the lock; "" for nobody
-	By      string // the process
-	Token   string
-	Expires time.Duration
+	Lock
+	What string
+	By   string // the process that set the lock
 
 	Has    map[string]bool // the processes that were told that they have the lock, and nothing else since
 	Last   string          // the process that began the last tick
@@ -38,8 +36,6 @@ type Tick struct {
 	Since  int              // at which step
 	Ago    time.Duration
 }
-
-func (t *Tick) Live(at time.Duration) bool { return t.Node != "" && (t.Expires == 0 || at < t.Expires) }
 
 // Takes takes in that a process takes or renews the lock, by which it ticks.
 func (t *Tick) Takes(s *Step) {

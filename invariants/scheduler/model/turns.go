@@ -15,8 +15,6 @@ type turns struct {
 	due    map[string]*turn  // by job id
 	worker map[string]bool   // the processes that have listed what is due: no operator does
 	at     map[string]*Visit // by process
-
-	Visited func(*Step, *Visit) // set by the invariant that judges it, of a visit that has ended while other letters waited
 }
 
 // turn is a dead letter's wait for a visit.
@@ -91,7 +89,7 @@ func (f *Facts) LetterWritten(s *Step) {
 func (f *Facts) VisitEnds(s *Step) {
 	t, by := f.turns(), invariants.Process(s.Node, s.Incarnation)
 	v := t.at[by]
-	if delete(t.at, by); v == nil || v.unwritten || len(v.others) == 0 || t.Visited == nil {
+	if delete(t.at, by); v == nil || v.unwritten || len(v.others) == 0 {
 		return
 	}
 	if !v.wrote && t.due[v.ID] != v.own {
@@ -103,7 +101,9 @@ func (f *Facts) VisitEnds(s *Step) {
 		}
 		o.turn.passed[v.ID] = true
 	}
-	t.Visited(s, v)
+	for _, check := range f.Hooks.LetterVisited {
+		check(s, v)
+	}
 }
 
 func (f *Facts) turns() *turns {

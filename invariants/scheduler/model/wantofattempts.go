@@ -34,17 +34,13 @@ func (f *Facts) Free(s *Step) (worker string) {
 		return ""
 	}
 	pool := ""
-	for at, known := range f.Heard {
-		l := &known.Load
-		if at.Scheduler != s.Node || at.Incarnation != s.Incarnation || !l.Known || l.Choosy || l.Overloaded() || known.Age(s.At, &f.Config) > f.Config.WorkerTTL-Doubt {
-			continue
-		}
-		if pool != "" && pool != l.Pool {
+	for _, known := range f.ears(s.Event) {
+		switch {
+		case !f.free(s, known):
+		case worker == "":
+			worker, pool = known.Worker, known.Load.Pool
+		case pool != known.Load.Pool:
 			return ""
-		}
-		pool = l.Pool
-		if worker == "" || at.Worker < worker {
-			worker = at.Worker
 		}
 	}
 	return worker

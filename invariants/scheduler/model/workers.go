@@ -18,14 +18,21 @@ type Hearing struct {
 	Worker      string
 }
 
+// Replica is one process of a scheduler.
+type Replica struct {
+	Node        string
+	Incarnation int
+}
+
 // Ear is what a replica knows of a worker.
 type Ear struct {
-	At    time.Duration // when it last heard of it, by a heartbeat or from the snapshot
-	Live  bool          // by a heartbeat
-	Seen  time.Duration // from the snapshot: when its writer had last heard of the worker
-	said  string        // the heartbeat, as it was received
-	Load  history.Load
-	given int // jobs that the replica has dispatched to it since
+	Worker string
+	At     time.Duration // when it last heard of it, by a heartbeat or from the snapshot
+	Live   bool          // by a heartbeat
+	Seen   time.Duration // from the snapshot: when its writer had last heard of the worker
+	said   string        // the heartbeat, as it was received
+	Load   history.Load
+	given  int // jobs that the replica has dispatched to it since
 }
 
 // Age is how long ago the worker was last heard of, as far as the replica is to know.
@@ -42,15 +49,38 @@ func (r *Ear) learned(cfg *config.Config) bool {
 	return r.Live || !cfg.SnapshotLastSeen || r.At-r.Seen <= cfg.WorkerTTL+Doubt
 }
 
+// ears are what the event's process knows of workers, by their names.
+func (f *Facts) ears(e *sim.Event) []*Ear { return f.Heard[Replica{e.Node, e.Incarnation}] }
+
+// Ear is what a replica knows of a worker; nil if it has not heard of it.
+func (f *Facts) Ear(at Hearing) *Ear {
+	ears := f.Heard[Replica{at.Scheduler, at.Incarnation}]
+	if i, ok := slices.BinarySearchFunc(ears, at.Worker, (*Ear).compare); ok {
+		return ears[i]
+	}
+	return nil
+}
+
+// hear is the same, and makes what is not there.
+func (f *Facts) hear(at Hearing) *Ear {
+	by := Replica{at.Scheduler, at.Incarnation}
+	i, ok := slices.BinarySearchFunc(f.Heard[by], at.Worker, (*Ear).compare)
+	if !ok {
+		f.Heard[by] = slices.Insert(f.Heard[by], i, &Ear{Worker: at.Worker})
+	}
+	return f.Heard[by][i]
+}
+
+func (r *Ear) compare(worker string) int { return cmp.Compare(r.Worker, worker) }
+
 // Heartbeat notes which worker a replica has heard of. A heartbeat's unit of work is its worker, so
 // the event's Job names it.
 func (f *Facts) Heartbeat(e *sim.Event) {
 	if e.Target != history.SubjectBeat || e.Job == "" || e.Fault != "" || history.AnswerOf(e).Failed() {
 		return
 	}
-	at := Hearing{e.Node, e.Incarnation, e.Job}
-	known, ok := f.Heard[at]
-	if ok && known.Live && e.At-known.At > f.Config.WorkerTTL {
+	known := f.hear(Hearing{e.Node, e.Incarnation, e.Job})
+	if known.Live && e.At-known.At > f.Config.WorkerTTL {
 		f.Reach(LateHeartbeat)
 	}
 	if e.Data != known.said || !known.Live {
@@ -60,7 +90,6 @@ func (f *Facts) Heartbeat(e *sim.Event) {
 		}
 	}
 	known.At, known.Live, known.given = e.At, true, 0
-	f.Heard[at] = known
 	me := invariants.Process(e.Node, e.Incarnation)
 	l, ok := f.Listens[me]
 	if !ok || e.At-l.Last > f.Config.WorkerTTL {
@@ -82,7 +111,7 @@ func (f *Facts) Silence(e *sim.Event, worker string) time.Duration {
 		return 0
 	}
 	silent := e.At - l.Since
-	if known, ok := f.Heard[Hearing{e.Node, e.Incarnation, worker}]; ok {
+	if known := f.Ear(Hearing{e.Node, e.Incarnation, worker}); known != nil {
 		silent = min(silent, known.Age(e.At, &f.Config))
 	}
 	return silent
@@ -90,24 +119,16 @@ func (f *Facts) Silence(e *sim.Event, worker string) time.Duration {
 
 // KnowsWorkers says whether the step's replica has heard of a worker within its TTL.
 func (f *Facts) KnowsWorkers(s *Step) bool {
-	for at, known := range f.Heard {
-		if at.Scheduler == s.Node && at.Incarnation == s.Incarnation && known.Age(s.At, &f.Config) <= f.Config.WorkerTTL {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.ears(s.Event), func(known *Ear) bool { return known.Age(s.At, &f.Config) <= f.Config.WorkerTTL })
 }
 
 // KnowsStaleWorker says whether the step's replica last heard of some worker longer ago than its TTL,
 // but not so long that the worker must have been evicted.
 func (f *Facts) KnowsStaleWorker(s *Step) bool {
-	for at, known := range f.Heard {
+	return slices.ContainsFunc(f.ears(s.Event), func(known *Ear) bool {
 		age := known.Age(s.At, &f.Config)
-		if at.Scheduler == s.Node && at.Incarnation == s.Incarnation && known.learned(&f.Config) && age > f.Config.WorkerTTL && age <= f.Config.WorkerTTL+f.Config.RegistrySweep {
-			return true
-		}
-	}
-	return false
+		return known.learned(&f.Config) && age > f.Config.WorkerTTL && age <= f.Config.WorkerTTL+f.Config.RegistrySweep
+	})
 }
 
 // known is a worker as the snapshot has it.
@@ -127,9 +148,9 @@ func (f *Facts) ReadSnapshot(by *sim.Event, text string) (list []known) {
 	for i := range snapshot.Workers {
 		w := &snapshot.Workers[i]
 		seen := time.UnixMilli(w.LastSeen).Sub(f.Workflow.Began)
-		if ear, heard := f.Heard[Hearing{by.Node, by.Incarnation, w.Heartbeat.WorkerID}]; heard && ear.Live {
+		if ear := f.Ear(Hearing{by.Node, by.Incarnation, w.Heartbeat.WorkerID}); ear != nil && ear.Live {
 			seen = min(seen, ear.At)
-		} else if heard {
+		} else if ear != nil {
 			seen = min(seen, ear.Seen)
 		}
 		list = append(list, known{Worker: w.Heartbeat.WorkerID, Seen: seen, Load: w.Heartbeat.Load()})
@@ -145,8 +166,8 @@ func (f *Facts) snapshotRead(s *Step) {
 	default:
 		for _, w := range f.Ticks.Snapshot {
 			at := Hearing{s.Node, s.Incarnation, w.Worker}
-			if known, heard := f.Heard[at]; !heard || s.At-known.At > f.Config.WorkerTTL { // by then it knows it no more
-				f.Heard[at] = Ear{At: s.At, Seen: w.Seen, Load: w.Load}
+			if known := f.Ear(at); known == nil || s.At-known.At > f.Config.WorkerTTL { // by then it knows it no more
+				*f.hear(at) = Ear{Worker: w.Worker, At: s.At, Seen: w.Seen, Load: w.Load}
 			}
 		}
 	}
@@ -158,10 +179,8 @@ const Doubt = time.Second
 
 // Give notes that the step's replica has written down which worker a job goes to.
 func (f *Facts) Give(s *Step) {
-	at := Hearing{s.Node, s.Incarnation, s.About.Worker}
-	if known, heard := f.Heard[at]; heard {
+	if known := f.Ear(Hearing{s.Node, s.Incarnation, s.About.Worker}); known != nil {
 		known.given++
-		f.Heard[at] = known
 	}
 }
 
@@ -172,42 +191,39 @@ type Candidate struct {
 	Given  int     // jobs that the replica has dispatched to it since
 }
 
-// Candidates returns the workers that the step's replica has to choose from, now that it picks, if the events
-// tell them for sure and all are of one pool.
+// Candidate is the worker as its last heartbeat makes it one.
+func (r *Ear) Candidate() Candidate { return Candidate{r.Worker, r.Load.Score(), r.given} }
+
+// Candidates returns the workers, by their names, that the step's replica has to choose from, now that it picks, if
+// the events tell them for sure and all are of one pool.
 func (f *Facts) Candidates(s *Step) (list []Candidate) {
 	if s.About.Wish.Particular() || f.Strikes.behind(s.Node, s.At) {
 		return nil
 	}
 	pool := ""
-	for at, known := range f.Heard {
-		if at.Scheduler != s.Node || at.Incarnation != s.Incarnation {
-			continue
-		}
+	for _, known := range f.ears(s.Event) {
 		age, l := known.Age(s.At, &f.Config), &known.Load
 		switch {
 		case age > f.Config.WorkerTTL+f.Config.RegistrySweep+Doubt, l.Overloaded():
 			continue
-		case !l.Known, age > f.Config.WorkerTTL-Doubt, l.Choosy, pool != "" && pool != l.Pool:
+		case !l.Known, age > f.Config.WorkerTTL-Doubt, l.Choosy, len(list) > 0 && pool != l.Pool:
 			return nil
 		}
 		pool = l.Pool
-		list = append(list, Candidate{l.Worker, l.Score(), known.given})
+		list = append(list, known.Candidate())
 	}
 	return list
 }
 
-// Candidate is the worker as its last heartbeat makes it one.
-func (r Ear) Candidate() Candidate { return Candidate{r.Load.Worker, r.Load.Score(), r.given} }
-
 // OnlyStale says whether the step's replica still lists that worker although it is past its TTL, and no other such worker.
-func (f *Facts) OnlyStale(s *Step, worker Hearing) bool {
+func (f *Facts) OnlyStale(s *Step, worker string) bool {
 	is := false
-	for at, known := range f.Heard {
+	for _, known := range f.ears(s.Event) {
 		age := known.Age(s.At, &f.Config)
-		if at.Scheduler != s.Node || at.Incarnation != s.Incarnation || age <= f.Config.WorkerTTL-Doubt || age > f.Config.WorkerTTL+f.Config.RegistrySweep+Doubt {
+		if age <= f.Config.WorkerTTL-Doubt || age > f.Config.WorkerTTL+f.Config.RegistrySweep+Doubt {
 			continue
 		}
-		if at != worker || age <= f.Config.WorkerTTL+Doubt || !known.Load.Known || known.Load.Choosy {
+		if known.Worker != worker || age <= f.Config.WorkerTTL+Doubt || !known.Load.Known || known.Load.Choosy {
 			return false
 		}
 		is = true
@@ -217,14 +233,18 @@ func (f *Facts) OnlyStale(s *Step, worker Hearing) bool {
 
 // Alive returns the workers, by their names, that the step's replica knows to be alive and free, for sure.
 func (f *Facts) Alive(s *Step) (list []Candidate) {
-	for at, known := range f.Heard {
-		l := &known.Load
-		if at.Scheduler == s.Node && at.Incarnation == s.Incarnation && l.Known && !l.Choosy && !l.Overloaded() && known.Age(s.At, &f.Config) <= f.Config.WorkerTTL-Doubt {
+	for _, known := range f.ears(s.Event) {
+		if f.free(s, known) {
 			list = append(list, known.Candidate())
 		}
 	}
-	slices.SortFunc(list, func(a, b Candidate) int { return cmp.Compare(a.Worker, b.Worker) })
 	return list
+}
+
+// free says whether the step's replica knows, for sure, that the worker is alive and free.
+func (f *Facts) free(s *Step, known *Ear) bool {
+	l := &known.Load
+	return l.Known && !l.Choosy && !l.Overloaded() && known.Age(s.At, &f.Config) <= f.Config.WorkerTTL-Doubt
 }
 
 // Lacks is the reason code for which the step's replica finds no worker for its job, now that it picks, if the events tell
@@ -234,15 +254,12 @@ func (f *Facts) Lacks(s *Step) (reasonCode string) {
 		return ""
 	}
 	pool, reasonCode := "", history.ReasonNoWorkers
-	for at, known := range f.Heard {
-		if at.Scheduler != s.Node || at.Incarnation != s.Incarnation {
-			continue
-		}
+	for _, known := range f.ears(s.Event) {
 		age, l := known.Age(s.At, &f.Config), &known.Load
 		switch {
 		case age > f.Config.WorkerTTL+f.Config.RegistrySweep+Doubt:
 			continue
-		case !l.Known, l.Choosy, !l.Overloaded(), age > f.Config.WorkerTTL-Doubt, pool != "" && pool != l.Pool:
+		case !l.Known, l.Choosy, !l.Overloaded(), age > f.Config.WorkerTTL-Doubt, reasonCode == history.ReasonBusy && pool != l.Pool:
 			return ""
 		}
 		pool, reasonCode = l.Pool, history.ReasonBusy
@@ -250,11 +267,11 @@ func (f *Facts) Lacks(s *Step) (reasonCode string) {
 	return reasonCode
 }
 
-// Overloaded returns the workers of which the step's replica last heard that they are overloaded.
+// Overloaded returns the workers, by their names, of which the step's replica last heard that they are overloaded.
 func (f *Facts) Overloaded(s *Step) (list []string) {
-	for at, known := range f.Heard {
-		if at.Scheduler == s.Node && at.Incarnation == s.Incarnation && known.Load.Known && known.Load.Overloaded() {
-			list = append(list, at.Worker)
+	for _, known := range f.ears(s.Event) {
+		if known.Load.Known && known.Load.Overloaded() {
+			list = append(list, known.Worker)
 		}
 	}
 	return list

@@ -24,7 +24,7 @@ func (o *Observer) guardChanged(s *model.Step, c *sim.Change, what history.What,
 		return
 	}
 	if m.Guard.Skips(me) { // in flight, although it was handled
-		for _, check := range o.twice {
+		for _, check := range o.hooks.Twice {
 			check(s, m)
 		}
 	}
@@ -46,7 +46,7 @@ func (o *Observer) guardAsked(s *model.Step) {
 		return
 	}
 	m.Guard.Known = append(m.Guard.Known, me)
-	for _, check := range o.again {
+	for _, check := range o.hooks.Again {
 		check(s, m)
 	}
 }
@@ -60,12 +60,12 @@ func (o *Observer) guarded(s *model.Step, m *model.Message, skipped bool) {
 	switch {
 	case s.Kind == sim.KindDeliver && g.Answered && !o.Facts.Config.IdempotencyGuard:
 		g.Again, g.Begun = me, false
-		for _, check := range o.again {
+		for _, check := range o.hooks.Again {
 			check(s, m)
 		}
 	case s.Kind == sim.KindDeliver:
 	case again == me && g.Begun:
-		for _, check := range o.twice {
+		for _, check := range o.hooks.Twice {
 			check(s, m)
 		}
 	case skipped:

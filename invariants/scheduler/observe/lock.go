@@ -57,7 +57,7 @@ func (o *Observer) lockChanged(s *model.Step, c *sim.Change, of *model.Job) bool
 			own.Handling.Expires = c.Expires
 		}
 	}
-	for _, check := range o.locked {
+	for _, check := range o.hooks.Locked {
 		check(own, change)
 	}
 	if own.About == s.About && change.Taken {
@@ -129,7 +129,7 @@ func (o *Observer) handled(s *model.Step) {
 			f.Reach(model.StaleWorkerMet)
 		}
 	}
-	for _, check := range o.released {
+	for _, check := range o.hooks.Released {
 		check(s)
 	}
 	s.About.End(h)
@@ -144,7 +144,7 @@ func (o *Observer) onTime(s *model.Step) {
 	}
 	if h := s.Handling; h.Expires != 0 && s.At >= h.Expires && !h.Overdue {
 		h.Overdue = true
-		for _, check := range o.overdue {
+		for _, check := range o.hooks.Overdue {
 			check(s)
 		}
 	}

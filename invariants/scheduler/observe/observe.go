@@ -95,7 +95,7 @@ func (o *Observer) operation(e *sim.Event) {
 	if s.About == nil {
 		f.Ticked(s)
 		if t := f.Lists(s); t != nil {
-			for _, check := range o.listed {
+			for _, check := range o.hooks.Listed {
 				check(s, t)
 			}
 		}
@@ -262,7 +262,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 	case history.SagaStack:
 		o.sagaStacked(s, c, f.Sagas.Of(of))
 	case history.SagaLock:
-		f.Sagas.Locked(s, f.Sagas.Of(of), c)
+		f.SagaLocked(s, f.Sagas.Of(of), c)
 	case history.SagaLetter:
 		f.SagaBuried(c)
 		f.SagaLetterWritten(s, c)
@@ -291,7 +291,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 		if s.Handling != nil {
 			s.Handling.Entered = true
 			if entry, err := history.Read[history.DeadLetter](c.Value); first && !c.Gone && about == s.About && err == nil {
-				for _, check := range o.buried {
+				for _, check := range o.hooks.Buried {
 					check(s, entry)
 				}
 			}
@@ -302,7 +302,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 
 // rewound takes in what a failover of Redis has changed back. It is nobody's doing, and nothing is judged by it.
 func (o *Observer) rewound(e *sim.Event) {
-	unjudged := &Observer{Facts: o.Facts, said: o.said}
+	unjudged := &Observer{Facts: o.Facts, said: o.said, hooks: &model.Hooks{}}
 	unjudged.changes(&model.Step{Event: e})
 	for i := range o.said {
 		if about := o.Facts.Jobs[o.said[i].Job]; about != nil && o.said[i].What == history.Record {

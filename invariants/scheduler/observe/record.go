@@ -75,7 +75,7 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 	f.OutputWrote(own, w)
 	f.FailureWritten(own)
 	o.stepWritten(own)
-	for _, check := range o.wrote {
+	for _, check := range o.hooks.Wrote {
 		check(own, w)
 	}
 }
@@ -197,7 +197,7 @@ func (o *Observer) stateRead(s *model.Step) {
 	if s.Handling != nil && !s.Failed && s.About.Intent.Step != 0 {
 		s.Handling.Pick = s.About.Intent.Pick
 	}
-	for _, check := range o.read {
+	for _, check := range o.hooks.Read {
 		check(s)
 	}
 }

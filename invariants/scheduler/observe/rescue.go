@@ -6,9 +6,6 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 )
 
-// Rescued returns the last one.
-func (o *Observer) Rescued() model.Rescue { return o.Facts.Rescued }
-
 // rescue notes one.
 func (o *Observer) rescue(s *model.Step, of *model.Job, by string) {
 	o.Facts.Reach(model.Rescued)
@@ -16,7 +13,7 @@ func (o *Observer) rescue(s *model.Step, of *model.Job, by string) {
 	if h := s.Handling; h != nil && s.About == of {
 		o.Facts.Rescued.Lock = h.Lock
 	}
-	for _, check := range o.saved {
+	for _, check := range o.hooks.Saved {
 		check(s, of)
 	}
 }

@@ -30,7 +30,7 @@ func (o *Observer) jobsStored(s *model.Step, c *sim.Change, what history.What) b
 	if what == history.Void {
 		f.Reach(model.VoidStored)
 		own.About.Voids = append(own.About.Voids, model.Void{Epoch: history.EpochOf(c), Step: s.Step})
-		for _, check := range o.voided {
+		for _, check := range o.hooks.Voided {
 			check(own)
 		}
 		return own.About == s.About
@@ -67,7 +67,7 @@ func (o *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 			f.Reach(model.ToSilentWorker)
 		}
 	}
-	for _, check := range o.stored {
+	for _, check := range o.hooks.Stored {
 		check(own, d)
 	}
 	d.Order = nil // as long as a job's own request, and not asked for again
@@ -136,7 +136,7 @@ func (o *Observer) publishAnswered(s *model.Step, stored bool) {
 			}
 			f.Resuming(s)
 		}
-		for _, check := range o.sent {
+		for _, check := range o.hooks.Sent {
 			check(s)
 		}
 	}
@@ -211,7 +211,7 @@ func (o *Observer) message(e *sim.Event) {
 		if !s.Failed && !lost {
 			about.Terminated = append(about.Terminated, model.Termination{Step: e.Step, Place: model.Place(e.Seq)})
 		}
-		for _, check := range o.termed {
+		for _, check := range o.hooks.Termed {
 			check(s, m)
 		}
 	case "submit_ack", "result_ack", "cancel_ack", "job_ack":
@@ -220,7 +220,7 @@ func (o *Observer) message(e *sim.Event) {
 		}
 		if e.Phase == "job_ack" && !lost && !s.Failed {
 			about.Acknowledge(e.Seq)
-			for _, check := range o.done {
+			for _, check := range o.hooks.Done {
 				check(s)
 			}
 		}
@@ -230,7 +230,7 @@ func (o *Observer) message(e *sim.Event) {
 	}
 	o.inHand(s, m, first)
 	if ours && e.Kind == sim.KindAck {
-		for _, check := range o.acked {
+		for _, check := range o.hooks.Acked {
 			check(s, m)
 		}
 	}
@@ -257,7 +257,7 @@ func (o *Observer) abandon(about *model.Job, m *model.Message) {
 	if m != nil {
 		m.Abandoned = true
 	}
-	for _, check := range o.given {
+	for _, check := range o.hooks.Given {
 		check(about, m)
 	}
 }
@@ -281,7 +281,7 @@ func (o *Observer) execution(e *sim.Event) {
 			s.About.Executing = slices.Delete(s.About.Executing, i, i+1)
 		}
 	}
-	for _, check := range o.effect {
+	for _, check := range o.hooks.Effect {
 		check(s)
 	}
 }

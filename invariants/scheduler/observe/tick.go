@@ -29,7 +29,7 @@ func (o *Observer) tickLockChanged(s *model.Step, c *sim.Change) {
 		o.Facts.Begin(t)
 	}
 	t.Takes(s)
-	for _, check := range o.ticked {
+	for _, check := range o.hooks.Ticked {
 		check(s, t)
 	}
 }
@@ -44,7 +44,7 @@ func (o *Observer) snapshotChanged(s *model.Step, c *sim.Change) {
 	f.Ticks.Snapshot = f.ReadSnapshot(s.Event, c.Value)
 	t := f.Ticks.ByLock(history.WriterKey)
 	t.Begins = false
-	for _, check := range o.ticked {
+	for _, check := range o.hooks.Ticked {
 		check(s, t)
 	}
 	f.Ticks.Writing = f.Ticks.Writing[:0]

@@ -7,9 +7,6 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 )
 
-// Fenced returns the last one.
-func (o *Observer) Fenced() model.Fenced { return o.Facts.Fenced }
-
 // Open says, a sentence each, what is still to come besides the jobs of clients, as far as the servers
 // tell: what schedulers submitted themselves, a rollback that is due, runs that are not over. It is empty once nothing is.
 func (o *Observer) Open() (list []string) {
@@ -18,9 +15,6 @@ func (o *Observer) Open() (list []string) {
 	}
 	return list
 }
-
-// Breakers lists what each replica's circuit breakers did, in the order of time.
-func (o *Observer) Breakers() []model.BreakerChange { return o.Facts.Policy.Changes }
 
 // CircuitOpen says whether the node's calls of the safety kernel are being held back.
 func (o *Observer) CircuitOpen(node string) bool {

@@ -69,7 +69,7 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 		}
 	}
 	o.tookIn(s, r, &before)
-	for _, check := range o.ran {
+	for _, check := range o.hooks.Ran {
 		check(s, r, &w)
 	}
 }
@@ -123,7 +123,7 @@ func (o *Observer) stepWritten(s *model.Step) {
 	}
 	if k.Made == 0 {
 		k.Made = s.At
-		for _, check := range o.fired {
+		for _, check := range o.hooks.Fired {
 			check(s, k)
 		}
 	}
@@ -144,7 +144,7 @@ func (o *Observer) stepStored(s *model.Step, id string, seq uint64) {
 	}
 	again := model.StepAgain{Seq: k.Stored, Told: k.Told}
 	k.Stored, k.Told = seq, !s.Failed && s.Outcome != sim.OutcomePending && s.Kind != sim.KindLate
-	for _, check := range o.submitted {
+	for _, check := range o.hooks.Submitted {
 		check(s, k, again)
 	}
 }

@@ -16,7 +16,7 @@ var noCheckWhileCircuitOpen = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6, behavior when circuit is open, and multi-replica state",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, l *model.Leave) {
+	return observe.Checker{Calling: func(s *model.Step, c history.Circuit, l *model.Leave) {
 		if l.Alone {
 			return
 		}
@@ -27,8 +27,7 @@ var noCheckWhileCircuitOpen = rule.New(invariants.Invariant{
 		case l.State == history.HalfOpen && l.Clearly && f.Config.Policy.SharedProbes && !l.Claimed:
 			t.Violation(s.About, "%s asked the %s at step %d, while the %s circuit was half-open, without having counted that", invariants.Who(s.Event), history.Services[c], invariants.StepNo(s.Step), history.CircuitNames[c])
 		}
-	})
-	return observe.Checker{}
+	}}
 })
 
 var openCircuitStopsEveryReplica = rule.New(invariants.Invariant{
@@ -37,7 +36,7 @@ var openCircuitStopsEveryReplica = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: all replicas observe the open state simultaneously",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, l *model.Leave) {
+	return observe.Checker{Calling: func(s *model.Step, c history.Circuit, l *model.Leave) {
 		all := &f.Policy.All[c]
 		if all.Failures < f.Config.Policy.FailBudget {
 			return
@@ -47,8 +46,7 @@ var openCircuitStopsEveryReplica = rule.New(invariants.Invariant{
 			t.Violation(s.About, "%s asked the %s at step %d, %s after the last of %d calls in a row that had failed; the %s circuit was to be open for %s",
 				invariants.Who(s.Event), history.Services[c], invariants.StepNo(s.Step), (s.At - all.Failed).Truncate(time.Millisecond), all.Failures, history.CircuitNames[c], f.Config.Policy.OpenFor)
 		}
-	})
-	return observe.Checker{}
+	}}
 })
 
 var halfOpenProbesWithinLimit = rule.New(invariants.Invariant{
@@ -57,7 +55,7 @@ var halfOpenProbesWithinLimit = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: allow up to 3 probe requests",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, l *model.Leave) {
+	return observe.Checker{Calling: func(s *model.Step, c history.Circuit, l *model.Leave) {
 		counter := &f.Policy.Counters[c]
 		if l.Alone || l.State != history.HalfOpen || !l.Clearly || l.Window != counter.Window {
 			return
@@ -67,8 +65,7 @@ var halfOpenProbesWithinLimit = rule.New(invariants.Invariant{
 			t.Violation(s.About, "%s asked the %s at step %d, as the %s probe of one half-open window of the %s circuit; the limit is %d, and the probes before it were steps %s",
 				invariants.Who(s.Event), history.Services[c], invariants.StepNo(s.Step), invariants.Ordinal(len(counter.Probes)), history.CircuitNames[c], limit, invariants.StepList(counter.Probes[:limit]))
 		}
-	})
-	return observe.Checker{}
+	}}
 })
 
 var halfOpenClosesOnSuccesses = rule.New(invariants.Invariant{
@@ -77,7 +74,7 @@ var halfOpenClosesOnSuccesses = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: close after 2 successes",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Policy.Closing = func(s *model.Step, c history.Circuit) {
+	return observe.Checker{CircuitClosed: func(s *model.Step, c history.Circuit) {
 		counter := &f.Policy.Counters[c]
 		if state, clearly := counter.State(s.At, &f.Config.Policy); state != history.HalfOpen || !clearly {
 			return
@@ -87,8 +84,7 @@ var halfOpenClosesOnSuccesses = rule.New(invariants.Invariant{
 			t.Violation(s.About, "%s closed the half-open %s circuit at step %d, after %s of its window had succeeded; it takes %d",
 				invariants.Who(s.Event), history.CircuitNames[c], invariants.StepNo(s.Step), invariants.CountOf(counter.Successes, "call", "calls"), f.Config.Policy.CloseAfter)
 		}
-	}
-	return observe.Checker{}
+	}}
 })
 
 var replicaAloneKeepsItsBudget = rule.New(invariants.Invariant{
@@ -97,7 +93,7 @@ var replicaAloneKeepsItsBudget = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: if Redis is unavailable, each replica falls back to local-only circuit breaker tracking",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, l *model.Leave) {
+	return observe.Checker{Calling: func(s *model.Step, c history.Circuit, l *model.Leave) {
 		if !l.Alone {
 			return
 		}
@@ -108,8 +104,7 @@ var replicaAloneKeepsItsBudget = rule.New(invariants.Invariant{
 		case l.Used:
 			t.Violation(s.About, "%s asked the %s at step %d, although its probes of the half-open %s circuit were used up", invariants.Who(s.Event), history.Services[c], invariants.StepNo(s.Step), history.CircuitNames[c])
 		}
-	})
-	return observe.Checker{}
+	}}
 })
 
 var circuitOpensOnFailuresAlone = rule.New(invariants.Invariant{
@@ -118,7 +113,7 @@ var circuitOpensOnFailuresAlone = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: open after 3 failures",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Policy.Counting = func(s *model.Step, c history.Circuit, n, owed int) {
+	return observe.Checker{FailuresCounted: func(s *model.Step, c history.Circuit, n, owed int) {
 		t.Exercise()
 		switch {
 		case owed == 0:
@@ -126,8 +121,7 @@ var circuitOpensOnFailuresAlone = rule.New(invariants.Invariant{
 		case n != 1:
 			t.Violation(s.About, "%s counted %d failures of the %s circuit at step %d for one call", invariants.Who(s.Event), n, history.CircuitNames[c], invariants.StepNo(s.Step))
 		}
-	}
-	return observe.Checker{}
+	}}
 })
 
 // A failure is counted within the time of one Redis operation, unless its process is paused or the write is late.
@@ -137,7 +131,7 @@ var openCircuitEnds = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: open for 30s",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Policy.Looking = append(f.Policy.Looking, func(s *model.Step, c history.Circuit, _, is *model.Leave) {
+	return observe.Checker{CircuitRead: func(s *model.Step, c history.Circuit, _, is *model.Leave) {
 		if is.State != history.Open || !is.Clearly || is.Alone {
 			return
 		}
@@ -146,8 +140,7 @@ var openCircuitEnds = rule.New(invariants.Invariant{
 			t.Violation(s.About, "%s found the %s circuit open at step %d, %s after the last call that had failed; it is to be open for %s",
 				invariants.Who(s.Event), history.CircuitNames[c], invariants.StepNo(s.Step), ago.Truncate(time.Millisecond), f.Config.Policy.OpenFor)
 		}
-	})
-	return observe.Checker{}
+	}}
 })
 
 var closedCircuitLetsCallsThrough = rule.New(invariants.Invariant{
@@ -156,7 +149,7 @@ var closedCircuitLetsCallsThrough = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: the circuit's states",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Policy.Looking = append(f.Policy.Looking, func(s *model.Step, c history.Circuit, was, _ *model.Leave) {
+	return observe.Checker{CircuitRead: func(s *model.Step, c history.Circuit, was, _ *model.Leave) {
 		if was.State != history.Closed || !was.Clearly || s.At-was.At <= model.Doubt || s.About != nil && s.About.Mixed {
 			return
 		}
@@ -164,6 +157,5 @@ var closedCircuitLetsCallsThrough = rule.New(invariants.Invariant{
 		if !was.Called {
 			t.Violation(s.About, "%s had found the %s circuit closed at step %d, and has made no call since", invariants.Who(s.Event), history.CircuitNames[c], invariants.StepNo(was.Step))
 		}
-	})
-	return observe.Checker{}
+	}}
 })

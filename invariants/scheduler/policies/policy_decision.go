@@ -111,7 +111,7 @@ var throttledJobWaits = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 7: safetyThrottleDelay",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, _ *model.Leave) {
+	return observe.Checker{Calling: func(s *model.Step, c history.Circuit, _ *model.Leave) {
 		told, was := f.Policy.Throttled[s.Job]
 		if c != history.CircuitSafety || !was || s.About == nil || s.About.Requests > 1 || s.About.Replayer != "" {
 			return
@@ -121,8 +121,7 @@ var throttledJobWaits = rule.New(invariants.Invariant{
 			t.Violation(s.About, "%s asked the safety kernel about it at step %d, %s after that had throttled it; it was to wait for %s",
 				invariants.Who(s.Event), invariants.StepNo(s.Step), (s.At - told).Truncate(time.Millisecond), f.Config.Policy.ThrottleDelay)
 		}
-	})
-	return observe.Checker{}
+	}}
 })
 
 var throttledJobComesAgain = rule.New(invariants.Invariant{
@@ -140,12 +139,11 @@ var throttledJobComesAgain = rule.New(invariants.Invariant{
 			t.Violation(j, "was put off at %s, and not put to the safety kernel again within %s", told.Truncate(time.Millisecond), within.Truncate(time.Millisecond))
 		}
 	}
-	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, _ *model.Leave) {
+	return observe.Checker{Calling: func(s *model.Step, c history.Circuit, _ *model.Leave) {
 		if told, was := f.Policy.Throttled[s.Job]; c == history.CircuitSafety && was && s.About != nil && model.RequestLeft(s.About) {
 			judge(s.About, told, s.At)
 		}
-	})
-	return observe.Checker{Ended: func(end *invariants.End) {
+	}, Ended: func(end *invariants.End) {
 		for _, j := range f.Order {
 			if told, was := f.Policy.Throttled[j.ID]; was && j.State == model.Pending && model.RequestLeft(j) {
 				judge(j, told, end.At)

@@ -12,20 +12,13 @@ type (
 	setting   = invariants.Setting[config.Config]
 	mechanism = invariants.Mechanism[config.Config]
 	exception = invariants.Exception[config.Config]
+	row       = invariants.Row[config.Config]
 )
 
 const (
 	impossible = invariants.Impossible
 	open       = invariants.Open
 )
-
-// row is what the matrix says of one invariant: it is promised under every strike but the exceptions.
-type row struct {
-	Takes  []mechanism // without one of these nothing is promised; none: it takes nothing
-	Except []exception
-	Open   invariants.Gap // what else releases it, for now
-	Saga   bool           // it is about a saga as a whole: what struck one of its jobs, or its rollback, struck it
-}
 
 func having(settings ...setting) mechanism { return by("", settings...) }
 
@@ -216,18 +209,18 @@ var Matrix = withDeaths(map[string]row{
 		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SchedulerCrash, SchedulerAway), But: []mechanism{patient}},
 		lost,
 	}},
-	"compensation-recorded-once": {Saga: true, Except: []exception{
+	"compensation-recorded-once": {Except: []exception{
 		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash, SchedulerAway), But: []mechanism{having(withAtomicRecord, withFence)}},
 		lost,
 	}},
-	"only-lock-holder-compensates": {Saga: true, Takes: []mechanism{having(withLongSaga)}, Except: []exception{
+	"only-lock-holder-compensates": {Takes: []mechanism{having(withLongSaga)}, Except: []exception{
 		{By: StrikesOf(SchedulerAway), Why: impossible, Says: "the stream stores a publish that is on its way, whether its lock has expired or not"},
 		rewound,
 	}},
-	"one-compensation-per-key":           {Saga: true, Except: []exception{{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerAway), But: []mechanism{peeked}}, lost}},
-	"compensations-in-lifo-order":        {Saga: true, Except: []exception{{By: StrikesOf(SchedulerAway), But: []mechanism{peeked}}}},
+	"one-compensation-per-key":           {Except: []exception{{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerAway), But: []mechanism{peeked}}, lost}},
+	"compensations-in-lifo-order":        {Except: []exception{{By: StrikesOf(SchedulerAway), But: []mechanism{peeked}}}},
 	"compensation-only-of-succeeded-job": {Takes: []mechanism{having(withAtomicRecord)}},
-	"every-compensation-accounted-for":   {Saga: true, Takes: []mechanism{rolledOn}, Except: []exception{lost, wrongClock}},
+	"every-compensation-accounted-for":   {Takes: []mechanism{rolledOn}, Except: []exception{lost, wrongClock}},
 	"no-failure-for-want-of-attempts": {Except: []exception{
 		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a job that has used up its attempts is not tried again when the faults are over"},
 	}},

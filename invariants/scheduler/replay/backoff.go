@@ -16,7 +16,7 @@ var replayWaitsItsBackoff = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model: auto replay with capped exponential backoff; triage policy: exponential_jitter",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Replay.PutOff = func(s *model.Step, id string, l *model.Letter) {
+	return observe.Checker{ReplayPutOff: func(s *model.Step, id string, l *model.Letter) {
 		t.Exercise()
 		j := f.Job(id)
 		_, n := f.ReplayOf(j)
@@ -25,8 +25,7 @@ var replayWaitsItsBackoff = rule.New(invariants.Invariant{
 		if l.Due < l.Read+least-time.Millisecond || l.Due > s.At+most {
 			t.Violation(j, "replay %d of it is put off until %s at step %d (%s); the back-off is %s to %s", n, l.Due, invariants.StepNo(s.Step), s.At.Truncate(time.Millisecond), least, most)
 		}
-	}
-	return observe.Checker{Wrote: eachReplay(t, func(s *model.Step) {
+	}, Wrote: eachReplay(t, func(s *model.Step) {
 		if l := f.Source(s.About); l != nil && s.At < l.Due {
 			t.Violation(s.About, "replays %s at step %d, %s before its time", s.About.Replay.Of, invariants.StepNo(s.Step), (l.Due - s.At).Round(time.Millisecond))
 		}

@@ -272,7 +272,7 @@ var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
 	Source: "Dead letters, failure triage model; Scheduler internals, section 9: a message whose end is lost comes again",
 	Needs:  []string{"terminal-states-final"}, // a job that is at work again may fail again
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Replay.Rewritten = func(s *model.Step, id string, was, is *model.Letter) {
+	return observe.Checker{LetterRewritten: func(s *model.Step, id string, was, is *model.Letter) {
 		if !was.Decided() || was.Lost(s.At) {
 			return
 		}
@@ -280,8 +280,7 @@ var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
 		if !is.Decided() && is.Raised == was.Raised && is.Status == was.Status && is.ReasonCode == was.ReasonCode {
 			t.Violation(f.Job(id), "its dead letter was %s, and was written anew at step %d, with reason_code %s as before", was.ReplayStatus, invariants.StepNo(s.Step), is.ReasonCode)
 		}
-	}
-	return observe.Checker{}
+	}}
 })
 
 var growthAlertTellsTheTruth = rule.New(invariants.Invariant{
@@ -291,18 +290,16 @@ var growthAlertTellsTheTruth = rule.New(invariants.Invariant{
 	Source: "Dead letters, next step 3: alert on the growth rate",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	r := &f.Replay
-	r.Looked = func(s *model.Step, before *model.Look) {
+	return observe.Checker{GrowthRead: func(s *model.Step, before *model.Look) {
 		t.Exercise()
 		if before.Process == invariants.Process(s.Node, s.Incarnation) && before.Sure && before.Alert != r.Alert && !before.Tried {
 			t.Violation(nil, "%s saw %d new entries at step %d, more or less than %d, and left the alert as it was", before.Process, before.Fresh, invariants.StepNo(before.Step), f.Config.Replay.GrowthAlert)
 		}
-	}
-	r.Alarmed = func(s *model.Step) {
+	}, GrowthAlarmed: func(s *model.Step) {
 		if l := r.Last[invariants.Process(s.Node, s.Incarnation)]; l.Sure && l.Alert != r.Alert {
 			t.Violation(nil, "the growth alert was changed at step %d, although at step %d there were %d new entries, and more than %d are too many", invariants.StepNo(s.Step), invariants.StepNo(l.Step), l.Fresh, f.Config.Replay.GrowthAlert)
 		}
-	}
-	return observe.Checker{}
+	}}
 })
 
 var autoReplayComesAbout = rule.New(invariants.Invariant{

@@ -13,11 +13,10 @@ var deadLettersTakeTurns = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Replay.Turns.Visited = func(s *model.Step, v *model.Visit) {
+	return observe.Checker{LetterVisited: func(s *model.Step, v *model.Visit) {
 		t.Exercise()
 		for _, id := range v.Again {
 			t.Violation(f.Job(id), "its dead letter is due, and waits at step %d while %s has visited that of %s for the second time", invariants.StepNo(s.Step), v.Process, v.ID)
 		}
-	}
-	return observe.Checker{}
+	}}
 })

@@ -22,6 +22,11 @@ func New(inv invariants.Invariant, check func(*model.Facts, *Tally) observe.Chec
 	return Rule{Invariant: inv, Check: check}
 }
 
+// OfSaga is New, of an invariant about a saga as a whole: what struck one of its jobs, or its rollback, struck it.
+func OfSaga(inv invariants.Invariant, check func(*model.Facts, *Tally) observe.Checker) Rule {
+	return Rule{Invariant: inv, Check: check, Saga: true}
+}
+
 // Tally keeps what one invariant's checker found.
 type Tally struct {
 	invariants.Tally

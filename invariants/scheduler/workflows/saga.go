@@ -15,31 +15,25 @@ import (
 var sagaInvariants = []rule.Rule{
 	compensationRecordedOnce, oneCompensationPerKey, compensationsInLIFOOrder, compensationOnlyOfSucceededJob,
 	onlyLockHolderCompensates, sagaLockReleasedByOwnerOrExpiry, everyCompensationAccountedFor,
-	rule.Situation(of((*model.Sagas).RolledBackOnes), "saga-rolled-back", "A compensation is submitted.", "Scheduler internals, section 4, rollback trigger"),
-	rule.Situation(of((*model.Sagas).TakenUpAgain), "saga-rollback-resumed", "A process goes on with a rollback that another has begun.", "the hardened rollback: what is due is taken up until the stack is empty"),
-	rule.Situation(of((*model.Sagas).SucceededLater), "saga-joined-late", "A job of a saga succeeds once that is to be rolled back.", "the hardened rollback: what is recorded later is undone, too"),
-	rule.Situation(of((*model.Sagas).DeniedOnes), "saga-compensation-denied", "The safety kernel denies a compensation, and the rollback goes on.", "Scheduler internals, section 4, soft safety check"),
-	rule.Situation(of((*model.Sagas).Unreadables), "saga-entry-unreadable", "A compensation that cannot be read gets an entry in the DLQ.", "Scheduler internals, section 4, unmarshal errors"),
+	rule.Situation(func(f *model.Facts) int { return f.Sagas.Submitted }, "saga-rolled-back", "A compensation is submitted.", "Scheduler internals, section 4, rollback trigger"),
+	rule.Situation(func(f *model.Facts) int { return f.Sagas.Resumed }, "saga-rollback-resumed", "A process goes on with a rollback that another has begun.", "the hardened rollback: what is due is taken up until the stack is empty"),
+	rule.Situation(func(f *model.Facts) int { return f.Sagas.Late }, "saga-joined-late", "A job of a saga succeeds once that is to be rolled back.", "the hardened rollback: what is recorded later is undone, too"),
+	rule.Situation(func(f *model.Facts) int { return f.Sagas.Denied }, "saga-compensation-denied", "The safety kernel denies a compensation, and the rollback goes on.", "Scheduler internals, section 4, soft safety check"),
+	rule.Situation(func(f *model.Facts) int { return f.Sagas.Unreadable }, "saga-entry-unreadable", "A compensation that cannot be read gets an entry in the DLQ.", "Scheduler internals, section 4, unmarshal errors"),
 }
 
-// of is how often something came about that the facts of sagas count.
-func of(n func(*model.Sagas) int) func(*model.Facts) int {
-	return func(f *model.Facts) int { return n(&f.Sagas) }
-}
-
-var compensationRecordedOnce = rule.New(invariants.Invariant{
+var compensationRecordedOnce = rule.OfSaga(invariants.Invariant{
 	Name:   "compensation-recorded-once",
 	Says:   "A job that has done its work, and whose request names a compensation, has put that onto its saga's stack, and exactly once.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, recording compensation: when a job succeeds",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Sagas.Recording = append(f.Sagas.Recording, func(s *model.Step, c *model.Compensation, again bool) {
+	return observe.Checker{Recorded: func(s *model.Step, c *model.Compensation, again bool) {
 		t.Exercise()
 		if again {
 			t.Violation(f.Jobs[c.Job], "%s put its compensation onto %s at step %d, where it had been put at step %d", invariants.Who(s.Event), history.StackKey(c.Saga.ID), invariants.StepNo(s.Step), invariants.StepNo(c.Step))
 		}
-	})
-	return observe.Checker{Ended: func(*invariants.End) {
+	}, Ended: func(*invariants.End) {
 		for _, j := range f.Order {
 			if !j.Saga.Undoable || j.Saga.Done == 0 {
 				continue
@@ -52,28 +46,27 @@ var compensationRecordedOnce = rule.New(invariants.Invariant{
 	}}
 })
 
-var oneCompensationPerKey = rule.New(invariants.Invariant{
+var oneCompensationPerKey = rule.OfSaga(invariants.Invariant{
 	Name:   "one-compensation-per-key",
 	Says:   "One job is submitted for the idempotency key of a compensation, however often it is submitted; with engine.saga.peek also if it undoes several jobs.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: the idempotency key of a compensation",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
+	return observe.Checker{Compensated: func(s *model.Step, c *model.Compensation, _ bool) {
 		t.Exercise()
 		if jobs := f.SubmittedAs(c); len(jobs) > 1 {
 			t.Violation(f.Jobs[c.Job], "its compensation was submitted at step %d, and by then as %s, under one idempotency key", invariants.StepNo(s.Step), strings.Join(jobs, " and "))
 		}
-	})
-	return observe.Checker{}
+	}}
 })
 
-var compensationsInLIFOOrder = rule.New(invariants.Invariant{
+var compensationsInLIFOOrder = rule.OfSaga(invariants.Invariant{
 	Name:   "compensations-in-lifo-order",
 	Says:   "The compensations that were recorded by the time a rollback was due are submitted in the reverse order of their recording.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: pop compensation requests from stack (LIFO order)",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, first bool) {
+	return observe.Checker{Compensated: func(s *model.Step, c *model.Compensation, first bool) {
 		if !first || c.Late {
 			return
 		}
@@ -88,8 +81,7 @@ var compensationsInLIFOOrder = rule.New(invariants.Invariant{
 				return
 			}
 		}
-	})
-	return observe.Checker{}
+	}}
 })
 
 var compensationOnlyOfSucceededJob = rule.New(invariants.Invariant{
@@ -98,7 +90,7 @@ var compensationOnlyOfSucceededJob = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: recording compensation, and rollback trigger",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
+	return observe.Checker{Compensated: func(s *model.Step, c *model.Compensation, _ bool) {
 		t.Exercise()
 		j := f.Jobs[c.Job]
 		switch {
@@ -107,17 +99,16 @@ var compensationOnlyOfSucceededJob = rule.New(invariants.Invariant{
 		case j == nil || j.Saga.Done == 0 && (!j.Saga.Answered || !j.State.Terminal()):
 			t.Violation(j, "%s submitted the compensation of %s at step %d, which has not succeeded", invariants.Who(s.Event), c.Job, invariants.StepNo(s.Step))
 		}
-	})
-	return observe.Checker{}
+	}}
 })
 
-var onlyLockHolderCompensates = rule.New(invariants.Invariant{
+var onlyLockHolderCompensates = rule.OfSaga(invariants.Invariant{
 	Name:   "only-lock-holder-compensates",
 	Says:   "A saga's compensations are submitted only by the process that holds the lock of its rollback. One that arrives late, when its publisher has given it up, was on its way, and is not judged.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, and section 8, saga:<workflow_id>:lock: one rollback of a saga at a time",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
+	return observe.Checker{Compensated: func(s *model.Step, c *model.Compensation, _ bool) {
 		t.Exercise()
 		switch k := c.Saga.Lock; {
 		case s.Kind == sim.KindLate:
@@ -126,8 +117,7 @@ var onlyLockHolderCompensates = rule.New(invariants.Invariant{
 		case !k.HeldBy(s.Event):
 			t.Violation(f.Jobs[c.Job], "%s submitted its compensation at step %d, while %s held the lock of %s", invariants.Who(s.Event), invariants.StepNo(s.Step), invariants.Process(k.Node, k.Incarnation), c.Saga.ID)
 		}
-	})
-	return observe.Checker{}
+	}}
 })
 
 var sagaLockReleasedByOwnerOrExpiry = rule.New(invariants.Invariant{
@@ -136,18 +126,17 @@ var sagaLockReleasedByOwnerOrExpiry = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, saga:<workflow_id>:lock",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	f.Sagas.Locking = append(f.Sagas.Locking, func(s *model.Step, g *model.Saga, was model.Lock) {
+	return observe.Checker{SagaLocked: func(s *model.Step, g *model.Saga, was model.Lock) {
 		t.Exercise()
 		switch {
 		case !was.Live(s.At), was.Expires != 0 && s.At >= was.Expires-model.Slack, was.Node == s.Node && was.Incarnation == s.Incarnation && g.Lock.Node == "":
 		default:
 			t.Violation(nil, "%s took away the lock of %s at step %d that %s had held since step %d", invariants.Who(s.Event), g.ID, invariants.StepNo(s.Step), invariants.Process(was.Node, was.Incarnation), invariants.StepNo(was.Step))
 		}
-	})
-	return observe.Checker{}
+	}}
 })
 
-var everyCompensationAccountedFor = rule.New(invariants.Invariant{
+var everyCompensationAccountedFor = rule.OfSaga(invariants.Invariant{
 	Name:   "every-compensation-accounted-for",
 	Says:   "Once a saga is to be rolled back, each of its compensations is submitted or in the DLQ, or the safety kernel denies it, with an entry in the audit trail.",
 	Kind:   invariants.Eventually,
