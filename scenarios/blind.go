@@ -38,10 +38,7 @@ func (r *record) controlled(e *sim.Event) {
 				h.crashed = true
 			}
 		}
-		if j.holder == e.Target {
-			j.holder = ""
-			r.handled(j)
-		}
+		r.handled(j)
 		if j.worker != e.Target || j.finished || j.State != "DISPATCHED" && j.State != "RUNNING" {
 			continue
 		}
@@ -67,7 +64,7 @@ func (r *record) waits(j *jobRecord) bool {
 // handled notes the end of a handling: a job that it leaves DISPATCHED without a dispatch, in a
 // stream or in the outbox, is DISPATCHED to nobody.
 func (r *record) handled(j *jobRecord) {
-	if j.State == "DISPATCHED" && !j.awaited && !j.finished && !j.queued && j.holder == "" {
+	if j.State == "DISPATCHED" && !j.awaited && !j.finished && !j.queued && len(r.known(j).Handlings) == 0 {
 		j.openBlind(j.since)
 	}
 }

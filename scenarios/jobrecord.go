@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // record follows every job through a run, by what the steps changed in the servers.
 type record struct {
 	progress
+	facts      *model.Facts // what the judge knows
 	jobs       []*jobRecord // by number, from 1
 	down       map[string]bool
 	relayed    bool            // dispatches go through an outbox, and not to a worker at once
@@ -37,7 +39,6 @@ type jobRecord struct {
 	JobResult
 	moments          []moment      // that its story is made of
 	since            time.Duration // of its state
-	locked           time.Duration // when its lock was last taken
 	cancelled        bool          // its cancellation was stored
 	keptCancellation bool          // its record has its cancellation, and no state yet
 	replayed         bool          // a replayer has found it waiting
@@ -51,8 +52,6 @@ type jobRecord struct {
 	messageID        string        // of its last dispatch that was stored
 	answers          int           // deliveries of its result
 	epoch            int64         // that its record names
-	holder           string        // the node that holds its lock, and has not tried to release it
-	leased           time.Duration // until when its lock is its holder's
 	up               timeUp        // its time, when the reconciler last ended it
 	back             []moment      // why its handling ends, in the step at hand
 	stale            bool          // every pick of the handling that is under way met a stale worker
@@ -76,6 +75,14 @@ func (r *record) job(id string) *jobRecord {
 		return nil
 	}
 	return r.jobs[n-1]
+}
+
+// known is what the judge knows of a job.
+func (r *record) known(j *jobRecord) *model.Job {
+	if k := r.facts.Jobs[j.ID]; k != nil {
+		return k
+	}
+	return &model.Job{}
 }
 
 // stranger finds a message that nobody can read by its job's id, or returns nil.

@@ -123,7 +123,7 @@ func (r *run) fenced(e *sim.Event, f model.Fenced) {
 		return
 	}
 	why := "the record had moved on"
-	if j.holder != e.Node || j.leased <= e.At {
+	if l := r.record.locks[history.LockPrefix+j.ID]; l.holder != e.Node || l.until <= e.At {
 		why = "the lock was no longer its own"
 	}
 	tell(&j.moments, e, fenced, f.Phase, why, 0)

@@ -6,14 +6,16 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-func newRecord(plan *plans.Plan) *record {
+func newRecord(plan *plans.Plan, facts *model.Facts) *record {
 	r := &record{
+		facts:    facts,
 		progress: progress{outstanding: map[message]bool{}}, down: map[string]bool{}, locks: map[string]lock{}, stacks: map[string]string{},
 		synced: plan.World.SyncAlways, each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, ackWait: plan.Engine.AckWait, syncEvery: plan.World.SyncInterval, relayed: plan.Relays(), derived: newDerived(), letters: newLetters(),
 	}
@@ -44,10 +46,7 @@ func (r *record) observe(e *sim.Event, facts []history.Fact) {
 			r.decided(f)
 		case f.What == history.Finding:
 			r.judgedOutput(f)
-		case f.What == history.Lock:
-			r.leased(f)
-			r.locked(f)
-		case f.What == history.SagaLock, f.What == history.RunLock:
+		case f.What == history.Lock, f.What == history.SagaLock, f.What == history.RunLock:
 			r.locked(f)
 		case f.What == history.TickLock:
 			r.ticked(f)
@@ -103,8 +102,6 @@ func (r *record) operated(e *sim.Event) {
 		j.requests = max(j.requests, int(e.Delivered))
 	case "result_deliver":
 		j.answers = max(j.answers, int(e.Delivered))
-	case "lock_release":
-		j.holder = ""
 	case "publish":
 		if e.Kind == sim.KindPublish && e.Outcome == sim.OutcomeOK && len(e.Changes) == 0 {
 			r.dropped(j, e)
@@ -179,7 +176,7 @@ func (r *record) stored(f *history.Fact) {
 	case history.Void:
 		tell(&j.moments, f.Event, voided, "", "", 0)
 	case history.Dispatch:
-		j.dispatched(f, r.relayed)
+		r.dispatched(j, f)
 		j.worker = f.Worker()
 		if r.down[j.worker] {
 			j.ToDead = true
@@ -192,14 +189,14 @@ func (r *record) stored(f *history.Fact) {
 }
 
 // dispatched tells of a stored dispatch.
-func (j *jobRecord) dispatched(f *history.Fact, relayed bool) {
-	c := f.Change
+func (r *record) dispatched(j *jobRecord, f *history.Fact) {
+	c, h := f.Change, r.known(j).Handling(f.Event)
 	j.Dispatches = append(j.Dispatches, DispatchPoint{f.Step, f.At, c.Subject, c.Seq})
 	to, says := cmp.Or(f.Worker(), "the topic "+c.Subject), dispatched
 	last := j.last()
 	expected := last != nil && last.says == wrote && last.a == "DISPATCHED" && last.node == f.Node && f.At < last.at+time.Second
 	switch {
-	case j.State == "DISPATCHED" && j.locked > j.since && !relayed && f.Kind != sim.KindLate:
+	case j.State == "DISPATCHED" && h != nil && h.Lock > j.Path[len(j.Path)-1].Step && !r.relayed && f.Kind != sim.KindLate:
 		says = resumed
 	case len(j.Dispatches) > 1:
 		says = dispatchedAgain
@@ -294,21 +291,6 @@ func (r *record) moved(j *jobRecord, f *history.Fact, to string) {
 	}
 	if to == "SCHEDULED" {
 		j.awaited = false
-	}
-}
-
-// leased follows who has the job's lock, and until when.
-func (r *record) leased(f *history.Fact) {
-	j := r.job(f.Job)
-	switch {
-	case j == nil:
-	case f.Change.Gone:
-		j.leased = 0
-	default:
-		if f.Phase == "lock_acquire" {
-			j.holder, j.locked = f.Node, f.At
-		}
-		j.leased = f.Change.Expires
 	}
 }
 

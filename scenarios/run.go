@@ -142,9 +142,9 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) (*run, error)
 		ctx: ctx, plan: plan, opt: opt, strategy: strategy,
 		injector: faults.NewInjector(append(slices.Clone(plan.Faults), plan.Deaths()...), plans.JobID, map[string]string{"heartbeats": "heartbeat"}),
 		judge:    judge.NewJudge(scheduler.JudgeConfig(plan)),
-		record:   newRecord(plan),
 		lagAt:    plan.World.HeartbeatLag.At(),
 	}
+	r.record = newRecord(plan, r.judge.Facts)
 	for _, link := range plan.FaultWorld().Links {
 		if link.Name == faults.Redis {
 			r.injector.Users = link.Nodes
