@@ -59,9 +59,9 @@ type jobRecord struct {
 	unanswered       bool          // it gave no answer
 	putOff           time.Duration // when a handling last ended as the safety kernel gave no answer
 	submissions      int           // stored
-	consent          consent
-	undecided        bool // it went on without a decision of the safety kernel
-	rewound          bool // by a failover or a death of Redis
+	approvals        int           // approved requests that were submitted, and not taken up yet
+	undecided        bool          // it went on without a decision of the safety kernel
+	rewound          bool          // by a failover or a death of Redis
 	idle             []idle
 	handed           []handed      // to workers
 	numbers          []numbered    // its requests and results in the stream

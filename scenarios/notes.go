@@ -61,8 +61,8 @@ func (r *run) noted(e *sim.Event) {
 			j.putOff = e.At
 			tell(&j.moments, e, putOff, why, "", 0)
 		}
-	case e.Phase == "submit_ack" && j.State == "APPROVAL_REQUIRED" && j.consent.sent > 0:
-		j.consent.sent--
+	case e.Phase == "submit_ack" && j.State == "APPROVAL_REQUIRED" && j.approvals > 0:
+		j.approvals--
 		why := refusedAnother
 		if c := &r.judge.Facts.Jobs[e.Job].Consent; r.plan.Engine.Policy.BindApprovals && c.Granted(c.Waits) != nil {
 			why = refusedOld // by the clock of whoever handled it

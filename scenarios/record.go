@@ -153,7 +153,7 @@ func (r *record) stored(f *history.Fact) {
 			j.Submitted = f.At
 		}
 		if approved(c.Value) {
-			j.consent.sent++
+			j.approvals++
 		}
 		if j.submissions++; j.submissions <= r.each {
 			r.submitted++
@@ -232,7 +232,6 @@ func (r *record) written(f *history.Fact) {
 		r.doneBy(f.Job)
 		return
 	}
-	j.consent.grants(f)
 	if decision, ok := f.Field("decision"); ok && decision == scheduler.DecidedFailOpen {
 		if !j.undecided {
 			tell(&j.moments, f.Event, undecided, "", "", 0)

@@ -65,6 +65,7 @@ func (r *run) aboutDerived(about []*jobRecord, run *RunResult) {
 
 // unsettled says why a job is not in a terminal state.
 func (r *run) unsettled(j *jobRecord) string {
+	k := r.record.known(j)
 	switch {
 	case j.State == "" && j.rewound:
 		return "Redis lost its record"
@@ -72,10 +73,10 @@ func (r *run) unsettled(j *jobRecord) string {
 		return "its request went with nats-server's power"
 	case j.State == "":
 		return "it was never stored"
-	case j.State == "APPROVAL_REQUIRED" && j.consent.asks && r.tooOld(j):
-		return "its approval grew too old before it could go on (engine.policy.approval_ttl)"
-	case j.State == "APPROVAL_REQUIRED" && j.consent.asks:
+	case j.State == "APPROVAL_REQUIRED" && !r.judge.Facts.Unapproved(k, r.end):
 		return "it has been approved, and has not gone on"
+	case j.State == "APPROVAL_REQUIRED" && k.Approved && k.Consent.Granted(k.Consent.Waits) != nil:
+		return "its approval grew too old before it could go on (engine.policy.approval_ttl)"
 	case j.State == "APPROVAL_REQUIRED":
 		return "it waits for an approval that nobody has given"
 	case j.Blind != nil && j.Blind.Open && r.record.down[j.worker] && len(j.Dispatches) > 0:
