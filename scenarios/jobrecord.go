@@ -51,7 +51,6 @@ type jobRecord struct {
 	requests         int           // deliveries of its request
 	messageID        string        // of its last dispatch that was stored
 	answers          int           // deliveries of its result
-	epoch            int64         // that its record names
 	up               timeUp        // its time, when the reconciler last ended it
 	back             []moment      // why its handling ends, in the step at hand
 	stale            bool          // every pick of the handling that is under way met a stale worker

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"cmp"
-	"strconv"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -239,14 +238,11 @@ func (r *record) written(f *history.Fact) {
 		j.undecided = true
 	}
 	if f.Vanished() { // with the writes that a failover loses
-		j.Attempts, j.Reason, j.Why, j.epoch = 0, "", "", 0
+		j.Attempts, j.Reason, j.Why = 0, "", ""
 		r.moved(j, f, "")
 		return
 	}
 	j.takeIn(f)
-	if epoch, ok := f.Field("epoch"); ok {
-		j.epoch, _ = strconv.ParseInt(epoch, 10, 64)
-	}
 	if _, ok := f.Field("cancel"); ok && j.State == "" && !moves {
 		j.keptCancellation = true
 		tell(&j.moments, f.Event, keptCancellation, "", "", 0)
