@@ -64,7 +64,7 @@ func (r *record) waits(j *jobRecord) bool {
 // handled notes the end of a handling: a job that it leaves DISPATCHED without a dispatch, in a
 // stream or in the outbox, is DISPATCHED to nobody.
 func (r *record) handled(j *jobRecord) {
-	if j.State == "DISPATCHED" && !j.awaited && !j.finished && !j.queued && len(r.known(j).Handlings) == 0 {
+	if j.State == "DISPATCHED" && !j.awaited && !j.finished && !r.queued(j) && len(r.known(j).Handlings) == 0 {
 		j.openBlind(j.since)
 	}
 }

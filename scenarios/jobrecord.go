@@ -47,7 +47,6 @@ type jobRecord struct {
 	worker           string        // the worker it was dispatched to last
 	executing        string        // the worker that has begun and not finished it
 	finished         bool          // a worker has finished it
-	queued           bool          // its dispatch waits in the outbox
 	requests         int           // deliveries of its request
 	messageID        string        // of its last dispatch that was stored
 	answers          int           // deliveries of its result

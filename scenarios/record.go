@@ -39,8 +39,6 @@ func (r *record) observe(e *sim.Event, facts []history.Fact) {
 			r.written(f)
 		case f.What == history.Run:
 			r.ran(f)
-		case f.What == history.Outbox:
-			r.boxed(r.job(f.Job), !f.Change.Gone)
 		case f.What == history.Audited:
 			r.decided(f)
 		case f.What == history.Finding:

@@ -91,7 +91,7 @@ func (r *run) unsettled(j *jobRecord) string {
 		return "a worker has finished it, and its result was delivered " + times(j.answers)
 	case j.finished:
 		return "a worker has finished it, but no scheduler has heard of it"
-	case j.queued:
+	case r.record.queued(j):
 		return "its dispatch waits in the outbox, and no relay has published it"
 	case j.executing != "":
 		return j.executing + " is still executing it"
