@@ -18,14 +18,11 @@ type BlindWindow struct {
 	Which   string        `json:"which,omitempty"`      // by TIMEOUT: dispatch, running, topic, silence or deadline
 }
 
-// controlled follows which nodes are down: what was dispatched to one is dispatched to nobody, until
-// it is up again and the stream delivers it once more.
+// controlled takes in that a node goes down or comes up: what was dispatched to one that is down is dispatched to nobody,
+// until it is up again and the stream delivers it once more.
 func (r *record) controlled(e *sim.Event) {
 	switch e.Name {
-	case "crash":
-		r.down[e.Target] = true
-	case "restart":
-		delete(r.down, e.Target)
+	case "crash", "restart":
 	case "reconnect":
 		r.reconnects = append(r.reconnects, moment{at: e.At, step: e.Step, node: e.Target})
 		return
@@ -42,7 +39,7 @@ func (r *record) controlled(e *sim.Event) {
 		if j.worker != e.Target || j.finished || j.State != "DISPATCHED" && j.State != "RUNNING" {
 			continue
 		}
-		if j.executing = ""; r.down[e.Target] {
+		if j.executing = ""; r.down(e.Target) {
 			j.awaited, j.ToDead = false, true
 			j.openBlind(e.At)
 		} else if r.waits(j) {

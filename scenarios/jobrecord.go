@@ -15,7 +15,6 @@ type record struct {
 	progress
 	facts      *model.Facts // what the judge knows
 	jobs       []*jobRecord // by number, from 1
-	down       map[string]bool
 	relayed    bool            // dispatches go through an outbox, and not to a worker at once
 	synced     bool            // nats-server has each message on the disk before it acknowledges it
 	each       int             // how often each job is to be submitted
@@ -81,6 +80,11 @@ func (r *record) known(j *jobRecord) *model.Job {
 		return k
 	}
 	return &model.Job{}
+}
+
+func (r *record) down(node string) bool {
+	n := r.facts.Nodes[node]
+	return n != nil && n.Down
 }
 
 // stranger finds a message that nobody can read by its job's id, or returns nil.

@@ -15,7 +15,7 @@ import (
 func newRecord(plan *plans.Plan, facts *model.Facts) *record {
 	r := &record{
 		facts:    facts,
-		progress: progress{outstanding: map[message]bool{}}, down: map[string]bool{}, locks: map[string]lock{}, stacks: map[string]string{},
+		progress: progress{outstanding: map[message]bool{}}, locks: map[string]lock{}, stacks: map[string]string{},
 		synced: plan.World.SyncAlways, each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, ackWait: plan.Engine.AckWait, syncEvery: plan.World.SyncInterval, relayed: plan.Relays(), derived: newDerived(), letters: newLetters(),
 	}
 	for n := range plan.Workload.Jobs {
@@ -175,7 +175,7 @@ func (r *record) stored(f *history.Fact) {
 	case history.Dispatch:
 		r.dispatched(j, f)
 		j.worker = f.Worker()
-		if r.down[j.worker] {
+		if r.down(j.worker) {
 			j.ToDead = true
 			j.openBlind(f.At)
 		} else {
@@ -211,7 +211,7 @@ func (r *record) dispatched(j *jobRecord, f *history.Fact) {
 // job, whose worker may be dead, and no other.
 func (r *record) dropped(j *jobRecord, e *sim.Event) {
 	tell(&j.moments, e, dropped, history.WorkerOf(e.Target), "", 0)
-	if len(j.Dispatches) > 0 && !r.down[j.worker] && (j.executing != "" || r.waits(j)) {
+	if len(j.Dispatches) > 0 && !r.down(j.worker) && (j.executing != "" || r.waits(j)) {
 		j.awaited = true
 	} else if !j.finished {
 		j.openBlind(e.At)

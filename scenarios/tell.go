@@ -79,7 +79,7 @@ func (r *run) unsettled(j *jobRecord) string {
 		return "its approval grew too old before it could go on (engine.policy.approval_ttl)"
 	case j.State == "APPROVAL_REQUIRED":
 		return "it waits for an approval that nobody has given"
-	case j.Blind != nil && j.Blind.Open && r.record.down[j.worker] && len(j.Dispatches) > 0:
+	case j.Blind != nil && j.Blind.Open && r.record.down(j.worker) && len(j.Dispatches) > 0:
 		return fmt.Sprintf("it was dispatched to %s, which is dead; nobody looks for it until a reconciler does", j.worker)
 	case j.Blind != nil && j.Blind.Open:
 		return "it is " + j.State + " but was never dispatched; redelivery takes it for a job in flight, and nobody else looks for it"
