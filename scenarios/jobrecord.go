@@ -13,8 +13,8 @@ import (
 // record follows every job through a run, by what the steps changed in the servers.
 type record struct {
 	progress
-	facts      *model.Facts // what the judge knows
-	jobs       []*jobRecord // by number, from 1
+	facts      *model.Facts    // what the judge knows
+	jobs       []*jobRecord    // by number, from 1
 	relayed    bool            // dispatches go through an outbox, and not to a worker at once
 	synced     bool            // nats-server has each message on the disk before it acknowledges it
 	each       int             // how often each job is to be submitted
