@@ -140,7 +140,7 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) (*run, error)
 	}
 	r := &run{
 		ctx: ctx, plan: plan, opt: opt, strategy: strategy,
-		injector: faults.NewInjector(append(slices.Clone(plan.Faults), plan.Deaths()...), plans.JobID, map[string]string{"heartbeats": "heartbeat"}),
+		injector: faults.NewInjector(append(slices.Clone(plan.Faults), plan.Deaths()...), plans.JobID, map[string]string{plans.Heartbeats: "heartbeat"}),
 		judge:    judge.NewJudge(scheduler.JudgeConfig(plan)),
 		lagAt:    plan.World.HeartbeatLag.At(),
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 )
 
 // Cuts lists the smallest ways to make the plan smaller.
@@ -164,10 +165,10 @@ func (t Topology) Pivots(f *faults.Fault) []string {
 	if node == faults.Actor {
 		node = t.Actors(f.After.Phase)[0]
 	}
-	switch role, _, _ := strings.Cut(node, "-"); role {
-	case "scheduler":
+	switch actors.RoleOf(node) {
+	case actors.SchedulerRole:
 		return []string{"publish", "dispatched_write", "scheduled_write", "state_read", "lock_acquire", "running_write", "rollback_write", "lock_release", "submit_ack", "result_deliver", "result_write"}
-	case "worker":
+	case actors.WorkerRole:
 		return []string{"job_deliver", "effect", "result_publish"}
 	}
 	return nil
