@@ -150,7 +150,7 @@ func (a *axisFile) axis(path string, plan *plans.Plan, d *Definition) (Axis, err
 		return Axis{}, err
 	}
 	wrong := a.Values
-	if settingOf(name) == nil {
+	if _, known := plans.SettingOf(name); !known {
 		wrong = a.Setting
 	}
 	axis, err := axisOf(plan, name, l)

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // listing is what an axis's text says, with its ranges counted and not yet written out.
@@ -153,17 +151,4 @@ func same(value string) string {
 		return q.amount.RatString() // of a duration it is nothing, in any unit
 	}
 	return value
-}
-
-// settingOf describes a setting, or returns nil.
-func settingOf(name string) *plans.Setting {
-	if k, _, ok := plans.PerJobOf(name); ok {
-		name = k.Prefix() + "N"
-	}
-	for _, s := range plans.Settings() {
-		if s.Name == name {
-			return &s
-		}
-	}
-	return nil
 }
