@@ -1,14 +1,12 @@
 package campaign
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/cespare/xxhash/v2"
 	"pgregory.net/rapid"
 
 	"github.com/wavetank-sim/wavetank/faults"
@@ -293,9 +291,5 @@ func (s *Spec) fixed() (names []string) {
 
 // hash tells specs apart.
 func (s *Spec) hash() string {
-	text, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // it was read from JSON
-	}
-	return fmt.Sprintf("%016x", xxhash.Sum64(text))
+	return fmt.Sprintf("%016x", hashOf(s))
 }

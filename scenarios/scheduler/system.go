@@ -128,7 +128,7 @@ func (s *System) StartClients(w *sim.World) {
 	submitter := actors.Submitter{
 		Jobs: work.Jobs, Every: work.Every, Times: work.Submissions, Tries: work.Tries,
 		Request: s.request,
-		Submit:  func(ctx context.Context, _ *sim.Process, r job.Request) error { return client.Submit(ctx, r) },
+		Submit:  func(ctx context.Context, r job.Request) error { return client.Submit(ctx, r) },
 		GaveUp:  func() { s.gaveUp.Add(1) },
 	}
 	w.Node(actors.SubmitterName, func(p *sim.Process) {
