@@ -26,7 +26,7 @@ const SectionPlan = "plan"
 // Setting describes one key of a plan that --set can change.
 type Setting struct {
 	Name     string `json:"name"` // as in YAML, such as engine.max_dispatch_retries
-	Type     string `json:"type"` // duration, integer, boolean, choice
+	Type     string `json:"type"` // duration, integer, number, boolean, choice or text
 	Default  string `json:"default"`
 	Hardened string `json:"hardened,omitempty"` // the preset's value, where it is not the documented one
 	Doc      string `json:"doc"`
@@ -136,7 +136,7 @@ func (p *Plan) pin(s strictyaml.Scalar) {
 	}
 }
 
-// unpin forgets which settings were given explicitly.
+// Unpin forgets which settings were given explicitly.
 func (p *Plan) Unpin() { p.pinned = nil }
 
 // rebase calls change, then lets every setting follow its base that was not given explicitly.
