@@ -82,6 +82,9 @@ func (r *record) known(j *jobRecord) *model.Job {
 	return &model.Job{}
 }
 
+// queued says whether a dispatch of the job waits in the outbox.
+func (r *record) queued(j *jobRecord) bool { return r.known(j).Queued.Step != 0 }
+
 func (r *record) down(node string) bool {
 	n := r.facts.Nodes[node]
 	return n != nil && n.Down

@@ -74,9 +74,6 @@ func (r *record) forgets(e *sim.Event) {
 	}
 }
 
-// queued says whether a dispatch of the job waits in the outbox.
-func (r *record) queued(j *jobRecord) bool { return r.known(j).Queued.Step != 0 }
-
 // asked says whether all that clients were to publish besides submissions is stored.
 func (r *record) asked(w plans.Workload) bool {
 	return r.cancels == len(w.Cancel) && len(r.poison) == w.Poison && len(r.runs) == w.Runs

@@ -1,12 +1,14 @@
 package campaign
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	"pgregory.net/rapid"
 
 	"github.com/wavetank-sim/wavetank/faults"
@@ -292,4 +294,12 @@ func (s *Spec) fixed() (names []string) {
 // hash tells specs apart.
 func (s *Spec) hash() string {
 	return fmt.Sprintf("%016x", hashOf(s))
+}
+
+func hashOf(content any) uint64 {
+	text, err := json.Marshal(content)
+	if err != nil {
+		panic(err) // it was read from JSON
+	}
+	return xxhash.Sum64(text)
 }

@@ -25,9 +25,6 @@ const (
 	PresetHardened   = "hardened"
 )
 
-// Presets are all of them.
-func Presets() []string { return []string{PresetDocumented, PresetHardened} }
-
 // Load reads a plan: the named scenario, or else the file at that path; "-" is standard input.
 // What is wrong with a plan's content is a [*strictyaml.Error].
 func Load(nameOrFile string) (*Plan, error) {
