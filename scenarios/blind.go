@@ -18,14 +18,11 @@ type BlindWindow struct {
 	Which   string        `json:"which,omitempty"`      // by TIMEOUT: dispatch, running, topic, silence or deadline
 }
 
-// controlled follows which nodes are down: what was dispatched to one is dispatched to nobody, until
-// it is up again and the stream delivers it once more.
+// controlled takes in that a node goes down or comes up: what was dispatched to one that is down is dispatched to nobody,
+// until it is up again and the stream delivers it once more.
 func (r *record) controlled(e *sim.Event) {
 	switch e.Name {
-	case "crash":
-		r.down[e.Target] = true
-	case "restart":
-		delete(r.down, e.Target)
+	case "crash", "restart":
 	case "reconnect":
 		r.reconnects = append(r.reconnects, moment{at: e.At, step: e.Step, node: e.Target})
 		return
@@ -38,14 +35,11 @@ func (r *record) controlled(e *sim.Event) {
 				h.crashed = true
 			}
 		}
-		if j.holder == e.Target {
-			j.holder = ""
-			r.handled(j)
-		}
+		r.handled(j)
 		if j.worker != e.Target || j.finished || j.State != "DISPATCHED" && j.State != "RUNNING" {
 			continue
 		}
-		if j.executing = ""; r.down[e.Target] {
+		if j.executing = ""; r.down(e.Target) {
 			j.awaited, j.ToDead = false, true
 			j.openBlind(e.At)
 		} else if r.waits(j) {
@@ -67,7 +61,7 @@ func (r *record) waits(j *jobRecord) bool {
 // handled notes the end of a handling: a job that it leaves DISPATCHED without a dispatch, in a
 // stream or in the outbox, is DISPATCHED to nobody.
 func (r *record) handled(j *jobRecord) {
-	if j.State == "DISPATCHED" && !j.awaited && !j.finished && !j.queued && j.holder == "" {
+	if j.State == "DISPATCHED" && !j.awaited && !j.finished && !r.queued(j) && len(r.known(j).Handlings) == 0 {
 		j.openBlind(j.since)
 	}
 }

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -216,19 +215,12 @@ func (r *run) reconnections() (moments []moment) {
 	return moments
 }
 
-// left are the compensations that a saga's stack still holds.
-func (r *record) left(saga string) (n int) {
-	for place := range r.stacks {
-		if strings.HasPrefix(place, saga+" ") {
-			n++
-		}
-	}
-	return n
-}
-
 // unlocked tells that a rollback ends before its stack is empty.
 func (r *record) unlocked(f *history.Fact, to *[]moment, name string) {
-	if n := r.left(f.Job); f.What == history.SagaLock && n > 0 && f.Phase == "saga_unlock" {
+	if f.What != history.SagaLock || f.Phase != "saga_unlock" {
+		return
+	}
+	if n := r.facts.Sagas.Of(f.Job).Holds(f.At); n > 0 {
 		tell(to, f.Event, leftOver, name, count(n, "compensation"), 0)
 	}
 }

@@ -127,7 +127,8 @@ func (res *Result) checkJobs(r *record) error {
 // and which violation of a promise they show and the result has not, or the other way round. What only the end of a run
 // shows it leaves alone.
 func (res *Result) CheckTrace(p *plans.Plan, events iter.Seq2[sim.Event, error]) error {
-	j, r := judge.NewJudge(scheduler.JudgeConfig(p)), newRecord(p)
+	j := judge.NewJudge(scheduler.JudgeConfig(p))
+	r := newRecord(p, j.Facts)
 	j.Began(p.World.Start.Time())
 	var last sim.Event
 	for e, err := range events {

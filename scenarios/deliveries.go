@@ -66,8 +66,8 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 			tell(&j.moments, e, changedNothing, what, "the job had no record", 0)
 		case scheduler.Terminal(j.State):
 			tell(&j.moments, e, changedNothing, what, "the job was already "+j.State, 0)
-		case kind == "result" && j.result(e.Seq).epoch < j.epoch:
-			tell(&j.moments, e, changedNothing, what, fmt.Sprintf("it answers the dispatch of epoch %d, and the job is at epoch %d", j.result(e.Seq).epoch, j.epoch), 0)
+		case kind == "result" && j.result(e.Seq).epoch < r.known(j).Epoch:
+			tell(&j.moments, e, changedNothing, what, fmt.Sprintf("it answers the dispatch of epoch %d, and the job is at epoch %d", j.result(e.Seq).epoch, r.known(j).Epoch), 0)
 		default:
 			tell(&j.moments, e, changedNothing, what, "the job was "+j.State, 0)
 		}

@@ -27,8 +27,8 @@
 //	deliveries.go                  messages that came again
 //	loss.go, blind.go              what servers lost, and jobs that nobody was at
 //	letters.go                     dead letters, and what is left to do about them
-//	jobrecord.go                   all that was taken down, and of a job
 //	consent.go                     approvals
+//	jobrecord.go                   all that was taken down, and of a job
 //	moments.go                     one thing that happened, in words
 //	lines.go                       a sentence of a story, and its place
 //	noticed.go                     an alert, beside who else noticed

@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // record follows every job through a run, by what the steps changed in the servers.
 type record struct {
 	progress
-	jobs       []*jobRecord // by number, from 1
-	down       map[string]bool
+	facts      *model.Facts    // what the judge knows
+	jobs       []*jobRecord    // by number, from 1
 	relayed    bool            // dispatches go through an outbox, and not to a worker at once
 	synced     bool            // nats-server has each message on the disk before it acknowledges it
 	each       int             // how often each job is to be submitted
@@ -37,7 +38,6 @@ type jobRecord struct {
 	JobResult
 	moments          []moment      // that its story is made of
 	since            time.Duration // of its state
-	locked           time.Duration // when its lock was last taken
 	cancelled        bool          // its cancellation was stored
 	keptCancellation bool          // its record has its cancellation, and no state yet
 	replayed         bool          // a replayer has found it waiting
@@ -46,13 +46,9 @@ type jobRecord struct {
 	worker           string        // the worker it was dispatched to last
 	executing        string        // the worker that has begun and not finished it
 	finished         bool          // a worker has finished it
-	queued           bool          // its dispatch waits in the outbox
 	requests         int           // deliveries of its request
 	messageID        string        // of its last dispatch that was stored
 	answers          int           // deliveries of its result
-	epoch            int64         // that its record names
-	holder           string        // the node that holds its lock, and has not tried to release it
-	leased           time.Duration // until when its lock is its holder's
 	up               timeUp        // its time, when the reconciler last ended it
 	back             []moment      // why its handling ends, in the step at hand
 	stale            bool          // every pick of the handling that is under way met a stale worker
@@ -60,9 +56,9 @@ type jobRecord struct {
 	unanswered       bool          // it gave no answer
 	putOff           time.Duration // when a handling last ended as the safety kernel gave no answer
 	submissions      int           // stored
-	consent          consent
-	undecided        bool // it went on without a decision of the safety kernel
-	rewound          bool // by a failover or a death of Redis
+	approvals        int           // approved requests that were submitted, and not taken up yet
+	undecided        bool          // it went on without a decision of the safety kernel
+	rewound          bool          // by a failover or a death of Redis
 	idle             []idle
 	handed           []handed      // to workers
 	numbers          []numbered    // its requests and results in the stream
@@ -76,6 +72,22 @@ func (r *record) job(id string) *jobRecord {
 		return nil
 	}
 	return r.jobs[n-1]
+}
+
+// known is what the judge knows of a job.
+func (r *record) known(j *jobRecord) *model.Job {
+	if k := r.facts.Jobs[j.ID]; k != nil {
+		return k
+	}
+	return &model.Job{}
+}
+
+// queued says whether a dispatch of the job waits in the outbox.
+func (r *record) queued(j *jobRecord) bool { return r.known(j).Queued.Step != 0 }
+
+func (r *record) down(node string) bool {
+	n := r.facts.Nodes[node]
+	return n != nil && n.Down
 }
 
 // stranger finds a message that nobody can read by its job's id, or returns nil.

@@ -30,14 +30,15 @@ func newLetters() letters {
 	return letters{byID: map[string]*letter{}, listed: map[string]bool{}, met: map[string]bool{}}
 }
 
-// changed takes in a change of an entry. It is new if there was none.
-func (l *letters) changed(f *history.Fact, name string) (isNew bool) {
+// changed takes in a change of an entry, and returns it as it is now: nil for one that is gone, or that nobody can read. It is new
+// if there was none.
+func (l *letters) changed(f *history.Fact, name string) (now *letter, isNew bool) {
 	id := strings.TrimPrefix(f.Change.Key, history.DlqPrefix)
 	was := l.byID[id]
 	entry, err := history.Read[history.DeadLetter](f.Change.Value)
 	if f.Change.Gone || err != nil {
 		delete(l.byID, id)
-		return false
+		return nil, false
 	}
 	if was == nil {
 		was = &letter{name: name}
@@ -51,7 +52,7 @@ func (l *letters) changed(f *history.Fact, name string) (isNew bool) {
 	if entry.Action != "" {
 		l.met[id+" "+entry.ReplayStatus] = true
 	}
-	return isNew
+	return was, isNew
 }
 
 // indexed takes in a change of the index.
@@ -70,11 +71,11 @@ func (r *record) lettered(f *history.Fact) {
 	if j == nil {
 		j = r.stranger(f.Event.Job)
 	}
-	r.letters.changed(f, f.Event.Job)
+	entry, _ := r.letters.changed(f, f.Event.Job)
 	if j == nil || f.Change.Gone {
 		return
 	}
-	if entry, err := history.Read[history.DeadLetter](f.Change.Value); err == nil {
+	if entry != nil {
 		j.LastCause = entry.LastCause
 	}
 	if last := j.last(); !j.entered && (last == nil || last.step != f.Step) {
@@ -86,10 +87,10 @@ func (r *record) lettered(f *history.Fact) {
 // unusable tells of a saga's entry of which no compensation came.
 func (r *record) unusable(f *history.Fact) {
 	id := strings.TrimPrefix(f.Change.Key, history.DlqPrefix)
-	if !r.letters.changed(f, id) { // what triage makes of it the audit trail tells
+	entry, isNew := r.letters.changed(f, id)
+	if !isNew { // what triage makes of it the audit trail tells
 		return
 	}
-	entry := r.letters.byID[id]
 	_, saga := history.KeyOf(entry.Topic)
 	why := either(entry.ReasonCode == "saga_unmarshal_failed", "nobody can read", "was not submitted") + " (" + entry.ReasonCode + ")"
 	r.derived.trail = append(r.derived.trail, moment{at: f.At, step: f.Step, node: f.Node, says: unusable, a: saga, b: why, of: id})

@@ -133,18 +133,16 @@ func (m *moment) routine() bool {
 
 // who names a node in a sentence.
 func who(node string) string {
-	switch node {
-	case actors.StrangerName, actors.SubmitterName, actors.CancellerName, actors.ChangerName, actors.StarterName:
+	switch {
+	case node == actors.ApproverName, node == actors.OperatorName: // people
+		return "the " + node
+	case actors.IsClient(node):
 		return "a client"
-	case actors.ApproverName:
-		return "the approver"
-	case actors.OperatorName:
-		return "the operator"
-	case actors.KernelName:
+	case node == actors.KernelName:
 		return "the safety kernel"
-	case sim.NATS:
+	case node == sim.NATS:
 		return "nats-server"
-	case sim.Redis:
+	case node == sim.Redis:
 		return "Redis"
 	}
 	return node

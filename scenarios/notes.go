@@ -61,8 +61,8 @@ func (r *run) noted(e *sim.Event) {
 			j.putOff = e.At
 			tell(&j.moments, e, putOff, why, "", 0)
 		}
-	case e.Phase == "submit_ack" && j.State == "APPROVAL_REQUIRED" && j.consent.sent > 0:
-		j.consent.sent--
+	case e.Phase == "submit_ack" && j.State == "APPROVAL_REQUIRED" && j.approvals > 0:
+		j.approvals--
 		why := refusedAnother
 		if c := &r.judge.Facts.Jobs[e.Job].Consent; r.plan.Engine.Policy.BindApprovals && c.Granted(c.Waits) != nil {
 			why = refusedOld // by the clock of whoever handled it
@@ -123,7 +123,7 @@ func (r *run) fenced(e *sim.Event, f model.Fenced) {
 		return
 	}
 	why := "the record had moved on"
-	if j.holder != e.Node || j.leased <= e.At {
+	if l := r.record.locks[history.LockPrefix+j.ID]; l.holder != e.Node || l.until <= e.At {
 		why = "the lock was no longer its own"
 	}
 	tell(&j.moments, e, fenced, f.Phase, why, 0)

@@ -15,7 +15,6 @@ import (
 type progress struct {
 	submitted   int              // submissions that were stored, of those that are to be
 	settled     int              // jobs in a terminal state
-	queued      int              // dispatches that wait in the outbox
 	cancels     int              // jobs whose cancellation was stored
 	outstanding map[message]bool // stored in a stream and not acknowledged yet
 	acked       time.Duration    // when a message was last acknowledged
@@ -75,19 +74,6 @@ func (r *record) forgets(e *sim.Event) {
 	}
 }
 
-// boxed notes whether the outbox has a dispatch of the job.
-func (p *progress) boxed(j *jobRecord, queued bool) {
-	switch {
-	case j == nil || j.queued == queued:
-		return
-	case queued:
-		p.queued++
-	default:
-		p.queued--
-	}
-	j.queued = queued
-}
-
 // asked says whether all that clients were to publish besides submissions is stored.
 func (r *record) asked(w plans.Workload) bool {
 	return r.cancels == len(w.Cancel) && len(r.poison) == w.Poison && len(r.runs) == w.Runs
@@ -129,13 +115,13 @@ func (r *run) lost() (n int) {
 // atRest says whether nothing is left to wait for: every job is settled or lost, the outbox is
 // empty, every message that a living node should still see has been acknowledged, and nothing else is to come.
 func (r *run) atRest() bool {
-	if r.world.Syncs() || r.record.queued > 0 || !r.injector.Quiet() || r.world.Now() < max(r.injector.Last(), r.record.buried)+afterwards {
+	if r.world.Syncs() || !r.injector.Quiet() || r.world.Now() < max(r.injector.Last(), r.record.buried)+afterwards {
 		return false
 	}
 	if open := r.plan.Workload.Jobs - r.record.settled; open > 0 && open > r.waiting()+r.lost() {
 		return false
 	}
-	if r.world.Now() < r.record.unforgotten {
+	if r.world.Now() < r.record.unforgotten || slices.ContainsFunc(r.record.jobs, r.record.queued) {
 		return false
 	}
 	for m := range r.record.outstanding {

@@ -2,19 +2,20 @@ package scenarios
 
 import (
 	"cmp"
-	"strconv"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-func newRecord(plan *plans.Plan) *record {
+func newRecord(plan *plans.Plan, facts *model.Facts) *record {
 	r := &record{
-		progress: progress{outstanding: map[message]bool{}}, down: map[string]bool{}, locks: map[string]lock{}, stacks: map[string]string{},
+		facts:    facts,
+		progress: progress{outstanding: map[message]bool{}}, locks: map[string]lock{}, stacks: map[string]string{},
 		synced: plan.World.SyncAlways, each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, ackWait: plan.Engine.AckWait, syncEvery: plan.World.SyncInterval, relayed: plan.Relays(), derived: newDerived(), letters: newLetters(),
 	}
 	for n := range plan.Workload.Jobs {
@@ -38,16 +39,11 @@ func (r *record) observe(e *sim.Event, facts []history.Fact) {
 			r.written(f)
 		case f.What == history.Run:
 			r.ran(f)
-		case f.What == history.Outbox:
-			r.boxed(r.job(f.Job), !f.Change.Gone)
 		case f.What == history.Audited:
 			r.decided(f)
 		case f.What == history.Finding:
 			r.judgedOutput(f)
-		case f.What == history.Lock:
-			r.leased(f)
-			r.locked(f)
-		case f.What == history.SagaLock, f.What == history.RunLock:
+		case f.What == history.Lock, f.What == history.SagaLock, f.What == history.RunLock:
 			r.locked(f)
 		case f.What == history.TickLock:
 			r.ticked(f)
@@ -103,8 +99,6 @@ func (r *record) operated(e *sim.Event) {
 		j.requests = max(j.requests, int(e.Delivered))
 	case "result_deliver":
 		j.answers = max(j.answers, int(e.Delivered))
-	case "lock_release":
-		j.holder = ""
 	case "publish":
 		if e.Kind == sim.KindPublish && e.Outcome == sim.OutcomeOK && len(e.Changes) == 0 {
 			r.dropped(j, e)
@@ -156,7 +150,7 @@ func (r *record) stored(f *history.Fact) {
 			j.Submitted = f.At
 		}
 		if approved(c.Value) {
-			j.consent.sent++
+			j.approvals++
 		}
 		if j.submissions++; j.submissions <= r.each {
 			r.submitted++
@@ -179,9 +173,9 @@ func (r *record) stored(f *history.Fact) {
 	case history.Void:
 		tell(&j.moments, f.Event, voided, "", "", 0)
 	case history.Dispatch:
-		j.dispatched(f, r.relayed)
+		r.dispatched(j, f)
 		j.worker = f.Worker()
-		if r.down[j.worker] {
+		if r.down(j.worker) {
 			j.ToDead = true
 			j.openBlind(f.At)
 		} else {
@@ -192,14 +186,14 @@ func (r *record) stored(f *history.Fact) {
 }
 
 // dispatched tells of a stored dispatch.
-func (j *jobRecord) dispatched(f *history.Fact, relayed bool) {
-	c := f.Change
+func (r *record) dispatched(j *jobRecord, f *history.Fact) {
+	c, h := f.Change, r.known(j).Handling(f.Event)
 	j.Dispatches = append(j.Dispatches, DispatchPoint{f.Step, f.At, c.Subject, c.Seq})
 	to, says := cmp.Or(f.Worker(), "the topic "+c.Subject), dispatched
 	last := j.last()
 	expected := last != nil && last.says == wrote && last.a == "DISPATCHED" && last.node == f.Node && f.At < last.at+time.Second
 	switch {
-	case j.State == "DISPATCHED" && j.locked > j.since && !relayed && f.Kind != sim.KindLate:
+	case j.State == "DISPATCHED" && h != nil && h.Lock > j.Path[len(j.Path)-1].Step && !r.relayed && f.Kind != sim.KindLate:
 		says = resumed
 	case len(j.Dispatches) > 1:
 		says = dispatchedAgain
@@ -217,7 +211,7 @@ func (j *jobRecord) dispatched(f *history.Fact, relayed bool) {
 // job, whose worker may be dead, and no other.
 func (r *record) dropped(j *jobRecord, e *sim.Event) {
 	tell(&j.moments, e, dropped, history.WorkerOf(e.Target), "", 0)
-	if len(j.Dispatches) > 0 && !r.down[j.worker] && (j.executing != "" || r.waits(j)) {
+	if len(j.Dispatches) > 0 && !r.down(j.worker) && (j.executing != "" || r.waits(j)) {
 		j.awaited = true
 	} else if !j.finished {
 		j.openBlind(e.At)
@@ -235,7 +229,6 @@ func (r *record) written(f *history.Fact) {
 		r.doneBy(f.Job)
 		return
 	}
-	j.consent.grants(f)
 	if decision, ok := f.Field("decision"); ok && decision == scheduler.DecidedFailOpen {
 		if !j.undecided {
 			tell(&j.moments, f.Event, undecided, "", "", 0)
@@ -243,14 +236,11 @@ func (r *record) written(f *history.Fact) {
 		j.undecided = true
 	}
 	if f.Vanished() { // with the writes that a failover loses
-		j.Attempts, j.Reason, j.Why, j.epoch = 0, "", "", 0
+		j.Attempts, j.Reason, j.Why = 0, "", ""
 		r.moved(j, f, "")
 		return
 	}
 	j.takeIn(f)
-	if epoch, ok := f.Field("epoch"); ok {
-		j.epoch, _ = strconv.ParseInt(epoch, 10, 64)
-	}
 	if _, ok := f.Field("cancel"); ok && j.State == "" && !moves {
 		j.keptCancellation = true
 		tell(&j.moments, f.Event, keptCancellation, "", "", 0)
@@ -294,21 +284,6 @@ func (r *record) moved(j *jobRecord, f *history.Fact, to string) {
 	}
 	if to == "SCHEDULED" {
 		j.awaited = false
-	}
-}
-
-// leased follows who has the job's lock, and until when.
-func (r *record) leased(f *history.Fact) {
-	j := r.job(f.Job)
-	switch {
-	case j == nil:
-	case f.Change.Gone:
-		j.leased = 0
-	default:
-		if f.Phase == "lock_acquire" {
-			j.holder, j.locked = f.Node, f.At
-		}
-		j.leased = f.Change.Expires
 	}
 }
 

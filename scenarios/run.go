@@ -140,11 +140,11 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) (*run, error)
 	}
 	r := &run{
 		ctx: ctx, plan: plan, opt: opt, strategy: strategy,
-		injector: faults.NewInjector(append(slices.Clone(plan.Faults), plan.Deaths()...), plans.JobID, map[string]string{"heartbeats": "heartbeat"}),
+		injector: faults.NewInjector(append(slices.Clone(plan.Faults), plan.Deaths()...), plans.JobID, map[string]string{plans.Heartbeats: "heartbeat"}),
 		judge:    judge.NewJudge(scheduler.JudgeConfig(plan)),
-		record:   newRecord(plan),
 		lagAt:    plan.World.HeartbeatLag.At(),
 	}
+	r.record = newRecord(plan, r.judge.Facts)
 	for _, link := range plan.FaultWorld().Links {
 		if link.Name == faults.Redis {
 			r.injector.Users = link.Nodes

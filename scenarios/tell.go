@@ -65,6 +65,7 @@ func (r *run) aboutDerived(about []*jobRecord, run *RunResult) {
 
 // unsettled says why a job is not in a terminal state.
 func (r *run) unsettled(j *jobRecord) string {
+	k := r.record.known(j)
 	switch {
 	case j.State == "" && j.rewound:
 		return "Redis lost its record"
@@ -72,13 +73,13 @@ func (r *run) unsettled(j *jobRecord) string {
 		return "its request went with nats-server's power"
 	case j.State == "":
 		return "it was never stored"
-	case j.State == "APPROVAL_REQUIRED" && j.consent.asks && r.tooOld(j):
-		return "its approval grew too old before it could go on (engine.policy.approval_ttl)"
-	case j.State == "APPROVAL_REQUIRED" && j.consent.asks:
+	case j.State == "APPROVAL_REQUIRED" && !r.judge.Facts.Unapproved(k, r.end):
 		return "it has been approved, and has not gone on"
+	case j.State == "APPROVAL_REQUIRED" && k.Approved && k.Consent.Granted(k.Consent.Waits) != nil:
+		return "its approval grew too old before it could go on (engine.policy.approval_ttl)"
 	case j.State == "APPROVAL_REQUIRED":
 		return "it waits for an approval that nobody has given"
-	case j.Blind != nil && j.Blind.Open && r.record.down[j.worker] && len(j.Dispatches) > 0:
+	case j.Blind != nil && j.Blind.Open && r.record.down(j.worker) && len(j.Dispatches) > 0:
 		return fmt.Sprintf("it was dispatched to %s, which is dead; nobody looks for it until a reconciler does", j.worker)
 	case j.Blind != nil && j.Blind.Open:
 		return "it is " + j.State + " but was never dispatched; redelivery takes it for a job in flight, and nobody else looks for it"
@@ -90,7 +91,7 @@ func (r *run) unsettled(j *jobRecord) string {
 		return "a worker has finished it, and its result was delivered " + times(j.answers)
 	case j.finished:
 		return "a worker has finished it, but no scheduler has heard of it"
-	case j.queued:
+	case r.record.queued(j):
 		return "its dispatch waits in the outbox, and no relay has published it"
 	case j.executing != "":
 		return j.executing + " is still executing it"

@@ -2,10 +2,7 @@ package campaign
 
 import (
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -48,34 +45,19 @@ func settingOf(words string) string {
 // inWords says how a setting differs from the preset's: which choice, or whether it is less or more.
 func inWords(p *plans.Plan, change string) string {
 	name, value, _ := strings.Cut(change, "=")
-	for _, s := range allSettings() {
-		if s.Name != name {
-			continue
-		}
-		base := s.Default
-		if s.Hardened != "" && p.Preset == plans.PresetHardened {
-			base = s.Hardened
-		}
-		switch was, is := quantity(base), quantity(value); {
-		case s.Type == "choice" || s.Type == "boolean":
-		case is < was:
-			return "a lower " + name
-		case is > was:
-			return "a higher " + name
-		}
+	s, _ := plans.SettingOf(name)
+	base := s.Default
+	if s.Hardened != "" && p.Preset == plans.PresetHardened {
+		base = s.Hardened
+	}
+	switch was, is := plans.Amount(base), plans.Amount(value); {
+	case s.Type == "choice" || s.Type == "boolean":
+	case is < was:
+		return "a lower " + name
+	case is > was:
+		return "a higher " + name
 	}
 	return change
-}
-
-var allSettings = sync.OnceValue(plans.Settings)
-
-// quantity is a duration in nanoseconds, or a number.
-func quantity(text string) float64 {
-	if d, err := time.ParseDuration(text); err == nil {
-		return float64(d)
-	}
-	n, _ := strconv.ParseFloat(text, 64)
-	return n
 }
 
 // explains says whether the finding accounts for the promise that a run broke: all that the finding

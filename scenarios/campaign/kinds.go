@@ -2,15 +2,11 @@ package campaign
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 )
-
-// roles are those of nodes.
-var roles = []string{"scheduler", "worker", "submitter", "canceller", "stranger", "changer", "approver", "operator", "starter", "kernel"}
 
 // FaultKind says what sort of fault f is, by what it does and where, but not to which job, when or how
 // often: "fail-after publish", "crash of a scheduler after dispatched_write", "pause of a worker at
@@ -26,11 +22,11 @@ func FaultKind(f faults.Fault) string {
 	case f.Do.OfServer():
 		return ofServer(f.Do, f.Node)
 	case f.After == nil:
-		return atTime(f.Do, roleOf(f.Node))
-	case f.Node == faults.Actor || roleOf(f.Node) == actorIn(f.After.Phase):
+		return atTime(f.Do, actors.RoleOf(f.Node))
+	case f.Node == faults.Actor || actors.RoleOf(f.Node) == plans.ActorIn(f.After.Phase):
 		return after(f.Do, f.After.Phase)
 	}
-	return ofBystander(f.Do, roleOf(f.Node))
+	return ofBystander(f.Do, actors.RoleOf(f.Node))
 }
 
 // kindsOf lists the kinds of some faults in order, each once.
@@ -51,7 +47,7 @@ func ofServer(do faults.Effect, server string) string { return string(do) + " of
 func atTime(do faults.Effect, role string) string { return string(do) + " of a " + role + " at a time" }
 
 func after(do faults.Effect, phase string) string {
-	return string(do) + " of a " + actorIn(phase) + " after " + phase
+	return string(do) + " of a " + plans.ActorIn(phase) + " after " + phase
 }
 
 func ofBystander(do faults.Effect, role string) string {
@@ -84,42 +80,14 @@ func FaultKinds() []string {
 				list = append(list, ofServer(k.Effect, server))
 			}
 		case k.Takes("from"):
-			list = append(list, partitionOf("heartbeats"), partitionOf(faults.Redis), partitionOf(faults.NATS), partitionOf(actors.KernelName))
+			for _, link := range plans.Links() {
+				list = append(list, partitionOf(link))
+			}
 		default:
-			for _, role := range roles {
+			for _, role := range actors.Roles {
 				list = append(list, ofBystander(k.Effect, role), atTime(k.Effect, role))
 			}
 		}
 	}
 	return list
-}
-
-// roleOf is the role of the node of that name: worker-2 is a worker.
-func roleOf(node string) string {
-	role, _, _ := strings.Cut(node, "-")
-	return role
-}
-
-// actorIn is the role of whoever runs the operations of a phase.
-func actorIn(phase string) string {
-	switch phase {
-	case "submit_write", "submit_publish":
-		return "submitter"
-	case "cancel_keep", "cancel_publish":
-		return "canceller"
-	case "approve_read", "approve_write", "approve_publish":
-		return "approver"
-	case "run_create":
-		return "starter"
-	case string(actors.PhasePoison):
-		return "stranger"
-	case "effect", "result_publish", "heartbeat":
-		return "worker"
-	}
-	for _, message := range []string{"job_", "notice_", "void_deliver", "void_ack"} {
-		if strings.HasPrefix(phase, message) {
-			return "worker"
-		}
-	}
-	return "scheduler"
 }

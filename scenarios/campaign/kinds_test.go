@@ -27,6 +27,8 @@ func TestFaultKind(t *testing.T) {
 		"crash of a worker after effect":              {After: on("effect"), Do: faults.Crash, Node: faults.Actor},
 		"crash of a worker after job_ack":             {After: on("job_ack"), Do: faults.Crash, Node: faults.Actor},
 		"crash of a submitter after submit_publish":   {After: on("submit_publish"), Do: faults.Crash, Node: faults.Actor},
+		"crash of a stranger after saga_unreadable":   {After: on("saga_unreadable"), Do: faults.Crash, Node: faults.Actor},
+		"crash of a worker after output_store":        {After: on("output_store"), Do: faults.Crash, Node: "worker-1"},
 		"crash of a worker after another's operation": {After: on("publish"), Do: faults.Crash, Node: "worker-2"},
 		"crash of a worker at a time":                 {At: time.Second, Do: faults.Crash, Node: "worker-2"},
 		"pause of a scheduler after publish":          {After: on("publish"), Do: faults.Pause, Node: faults.Actor, For: time.Second},

@@ -20,6 +20,12 @@ type Options struct {
 	FindingsMax int           // findings beyond it are counted, not examined; 0 is 20
 }
 
+// What [Options] of those names are if they are 0.
+const (
+	RunTimeout = 20 * time.Second
+	MemoryMax  = 1 << 30
+)
+
 func (o Options) withDefaults() Options {
 	if o.Workers <= 0 {
 		o.Workers = runtime.NumCPU()
@@ -31,10 +37,10 @@ func (o Options) withDefaults() Options {
 		o.Record = func(*Record) {}
 	}
 	if o.RunTimeout <= 0 {
-		o.RunTimeout = 20 * time.Second
+		o.RunTimeout = RunTimeout
 	}
 	if o.MemoryMax <= 0 {
-		o.MemoryMax = 1 << 30
+		o.MemoryMax = MemoryMax
 	}
 	if o.FindingsMax <= 0 {
 		o.FindingsMax = 20

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cespare/xxhash/v2"
-
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
@@ -146,14 +144,6 @@ func (r *Record) same() uint64 {
 		kept.Contained = &Contained{What: c.What, Flaky: c.Flaky}
 	}
 	return hashOf(kept)
-}
-
-func hashOf(content any) uint64 {
-	text, err := json.Marshal(content)
-	if err != nil {
-		panic(err) // it was read from JSON
-	}
-	return xxhash.Sum64(text)
 }
 
 // NotDeterministicError is of a run of which there are two records that differ.

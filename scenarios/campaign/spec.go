@@ -293,9 +293,13 @@ func (s *Spec) fixed() (names []string) {
 
 // hash tells specs apart.
 func (s *Spec) hash() string {
-	text, err := json.Marshal(s)
+	return fmt.Sprintf("%016x", hashOf(s))
+}
+
+func hashOf(content any) uint64 {
+	text, err := json.Marshal(content)
 	if err != nil {
 		panic(err) // it was read from JSON
 	}
-	return fmt.Sprintf("%016x", xxhash.Sum64(text))
+	return xxhash.Sum64(text)
 }

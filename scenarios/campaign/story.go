@@ -16,13 +16,6 @@ const (
 	storyStrikes = 3
 )
 
-func leftOut(n int) string {
-	if n == 1 {
-		return "1 more step is left out."
-	}
-	return fmt.Sprintf("%d more steps are left out.", n)
-}
-
 // story says what happened in a run that broke a promise, up to how it broke.
 func story(res *scenarios.Result, v *scenarios.Violation) string {
 	leading, left := res.Leading(v, storyLines)
@@ -32,7 +25,7 @@ func story(res *scenarios.Result, v *scenarios.Violation) string {
 	}
 	end := ""
 	if left > 0 {
-		end = " " + leftOut(left)
+		end = " " + invariants.CountOf(left, "more step is", "more steps are") + " left out."
 	}
 	message := strings.TrimPrefix(v.Message, v.Job+": ")
 	if !strings.Contains(message, fmt.Sprintf("at step %d", v.Step)) {

@@ -43,9 +43,6 @@ const (
 	Counts  Kind = "counts"  // the schedulers of a scenario have counted so much: METRIC=N
 )
 
-// Behaves says whether the proof is something that runs, and not a value alone.
-func (p Proof) Behaves() bool { return p.Kind != Setting && p.Kind != Metric }
-
 // String is the proof as claims.tsv has it.
 func (p Proof) String() string {
 	switch p.Kind {

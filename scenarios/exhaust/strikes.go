@@ -6,7 +6,6 @@ import (
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
-	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 )
 
 // Kinds are the columns of a certificate: what can strike a site, whatever its length.
@@ -18,7 +17,7 @@ func Kinds() (list []string) {
 		case faults.Failover:
 			list = append(list, string(k.Effect)+" of "+faults.Redis, outage)
 		case faults.Partition:
-			for _, from := range []string{"heartbeats", faults.Redis, faults.NATS, actors.KernelName} {
+			for _, from := range plans.Links() {
 				list = append(list, string(k.Effect)+" from "+from)
 			}
 		default:

@@ -4,15 +4,13 @@ import (
 	"fmt"
 
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
-	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
 
 // Definition is what is tried: a plan in every order of few pre-emptions.
 type Definition struct {
-	Plan        string            `json:"plan"`        // as YAML
-	Preemptions int               `json:"preemptions"` // how many there are at most
-	Apart       bool              `json:"apart"`       // runs that differ only in the order of things that have nothing to do with each other are taken for one
-	Variant     scheduler.Variant `json:"-"`           // changes the code under test; nil leaves it as it is
+	Plan        string `json:"plan"`        // as YAML
+	Preemptions int    `json:"preemptions"` // how many there are at most
+	Apart       bool   `json:"apart"`       // runs that differ only in the order of things that have nothing to do with each other are taken for one
 }
 
 // Define takes a plan and how many pre-emptions there are to be at most. What it expects is put aside: every promise is

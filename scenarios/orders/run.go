@@ -81,7 +81,7 @@ func (d *Definition) try(ctx context.Context, list []sim.Preemption, trace io.Wr
 			r.Points = append(r.Points, point)
 		}
 	}
-	res, err := scenarios.Run(ctx, p, scenarios.RunOptions{Source: p.Name, Modified: true, Drawn: true, Choices: watch, Variant: d.Variant, Trace: trace})
+	res, err := scenarios.Run(ctx, p, scenarios.RunOptions{Source: p.Name, Modified: true, Drawn: true, Choices: watch, Trace: trace})
 	if err != nil {
 		return nil, err
 	}

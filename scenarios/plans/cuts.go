@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 )
 
 // Cuts lists the smallest ways to make the plan smaller.
@@ -87,7 +88,7 @@ func (p *Plan) JobsNamed() (named []int) {
 	return slices.Compact(named)
 }
 
-// keepJob makes the plan about that job alone, at the time at which it was the n-th.
+// KeepJob makes the plan about that job alone, at the time at which it was the n-th.
 func (p *Plan) KeepJob(n int) {
 	before := time.Duration(n-1) * p.Workload.Every
 	p.Faults = slices.DeleteFunc(p.Faults, func(f faults.Fault) bool {
@@ -108,7 +109,7 @@ func (p *Plan) KeepJob(n int) {
 	p.oneJob(func(all reflect.Value) reflect.Value { return all.MapIndex(reflect.ValueOf(n)) })
 }
 
-// mergeJobs makes all that the plan says of jobs about one, and its faults about the given occurrence
+// MergeJobs makes all that the plan says of jobs about one, and its faults about the given occurrence
 // if that is not 0: with other jobs gone, operations may come in another order.
 func (p *Plan) MergeJobs(occurrence int) {
 	for _, m := range p.Matches() {
@@ -146,7 +147,7 @@ func (p *Plan) oneJob(pick func(all reflect.Value) reflect.Value) {
 	p.Workload.Jobs, p.About = 1, nil
 }
 
-// strikeAt lets the i-th fault, a crash or a pause, strike at a phase of one job, which is the only one. A
+// StrikeAt lets the i-th fault, a crash or a pause, strike at a phase of one job, which is the only one. A
 // node that is paused does no more than let an operation of its own run out of time, which then fails.
 func (p *Plan) StrikeAt(i int, phase string) {
 	f, at := &p.Faults[i], &faults.Match{Job: 1, Phase: phase}
@@ -164,10 +165,10 @@ func (t Topology) Pivots(f *faults.Fault) []string {
 	if node == faults.Actor {
 		node = t.Actors(f.After.Phase)[0]
 	}
-	switch role, _, _ := strings.Cut(node, "-"); role {
-	case "scheduler":
+	switch actors.RoleOf(node) {
+	case actors.SchedulerRole:
 		return []string{"publish", "dispatched_write", "scheduled_write", "state_read", "lock_acquire", "running_write", "rollback_write", "lock_release", "submit_ack", "result_deliver", "result_write"}
-	case "worker":
+	case actors.WorkerRole:
 		return []string{"job_deliver", "effect", "result_publish"}
 	}
 	return nil
@@ -192,7 +193,7 @@ func (p *Plan) DropJob(n int) {
 	p.Workload.Jobs = n - 1
 }
 
-// fewer leaves n nodes of a role. What faults say of the others they say of the last that is left.
+// Fewer leaves n nodes of a role. What faults say of the others they say of the last that is left.
 func (p *Plan) Fewer(role string, count *int, n int) {
 	left := NodeNames(role, n)
 	for i := range p.Faults {
@@ -206,6 +207,7 @@ func (p *Plan) Fewer(role string, count *int, n int) {
 	*count = n
 }
 
+// MatchOf is the operation at which the fault strikes, or after which; nil if it strikes at a time.
 func MatchOf(f *faults.Fault) *faults.Match {
 	if f.On != nil {
 		return f.On
@@ -221,6 +223,7 @@ func matchNode(f *faults.Fault) *string {
 	return new(string)
 }
 
+// Matches are those of the plan's faults, to be changed.
 func (p *Plan) Matches() (all []*faults.Match) {
 	for i := range p.Faults {
 		if m := MatchOf(&p.Faults[i]); m != nil {
@@ -230,7 +233,7 @@ func (p *Plan) Matches() (all []*faults.Match) {
 	return all
 }
 
-// clone copies the plan, with nothing shared that shrinking changes.
+// Clone copies the plan, with nothing shared that shrinking changes.
 func (p *Plan) Clone() *Plan {
 	c := *p
 	c.Faults = slices.Clone(p.Faults)

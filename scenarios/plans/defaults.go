@@ -44,5 +44,5 @@ func PresetSettings(preset string) settings.Settings {
 	return settings.Hardened()
 }
 
-// stepsMaxDefault leaves a job twenty times the steps that it needs when nothing goes wrong.
+// StepsMaxDefault leaves a job twenty times the steps that it needs when nothing goes wrong.
 func StepsMaxDefault(jobs int) int { return max(1_000_000, 1_000*jobs) }

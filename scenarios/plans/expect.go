@@ -37,7 +37,7 @@ func (e *Expect) own(preset, before string) {
 
 // toldUnder is the preset under which the plan's story comes about; empty is the plan's own.
 func (e *Expect) toldUnder() string {
-	for _, preset := range []string{PresetDocumented, PresetHardened} {
+	for _, preset := range Presets() {
 		if named := *e.under(preset); named != nil && named.Told {
 			return preset
 		}

@@ -2,6 +2,7 @@ package plans
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,8 +13,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// failHow is how the worker of a job fails, as workload.fail says it.
-type failHow struct {
+// Failing is how the worker of a job fails, as workload.fail says it.
+type Failing struct {
 	ReasonCode string
 	Times      int           // of the job's executions, its replays' among them
 	Committed  bool          // the effect is had all the same
@@ -23,10 +24,10 @@ type failHow struct {
 // failWords are the numbers that read better as words.
 var failWords = map[string]int{"once": 1, "twice": 2}
 
-// parseFailing reads a value of workload.fail. The error says what would be right.
-func ParseFailing(text string) (f failHow, err error) {
+// ParseFailing reads a value of workload.fail. The error says what would be right.
+func ParseFailing(text string) (f Failing, err error) {
 	parts := strings.Split(text, ";")
-	f = failHow{ReasonCode: strings.TrimSpace(parts[0]), Times: 1}
+	f = Failing{ReasonCode: strings.TrimSpace(parts[0]), Times: 1}
 	if !slices.Contains(dlq.ReasonCodes(), f.ReasonCode) {
 		return f, fmt.Errorf("begin with a reason code, one of %s", strings.Join(dlq.ReasonCodes(), ", "))
 	}
@@ -65,26 +66,18 @@ func ParseFailing(text string) (f failHow, err error) {
 }
 
 func checkFailing(p *Plan) *strictyaml.Error {
-	for _, n := range sortedNumbers(p.Workload.Fail) {
+	for _, n := range slices.Sorted(maps.Keys(p.Workload.Fail)) {
 		if _, err := ParseFailing(p.Workload.Fail[n]); err != nil {
 			return &strictyaml.Error{Path: fmt.Sprintf("workload.fail.%d", n), Message: fmt.Sprintf("workload.fail.%d is %.80q", n, p.Workload.Fail[n]), Remedy: err.Error()}
 		}
 	}
-	for _, n := range sortedNumbers(p.Workload.OperatorOf) {
+	for _, n := range slices.Sorted(maps.Keys(p.Workload.OperatorOf)) {
 		if strings.TrimSpace(p.Workload.OperatorOf[n]) == "" {
 			path := fmt.Sprintf("workload.operator_of.%d", n)
 			return &strictyaml.Error{Path: path, Message: path + " is empty", Remedy: "name a group, as in interns, or leave it out"}
 		}
 	}
 	return nil
-}
-
-func sortedNumbers[V any](m map[int]V) (list []int) {
-	for n := range m {
-		list = append(list, n)
-	}
-	slices.Sort(list)
-	return list
 }
 
 // ReplayErrand is something that a plan wants of the operator: to decide on the dead letters of some jobs.

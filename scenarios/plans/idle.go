@@ -7,7 +7,7 @@ import (
 // Idle says of each part of the plan that does nothing why that is so. It is no reason to refuse the plan: what
 // the part is for may have been taken away to see what becomes of the jobs.
 func (p *Plan) Idle() (list []string) {
-	check := func(part string, n *need) {
+	check := func(part string, n *Need) {
 		if n != nil && !n.met(p) {
 			list = append(list, fmt.Sprintf("%s does nothing: %s", part, n.without))
 		}

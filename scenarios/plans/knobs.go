@@ -9,12 +9,12 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// knob describes a setting. Its range and its doc are in the tags of its field, its values in the presets.
+// Knob describes a setting. Its range and its doc are in the tags of its field, its values in the presets.
 type Knob struct {
 	Name     string
 	Draws    string // the values that plans draw, the plainest first; with them a run stays cheap
 	always   bool   // every plan draws it; of the others a plan draws a few
-	Needs    *need  // without which it has no effect
+	Needs    *Need  // without which it has no effect
 	scenario string // in which it matters; "" is scenarioUsual
 
 	// If it takes a part of the engine away (see [Toggle]):
@@ -28,42 +28,42 @@ type Knob struct {
 // scenarioUsual shows the settings that need no scenario of their own.
 const scenarioUsual = "calm"
 
-// need is a condition for a setting to have an effect.
-type need struct {
+// Need is a condition for a setting to have an effect.
+type Need struct {
 	met     func(*Plan) bool
 	without string // what a plan is told that does not meet it
 	Drawn   string // plans draw the knob if this is among their [Plan.Changes]; "" is always
 }
 
 var (
-	hasKernel   = &need{met: func(p *Plan) bool { return p.Kernel.On() }, without: "the plan has no kernel"}
-	kernelAllow = &need{met: hasKernel.met, without: hasKernel.without, Drawn: "kernel.default=ALLOW"}
-	hasApproval = &need{met: requiresApprovals, without: "no job needs an approval of the kernel's"}
-	HasOutputs  = &need{met: func(p *Plan) bool { return p.Engine.Output.Enabled }, without: "engine.output.enabled is false", Drawn: "engine.output.enabled=true"}
-	hasReplays  = &need{met: func(p *Plan) bool { return p.Engine.Replay.Enabled }, without: "engine.replay.enabled is false", Drawn: "engine.replay.enabled=true"}
-	HasRuns     = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 }, without: "workload.runs is 0", Drawn: "workload.runs=1"}
-	hasSteps    = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 && p.Workload.Steps > 1 }, without: "no run has a second step", Drawn: "workload.runs=1"}
-	hasLastStep = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 && p.Workload.Steps > 2 }, without: "no run has a third step", Drawn: "workload.runs=1"}
-	undoesRuns  = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 && p.Engine.Saga.DurableRollback }, without: "no run is rolled back, unless workload.runs is more than 0 and engine.saga.durable_rollback is true", Drawn: "workload.runs=1"}
-	hasOperator = &need{met: func(p *Plan) bool {
+	hasKernel   = &Need{met: func(p *Plan) bool { return p.Kernel.On() }, without: "the plan has no kernel"}
+	kernelAllow = &Need{met: hasKernel.met, without: hasKernel.without, Drawn: "kernel.default=ALLOW"}
+	hasApproval = &Need{met: requiresApprovals, without: "no job needs an approval of the kernel's"}
+	HasOutputs  = &Need{met: func(p *Plan) bool { return p.Engine.Output.Enabled }, without: "engine.output.enabled is false", Drawn: "engine.output.enabled=true"}
+	hasReplays  = &Need{met: func(p *Plan) bool { return p.Engine.Replay.Enabled }, without: "engine.replay.enabled is false", Drawn: "engine.replay.enabled=true"}
+	HasRuns     = &Need{met: func(p *Plan) bool { return p.Workload.Runs > 0 }, without: "workload.runs is 0", Drawn: "workload.runs=1"}
+	hasSteps    = &Need{met: func(p *Plan) bool { return p.Workload.Runs > 0 && p.Workload.Steps > 1 }, without: "no run has a second step", Drawn: "workload.runs=1"}
+	hasLastStep = &Need{met: func(p *Plan) bool { return p.Workload.Runs > 0 && p.Workload.Steps > 2 }, without: "no run has a third step", Drawn: "workload.runs=1"}
+	undoesRuns  = &Need{met: func(p *Plan) bool { return p.Workload.Runs > 0 && p.Engine.Saga.DurableRollback }, without: "no run is rolled back, unless workload.runs is more than 0 and engine.saga.durable_rollback is true", Drawn: "workload.runs=1"}
+	hasOperator = &Need{met: func(p *Plan) bool {
 		return hasReplays.met(p) && p.Workload.HasOperator()
 	}, without: "nobody decides on a replay"}
-	syncs         = &need{met: func(p *Plan) bool { return p.World.SyncAlways || p.World.RedisDisk == sim.DiskAlways }, without: "no server syncs what it acknowledges, unless world.sync_always is true or world.redis_disk is always"}
-	losesUnsynced = &need{met: func(p *Plan) bool { return p.natsLosesPower() && !p.World.SyncAlways }, without: "nats-server does not lose its power, or world.sync_always is true"}
-	usesRedisDisk = &need{met: func(p *Plan) bool { return p.RedisDies() || p.World.SyncTime > 0 }, without: "Redis is neither killed, nor does it lose its power, nor is there a world.sync_time"}
-	hasPCT        = &need{met: func(p *Plan) bool { return p.Schedule.Strategy == PCT }, without: "schedule.strategy is not pct", Drawn: "schedule.strategy=pct"}
-	hasBounded    = &need{met: func(p *Plan) bool { return p.Schedule.Strategy == Bounded }, without: "schedule.strategy is not bounded"}
-	hasTenants    = &need{met: func(p *Plan) bool { return p.Workload.Tenants > 1 }, without: "workload.tenants is 1", Drawn: "workload.tenants=2"}
-	hasOutbox     = &need{met: func(p *Plan) bool { return p.Engine.DispatchOrder == settings.Outbox }, without: "engine.dispatch_order is not outbox", Drawn: "engine.dispatch_order=outbox"}
-	hasCache      = &need{met: func(p *Plan) bool { return p.Engine.ReadError == settings.CachedState }, without: "engine.read_error is not cached-state", Drawn: "engine.read_error=cached-state"}
-	hasJitter     = &need{met: func(p *Plan) bool { return p.Engine.StaleWorker == settings.JitteredRetries }, without: "engine.stale_worker is not jittered-retries", Drawn: "engine.stale_worker=jittered-retries"}
+	syncs         = &Need{met: func(p *Plan) bool { return p.World.SyncAlways || p.World.RedisDisk == sim.DiskAlways }, without: "no server syncs what it acknowledges, unless world.sync_always is true or world.redis_disk is always"}
+	losesUnsynced = &Need{met: func(p *Plan) bool { return p.natsLosesPower() && !p.World.SyncAlways }, without: "nats-server does not lose its power, or world.sync_always is true"}
+	usesRedisDisk = &Need{met: func(p *Plan) bool { return p.RedisDies() || p.World.SyncTime > 0 }, without: "Redis is neither killed, nor does it lose its power, nor is there a world.sync_time"}
+	hasPCT        = &Need{met: func(p *Plan) bool { return p.Schedule.Strategy == PCT }, without: "schedule.strategy is not pct", Drawn: "schedule.strategy=pct"}
+	hasBounded    = &Need{met: func(p *Plan) bool { return p.Schedule.Strategy == Bounded }, without: "schedule.strategy is not bounded"}
+	hasTenants    = &Need{met: func(p *Plan) bool { return p.Workload.Tenants > 1 }, without: "workload.tenants is 1", Drawn: "workload.tenants=2"}
+	hasOutbox     = &Need{met: func(p *Plan) bool { return p.Engine.DispatchOrder == settings.Outbox }, without: "engine.dispatch_order is not outbox", Drawn: "engine.dispatch_order=outbox"}
+	hasCache      = &Need{met: func(p *Plan) bool { return p.Engine.ReadError == settings.CachedState }, without: "engine.read_error is not cached-state", Drawn: "engine.read_error=cached-state"}
+	hasJitter     = &Need{met: func(p *Plan) bool { return p.Engine.StaleWorker == settings.JitteredRetries }, without: "engine.stale_worker is not jittered-retries", Drawn: "engine.stale_worker=jittered-retries"}
 )
 
 // knobs lists the settings with a description. The order of those with draws decides which plans are drawn.
 //
 // These have no draws: the alternatives that are known to lose (publish-first, message-id, fail-open, cached-state), the
-// parts of the documented design that can be taken away, budgets, what a sync costs, and what [drawer.finish] works out. A campaign asks
-// for the first two by [Space].Sets.
+// parts of the documented design that can be taken away, budgets, what a sync costs, and what package search works out. A campaign asks
+// for the first two by the Sets of its search.Space.
 var knobs = []Knob{
 	// The shape of a plan.
 	{Name: "topology.schedulers", always: true, Draws: "1 2 3"},

@@ -16,6 +16,7 @@ func JobNumber(id string) (n int, ok bool) {
 	return n, ok && err == nil
 }
 
+// NodeNames are the names of the n nodes of a role, or of whatever else is numbered.
 func NodeNames(prefix string, n int) []string {
 	names := make([]string, n)
 	for i := range names {

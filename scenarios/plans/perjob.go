@@ -11,19 +11,19 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// perJob is a key of the workload that says something of single jobs, by number: a duration or a text. Its doc calls
+// PerJob is a key of the workload that says something of single jobs, by number: a duration or a text. Its doc calls
 // the job N.
-type perJob struct {
+type PerJob struct {
 	key     string // under workload
 	usual   string // what is so for the other jobs
 	Example string
 
-	needs    *need  // as of a [knob]
+	needs    *Need  // as of a [Knob]
 	scenario string // likewise
 }
 
-// slow, cancel and deadline in a plan; workload.slow.3=15m as a setting.
-var perJobs = []perJob{
+// perJobs are such keys: slow in a plan, and workload.slow.3=15m as a setting.
+var perJobs = []PerJob{
 	{key: "slow", usual: "as workload.work", Example: "15m"},
 	{key: "cancel", usual: "never", Example: "2s"},
 	{key: "deadline", usual: "never", Example: "10s"},
@@ -41,36 +41,36 @@ var perJobs = []perJob{
 	{key: "answer", usual: "SUCCEEDED", Example: "FAILED_FATAL"},
 }
 
-// prefix begins the settings of single jobs.
-func (k perJob) Prefix() string { return "workload." + k.key + "." }
+// Prefix begins the settings of single jobs.
+func (k PerJob) Prefix() string { return "workload." + k.key + "." }
 
 // of is the mapping from the numbers of jobs.
-func (k perJob) of(w *Workload) reflect.Value { return strictyaml.Field(w, k.key) }
+func (k PerJob) of(w *Workload) reflect.Value { return strictyaml.Field(w, k.key) }
 
 // Scalar is what it says of a job, of which name is the setting.
-func (k perJob) Scalar(name string) strictyaml.Scalar {
+func (k PerJob) Scalar(name string) strictyaml.Scalar {
 	s := strictyaml.Element(reflect.TypeFor[Workload](), k.key)
 	s.Name = name
 	return s
 }
 
-func (k perJob) setting() Setting {
+func (k PerJob) setting() Setting {
 	s := k.Scalar(k.Prefix() + "N")
 	return Setting{Name: s.Name, Type: s.Type(), Default: k.usual, Doc: s.Doc(), Allowed: s.Allowed(), Example: k.Example, Scenario: cmp.Or(k.scenario, scenarioUsual)}
 }
 
 // PerJobOf finds the key of a setting such as workload.slow.3, and the job.
-func PerJobOf(name string) (k perJob, job string, ok bool) {
+func PerJobOf(name string) (k PerJob, job string, ok bool) {
 	for _, k := range perJobs {
 		if job, ok := strings.CutPrefix(name, k.Prefix()); ok {
 			return k, job, true
 		}
 	}
-	return perJob{}, "", false
+	return PerJob{}, "", false
 }
 
 // setPerJob changes such a setting. The plan's own mapping stays as it is: a copy may share it.
-func (p *Plan) setPerJob(k perJob, name, job, text string) error {
+func (p *Plan) setPerJob(k PerJob, name, job, text string) error {
 	n, err := strconv.Atoi(job)
 	if err != nil {
 		return &strictyaml.Error{Path: name, Message: fmt.Sprintf("%s does not end in the number of a job", name), Remedy: "write " + k.Prefix() + "3=" + k.Example}
@@ -88,7 +88,7 @@ func (p *Plan) setPerJob(k perJob, name, job, text string) error {
 }
 
 // copy gives one workload what the key says in another, with nothing shared.
-func (k perJob) copy(to, from *Workload) {
+func (k PerJob) copy(to, from *Workload) {
 	all := k.of(from)
 	if all.IsNil() {
 		k.of(to).SetZero()
@@ -102,14 +102,14 @@ func (k perJob) copy(to, from *Workload) {
 }
 
 // forget takes away what it says of job n.
-func (k perJob) forget(w *Workload, n int) {
+func (k PerJob) forget(w *Workload, n int) {
 	if all := k.of(w); !all.IsNil() {
 		all.SetMapIndex(reflect.ValueOf(n), reflect.Value{})
 	}
 }
 
 // jobs lists those that it says something of.
-func (k perJob) jobs(w *Workload) []int { return jobsOf(k.of(w)) }
+func (k PerJob) jobs(w *Workload) []int { return jobsOf(k.of(w)) }
 
 func jobsOf(all reflect.Value) (list []int) {
 	for _, n := range all.MapKeys() {
@@ -120,7 +120,7 @@ func jobsOf(all reflect.Value) (list []int) {
 }
 
 // Text is what it says of job n, as a setting; "" is nothing.
-func (k perJob) Text(w *Workload, n int) string {
+func (k PerJob) Text(w *Workload, n int) string {
 	if v := k.of(w).MapIndex(reflect.ValueOf(n)); v.IsValid() {
 		return strictyaml.TextOf(v)
 	}
@@ -128,7 +128,7 @@ func (k perJob) Text(w *Workload, n int) string {
 }
 
 // assignments lists them as [Plan.Set] takes them.
-func (k perJob) assignments(w *Workload) (list []string) {
+func (k PerJob) assignments(w *Workload) (list []string) {
 	for _, n := range k.jobs(w) {
 		list = append(list, k.Prefix()+strconv.Itoa(n)+"="+k.Text(w, n))
 	}

@@ -150,3 +150,6 @@ type Expected struct {
 	Judged    []string `yaml:"judged,omitempty" json:"judged,omitempty" doc:"invariants that are judged whatever their promise, and need not break"`
 	Told      bool     `yaml:"told,omitempty" json:"told,omitempty" doc:"the plan's story comes about under this preset, which is not its own"`
 }
+
+// Presets are those that a plan can have.
+func Presets() []string { return []string{PresetDocumented, PresetHardened} }

@@ -62,7 +62,7 @@ func (t Topology) WorkerLabels(n int) map[string]string {
 	return map[string]string{"zone": zone, "node.zone": zone}
 }
 
-// route gives the n-th job what the plan says of where it is to go.
+// Route gives the n-th job what the plan says of where it is to go.
 func (w *Workload) Route(r *job.Request, n int) error {
 	if t, ok := w.Topic[n]; ok {
 		r.Topic = t

@@ -3,9 +3,12 @@ package plans
 import (
 	"cmp"
 	"fmt"
+	"math/big"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
@@ -23,7 +26,7 @@ const SectionPlan = "plan"
 // Setting describes one key of a plan that --set can change.
 type Setting struct {
 	Name     string `json:"name"` // as in YAML, such as engine.max_dispatch_retries
-	Type     string `json:"type"` // duration, integer, boolean, choice
+	Type     string `json:"type"` // duration, integer, number, boolean, choice or text
 	Default  string `json:"default"`
 	Hardened string `json:"hardened,omitempty"` // the preset's value, where it is not the documented one
 	Doc      string `json:"doc"`
@@ -35,7 +38,43 @@ type Setting struct {
 
 // Settings lists every setting, in the order of the plan's keys; the seed is not among them, since
 // it has a flag of its own.
-func Settings() []Setting {
+func Settings() []Setting { return slices.Clone(allSettings()) }
+
+// SettingOf describes the setting of that name; of one of a single job, such as workload.slow.3, all of that key.
+func SettingOf(name string) (Setting, bool) {
+	if k, _, ok := PerJobOf(name); ok {
+		name = k.setting().Name
+	}
+	list := allSettings()
+	i := slices.IndexFunc(list, func(s Setting) bool { return s.Name == name })
+	if i < 0 {
+		return Setting{}, false
+	}
+	return list[i], true
+}
+
+// SettingNames are those of [Settings].
+func SettingNames() []string {
+	var names []string
+	for _, s := range allSettings() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// Amount is the number that a value of a setting is, of a duration in seconds; 0 of what is none.
+func Amount(value string) float64 {
+	if d, err := time.ParseDuration(value); err == nil {
+		return d.Seconds()
+	}
+	if r, ok := new(big.Rat).SetString(strings.ReplaceAll(value, "_", "")); ok {
+		x, _ := r.Float64()
+		return x
+	}
+	return 0
+}
+
+var allSettings = sync.OnceValue(func() []Setting {
 	documented, hardened := Defaults(), Defaults()
 	documented.TakePreset(PresetDocumented)
 	documented.Preset = hardened.Preset
@@ -60,7 +99,7 @@ func Settings() []Setting {
 		i++
 	}
 	return list
-}
+})
 
 // Settings lists p's, in the order of its keys: the preset, the seed, and the scalars of the
 // sections.
@@ -97,7 +136,7 @@ func (p *Plan) pin(s strictyaml.Scalar) {
 	}
 }
 
-// unpin forgets which settings were given explicitly.
+// Unpin forgets which settings were given explicitly.
 func (p *Plan) Unpin() { p.pinned = nil }
 
 // rebase calls change, then lets every setting follow its base that was not given explicitly.
@@ -134,7 +173,7 @@ func (p *Plan) Set(assignment string) error {
 	}
 	s, known := p.Setting(name)
 	if !known {
-		return &strictyaml.Error{Path: name, Message: fmt.Sprintf("unknown setting %q", name), Remedy: "`wavetank list settings` names them" + suggest.Hint(name, settingNames())}
+		return &strictyaml.Error{Path: name, Message: fmt.Sprintf("unknown setting %q", name), Remedy: "`wavetank list settings` names them" + suggest.Hint(name, SettingNames())}
 	}
 	value, err := s.Parse(text)
 	if err != nil {
@@ -179,7 +218,7 @@ func (p *Plan) example(name string) string {
 	s, known := p.base().Setting(name)
 	switch {
 	case !known || s.Text() == "":
-		return suggest.Hint(name, settingNames())
+		return suggest.Hint(name, SettingNames())
 	case s.Value.Kind() == reflect.Bool:
 		return ", as in " + name + "=true"
 	}
@@ -202,14 +241,6 @@ func (p *Plan) Changes() []string {
 		}
 	}
 	return changes
-}
-
-func settingNames() []string {
-	var names []string
-	for _, s := range Settings() {
-		names = append(names, s.Name)
-	}
-	return names
 }
 
 // Relays says whether dispatches go through an outbox, and not to a worker at once.

@@ -20,7 +20,7 @@ func (p *Plan) HealsFaults() bool {
 	})
 }
 
-// streams keeps every stream of a world in memory, since no run outlives its process; but not if the
+// Streams keeps every stream of a world in memory, since no run outlives its process; but not if the
 // server is to restart.
 func (p *Plan) Streams() bus.StreamOptions {
 	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Do.OfServer() && f.Node == faults.NATS }) {

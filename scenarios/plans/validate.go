@@ -112,7 +112,7 @@ func checkSchedule(p *Plan) *strictyaml.Error {
 	return nil
 }
 
-// checkStrikes refuses a fault that would never take effect because one before it strikes the same
+// CheckStrikes refuses a fault that would never take effect because one before it strikes the same
 // operation. That is a slip of whoever writes a plan; [Plan.Validate] lets drawn plans have it.
 func CheckStrikes(p *Plan) *strictyaml.Error {
 	for i, f := range p.Faults {
@@ -167,7 +167,7 @@ func checkExpect(p *Plan) *strictyaml.Error {
 	if e := checkExpected("expect", &Expected{Violates: p.Expect.Violates, Sometimes: p.Expect.Sometimes, Judged: p.Expect.Judged}); e != nil {
 		return e
 	}
-	for _, preset := range []string{PresetDocumented, PresetHardened} {
+	for _, preset := range Presets() {
 		if named := *p.Expect.under(preset); named != nil {
 			if e := checkExpected("expect."+preset, named); e != nil {
 				return e

@@ -97,7 +97,7 @@ func (b *Bench) Measure(ctx context.Context, m Mutation) (Row, error) {
 
 // starts says whether the program gets to its main function: a mistake in what is set up before makes it panic.
 func starts(ctx context.Context, program string) (bool, error) {
-	ctx, stop := context.WithTimeout(ctx, runTimeout)
+	ctx, stop := context.WithTimeout(ctx, campaign.RunTimeout)
 	defer stop()
 	err := exec.CommandContext(ctx, program, "version").Run()
 	if _, exited := errors.AsType[*exec.ExitError](err); exited && ctx.Err() == nil {
@@ -244,12 +244,6 @@ func breaks(r *campaign.Record) (by []string) {
 	return by
 }
 
-// What counts as out of bounds: as in a campaign that says nothing else.
-const (
-	runTimeout = 20 * time.Second
-	memoryMax  = 1 << 30
-)
-
 // runs has one worker do runs of the spec in their order, from first to the one before end, until one is the last or ctx
 // ends. Nothing is examined: that would take the worker's time.
 func runs(ctx context.Context, command []string, spec campaign.Spec, first, end int, last func(*campaign.Record) bool) error {
@@ -258,7 +252,7 @@ func runs(ctx context.Context, command []string, spec campaign.Spec, first, end 
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	job := campaign.Job{Spec: spec, Timeout: runTimeout, MemoryMax: memoryMax}
+	job := campaign.Job{Spec: spec, Timeout: campaign.RunTimeout, MemoryMax: campaign.MemoryMax}
 	in, next, over := make(chan campaign.Chunk, 1), first, false
 	return job.Do(ctx, campaign.Options{Workers: 1, Command: command}, campaign.Chunks{
 		In: in,

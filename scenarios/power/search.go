@@ -2,7 +2,6 @@ package power
 
 import (
 	"context"
-	"io"
 	"math"
 	"time"
 
@@ -43,7 +42,7 @@ func Searches(ctx context.Context, seed uint64, budget time.Duration) ([]Search,
 		{"random plans", drawn()},
 		{"random plans, pct", drawn("schedule.strategy=" + plans.PCT)},
 		{"scenarios", campaign.Spec{Version: campaign.SpecVersion, Name: "power", Seed: seed, Grid: &campaign.Grid{
-			Plans: named, Points: [][]string{{"preset=" + presets[0]}, {"preset=" + presets[1]}}, Seeds: seedsMax,
+			Plans: named, Points: [][]string{{"preset=" + plans.PresetDocumented}, {"preset=" + plans.PresetHardened}}, Seeds: seedsMax,
 		}}},
 		{"scenarios, perturbed", campaign.Spec{Version: campaign.SpecVersion, Name: "power", Seed: seed, Runs: runsMax, Drawn: &campaign.Drawn{Plans: named}}},
 	}
@@ -73,11 +72,11 @@ func keeping(ctx context.Context) (texts []string, err error) {
 			return nil, err
 		}
 		keeps := true
-		for _, preset := range presets {
+		for _, preset := range plans.Presets() {
 			if err := p.Set("preset=" + preset); err != nil {
 				return nil, err
 			}
-			res, err := scenarios.Run(ctx, p, scenarios.RunOptions{Source: name, Trace: io.Discard})
+			res, err := scenarios.Run(ctx, p, scenarios.RunOptions{Source: name})
 			if err != nil {
 				return nil, err
 			}
@@ -89,8 +88,6 @@ func keeping(ctx context.Context) (texts []string, err error) {
 	}
 	return texts, nil
 }
-
-var presets = []string{plans.PresetDocumented, plans.PresetHardened}
 
 func faults(ctx context.Context, jobs int, o exhaust.Options) (campaign.Spec, error) {
 	p, err := plans.Load("calm")

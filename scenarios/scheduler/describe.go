@@ -209,7 +209,10 @@ func describeCall(e sim.Event) string {
 	if e.Target == actors.LedgerName {
 		switch history.AnswerOf(&e) {
 		case history.Done:
-			return "asks the ledger, which has its effect" + map[bool]string{true: " not"}[e.Outcome == sim.OutcomeNil]
+			if e.Outcome == sim.OutcomeNil {
+				return "asks the ledger, which has its effect not"
+			}
+			return "asks the ledger, which has its effect"
 		}
 		return "asks the ledger, and gets no answer"
 	}

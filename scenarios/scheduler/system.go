@@ -128,7 +128,7 @@ func (s *System) StartClients(w *sim.World) {
 	submitter := actors.Submitter{
 		Jobs: work.Jobs, Every: work.Every, Times: work.Submissions, Tries: work.Tries,
 		Request: s.request,
-		Submit:  func(ctx context.Context, _ *sim.Process, r job.Request) error { return client.Submit(ctx, r) },
+		Submit:  func(ctx context.Context, r job.Request) error { return client.Submit(ctx, r) },
 		GaveUp:  func() { s.gaveUp.Add(1) },
 	}
 	w.Node(actors.SubmitterName, func(p *sim.Process) {
@@ -150,15 +150,10 @@ func (s *System) StartClients(w *sim.World) {
 
 // Asks says whether a client that is up has something left to do.
 func (s *System) Asks() bool {
-	return slices.ContainsFunc(clients, func(name string) bool {
+	return slices.ContainsFunc(actors.Roles, func(name string) bool {
 		n := s.world.Find(name)
-		return n != nil && n.Up() && !n.Finished()
+		return n != nil && actors.IsClient(name) && n.Up() && !n.Finished()
 	})
-}
-
-// clients are the nodes of those who have only so much to do.
-var clients = []string{
-	actors.SubmitterName, actors.CancellerName, actors.OperatorName, actors.ApproverName, actors.ChangerName, actors.StrangerName, actors.StarterName,
 }
 
 // status is what a worker answers of a job.

@@ -13,7 +13,7 @@ import (
 type Space struct {
 	Presets []string    // each plan is of one of them; empty is the base's own, or both without a base
 	Base    *plans.Plan // plans are perturbations of it; nil draws them from nothing
-	Sets    []string    // settings that every plan has, as [Plan.Set] takes them
+	Sets    []string    // settings that every plan has, as [plans.Plan.Set] takes them
 	Judged  []string    // invariants that every plan is judged by, whatever their promise
 }
 
@@ -41,7 +41,7 @@ func (s Space) presets() []string {
 	case s.Base != nil:
 		return []string{s.Base.Preset}
 	}
-	return []string{plans.PresetDocumented, plans.PresetHardened}
+	return plans.Presets()
 }
 
 // start is the plan of that preset to which draws are applied: the base, or the defaults, with the

@@ -111,7 +111,11 @@ func (d *Document) mapOf(path string, node ast.Node, v reflect.Value, f field) *
 	numbers := v.Type().Key().Kind() == reflect.Int
 	m, ok := node.(*ast.MappingNode)
 	if !ok {
-		return d.refuse(firstToken(node), path, path+" is not a mapping", "give a mapping such as "+map[bool]string{true: "{3: 15m}", false: "{zone: a}"}[numbers])
+		such := "{zone: a}"
+		if numbers {
+			such = "{3: 15m}"
+		}
+		return d.refuse(firstToken(node), path, path+" is not a mapping", "give a mapping such as "+such)
 	}
 	v.SetZero() // an empty mapping is none, as an empty list is
 	if len(m.Values) > 0 {

@@ -123,7 +123,7 @@ func DurationText(d time.Duration) string {
 	return s
 }
 
-// typeName says what a scalar of v's type holds, with its article.
+// typeName says what a scalar of the type holds.
 func typeName(t reflect.Type, tag reflect.StructTag) string {
 	switch {
 	case t == durationType:

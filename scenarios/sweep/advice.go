@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // noDifference begins what is said of a row whose values cannot be told apart.
@@ -143,6 +144,6 @@ func (a *Advice) compare(by *contest, knob Axis, values []int, i, j int) {
 
 // amounts says whether the knob's values are amounts, in ascending order.
 func (d *Definition) amounts() bool {
-	s := settingOf(d.Axes[0].Setting)
-	return s != nil && s.Type != "choice" && s.Type != "boolean" && s.Type != "text"
+	s, known := plans.SettingOf(d.Axes[0].Setting)
+	return known && s.Type != "choice" && s.Type != "boolean" && s.Type != "text"
 }

@@ -3,10 +3,8 @@ package sweep
 import (
 	"cmp"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
@@ -14,8 +12,8 @@ import (
 // axisOf makes an axis of a setting's values, each of which plan must take. Amounts are put in
 // ascending order; others stay as they are listed. The error is a [*strictyaml.Error].
 func axisOf(plan *plans.Plan, name string, l listing) (Axis, error) {
-	s := settingOf(name)
-	if s == nil {
+	s, known := plans.SettingOf(name)
+	if !known {
 		probe := *plan
 		if err := probe.Set(name + "=0"); err != nil {
 			return Axis{}, err // it knows the setting that was meant
@@ -38,7 +36,7 @@ func axisOf(plan *plans.Plan, name string, l listing) (Axis, error) {
 	}
 	words := slices.ContainsFunc(values, func(v string) bool { return quantityOf(v) == nil })
 	if s.Type != "choice" && s.Type != "boolean" && (s.Type != "text" || !words) {
-		slices.SortFunc(values, func(a, b string) int { return cmp.Compare(amountOf(a), amountOf(b)) })
+		slices.SortFunc(values, func(a, b string) int { return cmp.Compare(plans.Amount(a), plans.Amount(b)) })
 	}
 	return Axis{Setting: name, Title: titleOf(name, values), Values: values, Condition: isCondition(name)}, nil
 }
@@ -69,16 +67,4 @@ func retitled(title, made string) string {
 		title += " (" + unit
 	}
 	return title
-}
-
-// amountOf is the number that a value of a numeric setting is, of a duration in seconds.
-func amountOf(value string) float64 {
-	if d, err := time.ParseDuration(value); err == nil {
-		return d.Seconds()
-	}
-	if r, ok := new(big.Rat).SetString(strings.ReplaceAll(value, "_", "")); ok {
-		x, _ := r.Float64()
-		return x
-	}
-	return 0
 }

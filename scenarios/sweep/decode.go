@@ -135,7 +135,10 @@ func (f *file) lay(plan *plans.Plan) error {
 // axis reads the axis that stands under a path, for a sweep of the plan that has the axes before it.
 func (a *axisFile) axis(path string, plan *plans.Plan, d *Definition) (Axis, error) {
 	if !a.Setting.Given() || !a.Values.Given() {
-		missing := map[bool]string{true: "values", false: "setting"}[a.Setting.Given()]
+		missing := "setting"
+		if a.Setting.Given() {
+			missing = "values"
+		}
 		return Axis{}, refuse(path, "the axis has no "+missing, "write {setting: engine.max_dispatch_retries, values: 1..10}")
 	}
 	name, err := a.Setting.Text()
@@ -150,7 +153,7 @@ func (a *axisFile) axis(path string, plan *plans.Plan, d *Definition) (Axis, err
 		return Axis{}, err
 	}
 	wrong := a.Values
-	if settingOf(name) == nil {
+	if _, known := plans.SettingOf(name); !known {
 		wrong = a.Setting
 	}
 	axis, err := axisOf(plan, name, l)

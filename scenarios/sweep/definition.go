@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -108,7 +109,7 @@ func (d *Definition) Grid(assignments []string) error {
 		name = strings.TrimSpace(name)
 		switch {
 		case !ok || strings.TrimSpace(text) == "":
-			return refuse(name, fmt.Sprintf("the grid %q has no values", assignment), "write "+orElse(name, "engine.max_dispatch_retries")+"="+exampleOf(name)+hintSetting(name))
+			return refuse(name, fmt.Sprintf("the grid %q has no values", assignment), "write "+cmp.Or(name, "engine.max_dispatch_retries")+"="+exampleOf(name)+hintSetting(name))
 		case slices.Contains(given, name):
 			return refuse(name, name+" is an axis already", "give its values once, with commas between them")
 		}

@@ -27,32 +27,19 @@ func tooMany(points int) error {
 
 // exampleOf is values that an axis of that setting could have.
 func exampleOf(name string) string {
-	for _, s := range plans.Settings() {
-		switch {
-		case s.Name != name:
-		case s.Type == "boolean" || s.Type == "choice":
-			return strings.ReplaceAll(s.Allowed, ", ", ",")
-		case s.Type == "duration" || s.Type == "text":
-			return "10s,30s or =10s..60s/10s"
-		}
+	switch s, _ := plans.SettingOf(name); s.Type {
+	case "boolean", "choice":
+		return strings.ReplaceAll(s.Allowed, ", ", ",")
+	case "duration", "text":
+		return "10s,30s or =10s..60s/10s"
 	}
 	return "1,2,5 or =1..10"
 }
 
 func hintSetting(name string) string {
-	var known []string
-	for _, s := range plans.Settings() {
-		known = append(known, s.Name)
-	}
+	known := plans.SettingNames()
 	if slices.Contains(known, name) {
 		return ""
 	}
 	return suggest.Hint(name, known)
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }

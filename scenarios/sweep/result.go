@@ -144,7 +144,7 @@ type Advice struct {
 type Comparison struct {
 	Version   int               `json:"version"`
 	Build     string            `json:"build"`
-	Name      string            `json:"name"` // dispatch-order, state-read, stale-worker
+	Name      string            `json:"name"` // such as dispatch-order
 	Title     string            `json:"title"`
 	Question  string            `json:"question"`
 	Source    string            `json:"source"` // the document that has the table

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // listing is what an axis's text says, with its ranges counted and not yet written out.
@@ -60,7 +58,11 @@ func itemOf(text string) (item, error) {
 			return item{}, fmt.Errorf("has the range %q, whose step is no amount above zero of the same kind; write 0.1..0.5/0.1 or 10s..60s/10s", text)
 		}
 	case a.unit != "" || !a.amount.IsInt() || !b.amount.IsInt():
-		return item{}, fmt.Errorf("has the range %q without a step; write one, such as %s/%s", text, text, map[bool]string{true: "0.1", false: "10s"}[a.unit == ""])
+		such := "10s"
+		if a.unit == "" {
+			such = "0.1"
+		}
+		return item{}, fmt.Errorf("has the range %q without a step; write one, such as %s/%s", text, text, such)
 	}
 	span := new(big.Rat).Sub(b.base(), a.base())
 	if span.Sign() < 0 {
@@ -153,17 +155,4 @@ func same(value string) string {
 		return q.amount.RatString() // of a duration it is nothing, in any unit
 	}
 	return value
-}
-
-// settingOf describes a setting, or returns nil.
-func settingOf(name string) *plans.Setting {
-	if k, _, ok := plans.PerJobOf(name); ok {
-		name = k.Prefix() + "N"
-	}
-	for _, s := range plans.Settings() {
-		if s.Name == name {
-			return &s
-		}
-	}
-	return nil
 }

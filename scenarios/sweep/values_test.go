@@ -90,9 +90,9 @@ func TestRangesAreExact(t *testing.T) {
 func TestASettingOfOneJobIsFound(t *testing.T) {
 	for _, s := range plans.Settings() {
 		if of, ok := strings.CutSuffix(s.Name, ".N"); ok {
-			if found := settingOf(of + ".3"); assert.NotNil(t, found, of) {
-				assert.Equal(t, s.Name, found.Name)
-			}
+			found, known := plans.SettingOf(of + ".3")
+			assert.True(t, known, of)
+			assert.Equal(t, s.Name, found.Name)
 		}
 	}
 	d, err := Load("replay-mended")

@@ -99,23 +99,16 @@ func wereOf(n int, what string) string {
 	return invariants.Plural(n, what) + " were"
 }
 
-func areOf(n int, what string) string {
-	if n == 1 {
-		return "1 " + what + " is"
-	}
-	return invariants.Plural(n, what) + " are"
-}
+func areOf(n int, what string) string { return invariants.Plural(n, what) + " " + isOrAre(n) }
 
 // brokenOf lists what was broken, in the order of names, with how often.
 func brokenOf(broken map[string]int) string {
 	var list []string
-	for _, name := range sortedNames(broken) {
+	for _, name := range slices.Sorted(maps.Keys(broken)) {
 		list = append(list, fmt.Sprintf("%s in %s", name, invariants.Plural(broken[name], "run")))
 	}
 	return invariants.List(list)
 }
-
-func sortedNames(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }
 
 func isOrAre(n int) string {
 	if n == 1 {

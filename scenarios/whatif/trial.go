@@ -24,7 +24,6 @@ import (
 type bench struct {
 	ctx       context.Context
 	plan      *plans.Plan
-	variant   scheduler.Variant
 	stalled   func(string)
 	invariant string
 	of        string               // the job, or the run of a workflow, that the violation is of; "" is any
@@ -129,7 +128,7 @@ func (b *bench) run(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer,
 	if p.Schedule.Strategy == plans.PCT && p.Schedule.Steps == 0 {
 		p.Schedule.Steps = b.pct
 	}
-	res, err = scenarios.Run(b.ctx, p, scenarios.RunOptions{Variant: b.variant, OnStall: b.stalled, StopAt: b.invariant, Of: b.of, Anyway: b.anyway, Branch: branch, Trace: trace, Drawn: true})
+	res, err = scenarios.Run(b.ctx, p, scenarios.RunOptions{OnStall: b.stalled, StopAt: b.invariant, Of: b.of, Anyway: b.anyway, Branch: branch, Trace: trace, Drawn: true})
 	if err != nil {
 		return nil, false, false, err
 	}

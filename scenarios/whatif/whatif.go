@@ -11,7 +11,6 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
-	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
 
@@ -22,7 +21,6 @@ var ErrHeld = errors.New("there is no violation to explain")
 type Options struct {
 	Invariant string            // whose violation is explained; "" is the first that the run breaks, of promises if it breaks any
 	Whole     *scenarios.Result // of the plan's own run, if whoever asks has just made it; nil has it made
-	Variant   scheduler.Variant // changes the code under test; nil leaves it as it is
 	Quick     bool              // tries the parts of the engine only where the preset hardened is not violated or nothing else is to blame
 	Steps     int               // how many steps the runs may take in all; 0 is 500,000, or 150,000 where Quick
 	OnStall   func(string)      // of each run, as in [scenarios.RunOptions]
@@ -41,7 +39,7 @@ const (
 // Explain runs the plan, and finds what its violation hangs on. It fails with an error that wraps [ErrHeld] if there is none,
 // if the plan cannot be run, or if ctx is cancelled.
 func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, error) {
-	b := &bench{ctx: ctx, plan: plan, whole: opt.Whole, variant: opt.Variant, most: opt.Steps, stalled: opt.OnStall, say: opt.Progress}
+	b := &bench{ctx: ctx, plan: plan, whole: opt.Whole, most: opt.Steps, stalled: opt.OnStall, say: opt.Progress}
 	if b.say == nil {
 		b.say = func(string) {}
 	}
@@ -97,7 +95,7 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 // of promises if it breaks any. One that counts only if somebody asks is no violation of the run to its end.
 func (b *bench) ownRun(invariant string) (*scenarios.Violation, map[int]string, error) {
 	if b.whole == nil {
-		whole, err := scenarios.Run(b.ctx, b.plan, scenarios.RunOptions{Variant: b.variant, OnStall: b.stalled, Drawn: true})
+		whole, err := scenarios.Run(b.ctx, b.plan, scenarios.RunOptions{OnStall: b.stalled, Drawn: true})
 		if err != nil {
 			return nil, nil, err
 		}

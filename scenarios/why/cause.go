@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // Cause is what the violation of an invariant hangs on.
@@ -102,11 +104,9 @@ func worseLast(a, b Tried) int { return a.wrong() - b.wrong() }
 
 // Circumstance says whether the change is to the world or the workload, and not to a strike or to what a preset sets.
 func (t *Tried) Circumstance() bool {
-	return t.What == Setting && !slices.ContainsFunc(ofPresets, func(start string) bool { return strings.HasPrefix(t.Says, start) })
+	name := plans.NameOf(t.Says)
+	return t.What == Setting && name != "preset" && !strings.HasPrefix(name, "engine.") && !slices.Contains(plans.OfServers, name)
 }
-
-// ofPresets is how the settings begin that a preset sets (plans.OfServers are among them).
-var ofPresets = []string{"engine.", "preset=", "world.sync_always=", "world.redis_disk="}
 
 // Standing is what an invariant comes to in a run.
 type Standing string

@@ -12,4 +12,5 @@
 //	submitter.go, approver.go, stranger.go  clients, and one who publishes nonsense
 //	kernel.go                               the safety kernel
 //	errand.go                               what somebody does at a time
+//	roles.go                                who there can be
 package actors

@@ -20,7 +20,7 @@ type Submitter struct {
 	Every   time.Duration
 	Times   int                     // how often each job is submitted, at the same pace
 	Request func(n int) job.Request // the n-th job, from 1
-	Submit  func(context.Context, *sim.Process, job.Request) error
+	Submit  func(context.Context, job.Request) error
 	Tries   int    // of one submission; 0 is until it succeeds
 	GaveUp  func() // called for each submission that it gives up
 }
@@ -46,7 +46,7 @@ func (s Submitter) Run(p *sim.Process) {
 }
 
 func (s Submitter) submit(p *sim.Process, r job.Request) {
-	for tried := 1; s.Submit(p.Context(), p, r) != nil; tried++ {
+	for tried := 1; s.Submit(p.Context(), r) != nil; tried++ {
 		if tried == s.Tries {
 			s.GaveUp()
 			return
