@@ -24,13 +24,16 @@ ifneq ($(filter sim fuzz exhaust orders,$(MAKECMDGOALS)),)
 MAKEFLAGS += --question
 endif
 
+ifneq ($(filter sim,$(MAKECMDGOALS)),)
+$(if $(SCENARIO),,$(error give a scenario, such as: make sim SCENARIO=publish-failure))
+endif
+
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: sim
 sim: bin/wavetank ## run a scenario: SCENARIO=publish-failure [SEED=7] [SET="key=value ..."] [PRESET=hardened] [JUDGE=invariant] [OUT=folder]
-	$(if $(SCENARIO),,$(error give a scenario, such as: make sim SCENARIO=publish-failure))
 	+@$(RUN)
 
 RUN = ./bin/wavetank run '$(SCENARIO)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(foreach i,$(JUDGE),--judge '$(i)') $(if $(OUT),--out '$(OUT)')

@@ -275,6 +275,9 @@ func kindOf(dir string) (string, error) {
 		if info, stat := os.Stat(dir); stat == nil && !info.IsDir() {
 			return "", &FileError{dir, "this is not a folder", remedy}
 		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", &FileError{dir, "there is no such folder", remedy}
+		}
 		return "", unreadable(dir, err, remedy)
 	}
 	has := func(name string) bool {

@@ -29,14 +29,8 @@ triages and replays by itself; here is the person that it leaves the rest to.`,
 		Example: `  scheduler dlq list --status pending_review
   scheduler dlq show mail-17 --policy triage.yaml
   scheduler dlq check triage.yaml`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			return cli.Usage(cmd, "unknown command %q", "dlq "+args[0])
-		},
 	}
+	cli.Group(cmd)
 	cmd.AddCommand(newDLQList(), newDLQShow(), newDLQReplay(), newDLQApprove(), newDLQMend(), newDLQDeny(), newDLQCheck())
 	return cmd
 }

@@ -28,14 +28,8 @@ tried again as often as it says. ` + "`scheduler workflow start --help`" + ` sho
 		Example: `  scheduler workflow start nightly.yaml --wait
   scheduler workflow list
   scheduler workflow show nightly-17`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			return cli.Usage(cmd, "unknown command %q", "workflow "+args[0])
-		},
 	}
+	cli.Group(cmd)
 	cmd.AddCommand(newWorkflowStart(), newWorkflowShow(), newWorkflowList())
 	return cmd
 }

@@ -127,7 +127,7 @@ func fits(dir string, spec campaign.Spec) (campaign.State, error) {
 			return "", cli.Fail(cli.ExitUsage, "%s holds another campaign, which is over; remove it, or choose another folder with --out", dir)
 		}
 	case campaign.Foreign:
-		return "", cli.Fail(cli.ExitUsage, "%s holds something that is not part of a campaign; choose another folder with --out", dir)
+		return "", cli.Fail(cli.ExitUsage, "%s holds something that this command does not leave; choose another folder with --out", dir)
 	}
 	return state, nil
 }
@@ -140,7 +140,11 @@ func (f *campaignFlags) goOn(dir string, stderr io.Writer) error {
 	if f.quiet {
 		return nil
 	}
-	if done, err := campaign.Done(dir); err == nil && done == 0 {
+	done, err := campaign.Done(dir)
+	switch {
+	case err != nil:
+		return cli.Fail(cli.ExitUsage, "%w", err)
+	case done == 0:
 		fmt.Fprintf(stderr, "%s holds no run that is finished; the campaign begins with its first\n", dir)
 		return nil
 	}

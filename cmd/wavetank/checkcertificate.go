@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -56,8 +57,8 @@ func (f *checkFlags) checkCertificate(ctx context.Context, path string, stdout, 
 		path = filepath.Dir(path)
 	}
 	stored, err := reports.Read(path)
-	if err == nil && stored.Certificate == nil {
-		err = errors.New(path + " holds no " + exhaust.CertificateFile + "; give the folder that exhaust left")
+	if _, none := os.Stat(in(path, exhaust.CertificateFile)); none != nil || err == nil && stored.Certificate == nil {
+		return cli.Fail(cli.ExitUsage, "%s is no certificate, and no folder that holds a %s; give what exhaust left", path, exhaust.CertificateFile)
 	}
 	if err != nil {
 		return cli.Fail(cli.ExitUsage, "%v", err)

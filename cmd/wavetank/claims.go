@@ -29,7 +29,11 @@ documented value, and a metric for its labels. What nothing shows is open, and s
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list := slices.DeleteFunc(claims.All(), func(c claims.Claim) bool { return open && c.Open == "" || !c.About(args...) })
 			if len(list) == 0 && len(args) > 0 {
-				return cli.Usage(cmd, "no claim has %s; give fewer words, or none for all of them", strings.Join(args, " and "))
+				what, remedy := "claim", "give fewer words, or none for all of them"
+				if open {
+					what, remedy = "open claim", "leave --open away for all"
+				}
+				return cli.Usage(cmd, "no %s has %s; %s", what, strings.Join(args, " and "), remedy)
 			}
 			if asJSON {
 				return cli.PrintJSON(cmd.OutOrStdout(), map[string]any{"version": claimsVersion, "claims": list})

@@ -63,7 +63,7 @@ which are left out, 2 usage or input, 130 interrupted.`,
 			if err := f.check(cmd); err != nil {
 				return err
 			}
-			if err := f.queue.use(cmd, &f.campaignFlags); err != nil {
+			if err := f.queue.check(cmd); err != nil {
 				return err
 			}
 			return f.compare(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -87,7 +87,7 @@ func (f *compareFlags) compare(ctx context.Context, names []string, stdout, stde
 	if err := comparable(dir); err != nil {
 		return err
 	}
-	all, err := f.prepared(names, dir, stderr)
+	all, err := f.prepared(ctx, names, dir, stderr)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (f *compareFlags) compare(ctx context.Context, names []string, stdout, stde
 
 // prepared are the comparisons of those names, each with its campaign below dir. If the data is there, which is made last, all
 // of them begin anew.
-func (f *compareFlags) prepared(names []string, dir string, stderr io.Writer) (all []*sweep.Alternatives, err error) {
+func (f *compareFlags) prepared(ctx context.Context, names []string, dir string, stderr io.Writer) (all []*sweep.Alternatives, err error) {
 	for _, name := range names {
 		a, err := sweep.Compare(name)
 		if err != nil {
@@ -137,6 +137,9 @@ func (f *compareFlags) prepared(names []string, dir string, stderr io.Writer) (a
 			return nil, err
 		}
 		all = append(all, a)
+	}
+	if err := f.queue.use(ctx, &f.campaignFlags, stderr); err != nil {
+		return nil, err
 	}
 	last := in(dir, reports.ComparisonFile)
 	anew := there(last)

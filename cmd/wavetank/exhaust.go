@@ -118,7 +118,7 @@ Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
 	_ = cmd.RegisterFlagCompletionFunc("lengths", cobra.FixedCompletions([]string{oneLength, everyLength}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringArrayVar(&f.kinds, "fault", nil, "strike with faults of `KIND` alone, as a column of the fault map; repeatable")
 	cmd.Flags().StringArrayVar(&f.phases, "phase", nil, "strike operations of `PHASE` alone, as wavetank list faults names it; repeatable")
-	f.shard.add(cmd)
+	f.shard.add(cmd, "takes no --budget then")
 	f.queue.addAll(cmd)
 	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with what was cut short in `DIR`")
 	return cmd
@@ -136,7 +136,7 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	if err := f.queue.use(cmd, &f.campaignFlags); err != nil {
+	if err := f.queue.check(cmd); err != nil {
 		return err
 	}
 	ctx, stop := cli.Interruptible(cmd.Context(), func() {})
@@ -225,11 +225,15 @@ func (f *exhaustFlags) target(ctx context.Context, cmd *cobra.Command, args []st
 	case f.lengths != oneLength && f.lengths != everyLength:
 		return nil, "", cli.Fail(cli.ExitUsage, "--lengths is %.60q; give one or every", f.lengths)
 	}
-	s, err := f.load(args[0], "")
+	s, err := f.load(args[0], nil)
 	if err != nil {
 		return nil, "", err
 	}
-	a := asked{Options: exhaust.Options{Pairs: f.faults == 2, Unpruned: f.unpruned, EveryLength: f.lengths == everyLength, Reduced: f.reduced, Phases: f.phases, Kinds: f.kinds}}
+	options := exhaust.Options{Pairs: f.faults == 2, Unpruned: f.unpruned, EveryLength: f.lengths == everyLength, Reduced: f.reduced, Phases: f.phases, Kinds: f.kinds}
+	if err := options.Check(); err != nil {
+		return nil, "", cli.Fail(cli.ExitUsage, "--fault %v", err)
+	}
+	a := asked{Options: options}
 	plan := s.Plan.Clone()
 	plan.Expect = plans.Expect{}
 	text, err := plans.Marshal(plan)
@@ -251,6 +255,9 @@ func (f *exhaustFlags) target(ctx context.Context, cmd *cobra.Command, args []st
 		dir = shardDir(folderOf("exhaust-"+s.Name, plain, spec.Whole(), a.Options), f.part)
 	}
 	if err := ownsCertificate(dir); err != nil {
+		return nil, "", err
+	}
+	if err := f.queue.use(ctx, &f.campaignFlags, stderr); err != nil {
 		return nil, "", err
 	}
 	d, err := f.define(ctx, dir, &a, stderr)
@@ -289,14 +296,17 @@ func (f *exhaustFlags) define(ctx context.Context, dir string, a *asked, stderr 
 	return d, nil
 }
 
-// takes takes the campaign's shard, and refuses a budget that a shard or a queue cannot keep.
+// takes takes the campaign's shard, and refuses a budget, which is a time, where there is one or a queue.
 func (f *exhaustFlags) takes(spec *campaign.Spec) error {
 	f.part = spec.Shard
-	said := "--budget " + f.budget.String()
-	if err := notInTime(spec, f.budget, said); err != nil {
-		return err
+	flag := "--queue"
+	if f.part != nil {
+		flag = "--shard"
 	}
-	return f.queue.inRuns(f.budget, said, f.part)
+	if f.budget > 0 && (f.part != nil || f.queue.server.URL != "") {
+		return cli.Fail(cli.ExitUsage, "%s takes no --budget: what fits into a time is not the same on each machine; leave --budget away", flag)
+	}
+	return f.queue.inRuns(0, "", f.part)
 }
 
 // resumed is what was begun in the folder that --resume names.
@@ -311,6 +321,9 @@ func (f *exhaustFlags) resumed(ctx context.Context, cmd *cobra.Command, args []s
 		return nil, "", err
 	}
 	if err := f.takes(&campaign.Spec{Shard: a.Shard}); err != nil {
+		return nil, "", err
+	}
+	if err := f.queue.use(ctx, &f.campaignFlags, stderr); err != nil {
 		return nil, "", err
 	}
 	d, err := f.begunIn(ctx, f.resume, a, stderr)

@@ -120,7 +120,7 @@ func (f *exhaustFlags) subjects(cmd *cobra.Command, names []string) (list []*sub
 	}
 	seen := map[string]bool{}
 	for _, name := range names {
-		s, err := f.load(name, "")
+		s, err := f.load(name, nil)
 		switch {
 		case err != nil:
 			return nil, err

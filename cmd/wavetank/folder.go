@@ -40,8 +40,8 @@ func newFolder(out, name string) (*folder, error) {
 	f := &folder{path: out}
 	if out == "" {
 		f.path, f.latest = filepath.Join(runsDir, name), true
-	} else if real, err := filepath.EvalSymlinks(out); err == nil {
-		f.path = real // such as runs/latest
+	} else if to, err := os.Readlink(filepath.Clean(out)); err == nil { // such as runs/latest
+		return nil, cli.Fail(cli.ExitUsage, "%s is a link to %s, which a run would replace; name a folder with --out", out, to)
 	}
 	if cli.SameFolder(f.path, ".") {
 		return nil, cli.Fail(cli.ExitUsage, "%s is the folder that you are in, which a run cannot replace; choose another with --out", f.path)

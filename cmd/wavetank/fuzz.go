@@ -23,7 +23,7 @@ type fuzzFlags struct {
 	campaignFlags
 	planFlags
 	budget string
-	seed   string
+	seed   seedFlag
 	resume string
 	junit  string
 	shard  shardFlag
@@ -74,10 +74,10 @@ judged, 4 not deterministic, 130 interrupted.`,
 	f.campaignFlags.add(cmd, "runs/fuzz-SEED, and a hash behind it, of the budget too, if scenarios, --preset, --set or --judge are given")
 	cmd.Flags().Lookup("preset").Usage = "settings of the engine and its servers to start from, `NAME`: documented or hardened (default both, of a scenario its own)"
 	cmd.Flags().StringVar(&f.budget, "budget", "60s", "real time for runs, `TIME|RUNS`, such as 60s or 10000runs")
-	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default drawn from the clock)")
+	cmd.Flags().Var(&f.seed, "seed", "the root of every draw, `N` (default drawn from the clock)")
 	f.addJudge(cmd, "count violations of `INVARIANT` outside of its promise, too; repeatable")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with the campaign in `DIR` that was cut short")
-	f.shard.add(cmd)
+	f.shard.add(cmd, "a budget is one in runs then, and none in time")
 	f.queue.addAll(cmd)
 	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`, whose folder is made if it is missing")
 	return cmd
@@ -87,10 +87,21 @@ func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Wr
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	if err := f.queue.use(cmd, &f.campaignFlags); err != nil {
+	if err := f.queue.check(cmd); err != nil {
 		return err
 	}
-	dir, spec, err := f.target(cmd, args, stderr)
+	dir, spec, err := f.target(cmd, args)
+	if err != nil {
+		return err
+	}
+	if err := f.queue.use(cmd.Context(), &f.campaignFlags, stderr); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("resume") {
+		err = f.goOn(dir, stderr)
+	} else {
+		err = f.prepare(dir, there(in(dir, reports.PageFile)), spec, stderr)
+	}
 	if err != nil {
 		return err
 	}
@@ -168,8 +179,8 @@ func (f *fuzzFlags) publish(ctx context.Context, dir string, res *campaign.Resul
 // campaignFiles are those of a campaign's folder.
 var campaignFiles = []string{campaign.SpecFile, campaign.JournalFile, campaign.LockFile, campaign.ResultFile, reports.PageFile}
 
-// target is the campaign's folder, made ready, and what it runs.
-func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) (string, campaign.Spec, error) {
+// target is the campaign's folder, and what it runs.
+func (f *fuzzFlags) target(cmd *cobra.Command, args []string) (string, campaign.Spec, error) {
 	if cmd.Flags().Changed("resume") {
 		for _, name := range []string{"out", "seed", "budget", "preset", "set", "judge", "shard"} {
 			if cmd.Flags().Changed(name) {
@@ -192,9 +203,6 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 		if err := f.queue.inRuns(spec.Budget, spec.Budget.String(), spec.Shard); err != nil {
 			return "", campaign.Spec{}, err
 		}
-		if err := f.goOn(f.resume, stderr); err != nil {
-			return "", campaign.Spec{}, err
-		}
 		return f.resume, spec, fitJUnit(f.junit, campaignFiles, f.resume)
 	}
 	spec, err := f.spec(args)
@@ -207,7 +215,7 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 	if err := f.queue.inRuns(spec.Budget, "--budget "+f.budget, spec.Shard); err != nil {
 		return "", campaign.Spec{}, err
 	}
-	if cmd.Flags().Changed("queue") && f.seed == "" {
+	if cmd.Flags().Changed("queue") && !f.seed.given {
 		return "", campaign.Spec{}, cli.Fail(cli.ExitUsage, "--queue takes a --seed: without one the same command begins another campaign, rather than go on")
 	}
 	dir := f.out
@@ -215,10 +223,7 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 		plain := len(args)+len(f.presets)+len(f.settings())+len(f.judge) == 0
 		dir = shardDir(folderOf(fmt.Sprintf("fuzz-%d", spec.Seed), plain, spec.Whole()), spec.Shard)
 	}
-	if err := fitJUnit(f.junit, campaignFiles, dir); err != nil {
-		return "", campaign.Spec{}, err
-	}
-	return dir, spec, f.prepare(dir, there(in(dir, reports.PageFile)), spec, stderr)
+	return dir, spec, fitJUnit(f.junit, campaignFiles, dir)
 }
 
 // part makes spec that of a shard, if one is asked for.
@@ -229,7 +234,7 @@ func (f *fuzzFlags) part(cmd *cobra.Command, spec *campaign.Spec) error {
 	if err := notInTime(spec, spec.Budget, "--budget "+f.budget); err != nil {
 		return err
 	}
-	if f.seed == "" {
+	if !f.seed.given {
 		return cli.Fail(cli.ExitUsage, "--shard takes a --seed: without one each shard draws plans of its own")
 	}
 	return nil
@@ -242,19 +247,11 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 		return spec, err
 	}
 	spec.Runs, spec.Budget = b.runs, b.time
-	if spec.Seed, err = f.rootSeed(); err != nil {
-		return spec, err
-	}
+	spec.Seed = f.rootSeed()
 	if err := f.useRedis(); err != nil {
 		return spec, err
 	}
-	for _, set := range f.settings() {
-		switch key, value := keyAndValue(set); key {
-		case "seed", "preset":
-			return spec, cli.Fail(cli.ExitUsage, "%s has a flag of its own; write --%s %s", key, key, value)
-		}
-	}
-	if err := once(f.settings()); err != nil {
+	if err := errors.Join(f.noFlags(), once(f.settings())); err != nil {
 		return spec, err
 	}
 	for _, name := range f.judge {
@@ -292,15 +289,11 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 }
 
 // rootSeed is --seed, or one that nobody has fuzzed under yet.
-func (f *fuzzFlags) rootSeed() (uint64, error) {
-	if f.seed == "" {
-		return uint64(time.Now().UnixNano()) / 1000 % 1_000_000_000, nil
+func (f *fuzzFlags) rootSeed() uint64 {
+	if !f.seed.given {
+		return uint64(time.Now().UnixNano()) / 1000 % 1_000_000_000
 	}
-	r, err := parseSeeds(f.seed)
-	if err != nil || r.first != r.last {
-		return 0, cli.Fail(cli.ExitUsage, "--seed is %.60q, not an integer; give 0 to 18446744073709551615", f.seed)
-	}
-	return r.first, nil
+	return f.seed.n
 }
 
 // findingPage runs a finding's plan once more, in this process, for its page. One that takes its

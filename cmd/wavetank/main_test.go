@@ -190,12 +190,10 @@ func TestSuggestionsWork(t *testing.T) {
 			require.NoError(t, cmd.ParseFlags(strings.Fields(m[1])), m[1])
 			sets, err := cmd.Flags().GetStringArray("set")
 			require.NoError(t, err)
-			seed, err := cmd.Flags().GetString("seed")
-			require.NoError(t, err)
 			judge, err := cmd.Flags().GetStringArray("judge")
 			require.NoError(t, err)
 			f := planFlags{sets: sets, judge: judge}
-			s, err := f.load(cmd.Flags().Arg(0), seed)
+			s, err := f.load(cmd.Flags().Arg(0), cmd.Flags().Lookup("seed").Value.(*seedFlag))
 			require.NoError(t, err, m[1])
 			assert.NoError(t, s.Validate(), m[1])
 			assert.True(t, len(sets) == 0 || s.variant != "", "%s changes nothing", m[1])

@@ -44,8 +44,8 @@ Such a plan has schedule.strategy bounded, and says who goes at which step in
 schedule.preemptions.
 
 With --runs it tries so many orders at most, those of the fewest pre-emptions
-first, and says how many it knows that it has not tried. Ctrl-C ends it as that
-does.
+first, and says how many it knows that it has not tried. Ctrl-C stops it, too,
+and it says how many are left.
 
 Exit codes: 0 no promise was broken in any order, 1 one was, 2 usage or input,
 3 not every order was tried, or could be judged, 4 not deterministic,
@@ -75,7 +75,12 @@ func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.W
 	if cmd.Flags().Changed("runs") && f.runs < 1 {
 		return cli.Fail(cli.ExitUsage, "--runs is %d, out of range; give 1 or more", f.runs)
 	}
-	s, err := f.load(arg, "")
+	for _, set := range f.sets {
+		if key, _ := keyAndValue(set); key == "schedule.strategy" || key == "schedule.preemptions" {
+			return cli.Fail(cli.ExitUsage, "orders has an order of its own for each run; leave --set %s away", set)
+		}
+	}
+	s, err := f.load(arg, nil)
 	if err != nil {
 		return err
 	}

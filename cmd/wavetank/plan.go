@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,9 @@ func (f *planFlags) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var keys []string
 		for _, s := range plans.Settings() {
-			keys = append(keys, assignment(s))
+			if s.Name != "preset" { // it has a flag of its own
+				keys = append(keys, assignment(s))
+			}
 		}
 		return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	})
@@ -49,8 +52,8 @@ func (f *planFlags) add(cmd *cobra.Command) {
 func noPathOfRedis(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		for _, arg := range args {
-			if _, err := exec.LookPath(arg); err == nil && cmd.Flags().Changed("redis-server") && strings.ContainsRune(arg, os.PathSeparator) {
-				return cli.Usage(cmd, "--redis-server has its path behind a =: --redis-server=%s", arg)
+			if _, err := exec.LookPath(arg); err == nil && cmd.Flags().Changed("redis-server") && !slices.Contains(plans.Names(), arg) {
+				return cli.Usage(cmd, "--redis-server takes its path behind a =: write --redis-server=%s", arg)
 			}
 		}
 		if check == nil {
@@ -82,8 +85,35 @@ type subject struct {
 	variant   string   // tells the folder of a changed or unnamed plan from the named one's; empty for the latter
 }
 
-// load reads the plan that arg names, and changes it. An empty seed is the plan's own.
-func (f *planFlags) load(arg, seed string) (*subject, error) {
+// seedFlag is --seed.
+type seedFlag struct {
+	n     uint64
+	given bool
+}
+
+func (s *seedFlag) Type() string { return "seed" }
+
+func (s *seedFlag) String() string {
+	if s.n == 0 && !s.given {
+		return ""
+	}
+	return strconv.FormatUint(s.n, 10)
+}
+
+func (s *seedFlag) Set(text string) error {
+	n, err := strconv.ParseUint(text, 10, 64)
+	switch {
+	case err != nil:
+		return errors.New("give an integer from 0 to 18446744073709551615")
+	case s.given && n != s.n:
+		return fmt.Errorf("it is given twice, and was %d: give one", s.n)
+	}
+	s.n, s.given = n, true
+	return nil
+}
+
+// load reads the plan that arg names, and changes it. Without a seed it has its own.
+func (f *planFlags) load(arg string, seed *seedFlag) (*subject, error) {
 	plan, err := plans.Load(arg)
 	if err != nil {
 		return nil, err
@@ -129,10 +159,8 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 		_, _ = h.Write(after)
 		s.variant = fmt.Sprintf("-%08x", h.Sum32())
 	}
-	if seed != "" {
-		if err := plan.Set("seed=" + seed); err != nil {
-			return nil, err
-		}
+	if seed != nil && seed.given {
+		plan.Seed = seed.n
 	}
 	return s, nil
 }
@@ -200,14 +228,17 @@ func hasRedis() error {
 	return cli.Fail(cli.ExitUsage, "%s", says)
 }
 
-// consistent refuses a seed that is given as a setting, and what is given twice.
-func (f *planFlags) consistent() error {
-	for _, o := range f.overrides() {
-		if key, value := keyAndValue(o); key == "seed" {
-			return cli.Fail(cli.ExitUsage, "the seed has a flag of its own; write --seed %s", value)
+// consistent refuses a seed or a preset that is given as a setting, and what is given twice.
+func (f *planFlags) consistent() error { return errors.Join(f.noFlags(), once(f.overrides())) }
+
+// noFlags refuses settings that have a flag of their own.
+func (f *planFlags) noFlags() error {
+	for _, set := range f.sets {
+		if key, value := keyAndValue(set); key == "seed" || key == "preset" {
+			return cli.Fail(cli.ExitUsage, "the %s has a flag of its own; write --%[1]s %s", key, value)
 		}
 	}
-	return once(f.overrides())
+	return nil
 }
 
 // once refuses changes of one setting to two values.

@@ -29,12 +29,12 @@ import (
 type powerFlags struct {
 	campaignFlags
 	mutants int
-	seed    uint64
+	seed    seedFlag
 	budget  time.Duration
 }
 
 func newPower() *cobra.Command {
-	var f powerFlags
+	f := powerFlags{seed: seedFlag{n: 1}}
 	cmd := &cobra.Command{
 		Use:   "power",
 		Short: "Measure how many mistakes in the scheduler the searches find",
@@ -63,7 +63,7 @@ Exit codes: 0 all were measured, 2 usage or input, 130 interrupted.`,
 	cmd.Flags().Lookup("out").Usage = "the folder of power.json, `DIR` (default runs/power)"
 	noShards(cmd, "each search has a time, and how much fits into a time is not the same on each machine")
 	cmd.Flags().IntVar(&f.mutants, "mutants", 60, "how many mutants, `N`")
-	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "draws the mutants and the random plans, `N`")
+	cmd.Flags().Var(&f.seed, "seed", "draws the mutants and the random plans, `N`")
 	cmd.Flags().DurationVar(&f.budget, "budget", time.Minute, "how long each search looks for each mutant, `TIME`")
 	return cmd
 }
@@ -97,7 +97,7 @@ func (f *powerFlags) power(cmd *cobra.Command, stdout, stderr io.Writer) error {
 	if err != nil {
 		return cli.Fail(cli.ExitUsage, "the source cannot be read: %v", err)
 	}
-	err = f.measure(cmd.Context(), res, power.Draw(all, f.seed, len(all)), stderr)
+	err = f.measure(cmd.Context(), res, power.Draw(all, f.seed.n, len(all)), stderr)
 	interrupted := errors.Is(err, cli.ErrInterrupted)
 	if err != nil && !interrupted {
 		return err
@@ -122,7 +122,7 @@ func (f *powerFlags) power(cmd *cobra.Command, stdout, stderr io.Writer) error {
 
 // begun is what an earlier run of the same command has measured, or a result without rows.
 func (f *powerFlags) begun() (*power.Result, error) {
-	fresh := &power.Result{Version: power.ResultVersion, Build: buildname.Of(), Seed: f.seed, Budget: f.budget, Rows: []power.Row{}}
+	fresh := &power.Result{Version: power.ResultVersion, Build: buildname.Of(), Seed: f.seed.n, Budget: f.budget, Rows: []power.Row{}}
 	data, err := os.ReadFile(in(f.out, powerFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fresh, nil
@@ -167,7 +167,7 @@ func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []pow
 	}
 	res.Program = bench.Program
 	show.Show("running the scenarios, and looking for pairs of faults")
-	if bench.Searches, err = power.Searches(ctx, f.seed, f.budget); err != nil {
+	if bench.Searches, err = power.Searches(ctx, f.seed.n, f.budget); err != nil {
 		return err
 	}
 	var mu sync.Mutex

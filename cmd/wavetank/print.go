@@ -59,6 +59,7 @@ func printResult(p *cli.Printer, res *scenarios.Result, page string) {
 	}
 	cli.Section(p, "Violated", judged, violation)
 	cli.Section(p, "Broken outside its promise", beyond, violation)
+	cli.Section(p, "Not judged", notJudged(res), func(s string) string { return s })
 	cli.Section(p, "Not settled", unsettled(res.Unsettled), func(s string) string { return s })
 	cli.Section(p, "Still to come", res.Open, func(s string) string { return s })
 	p.Line("\n%d steps, %s of virtual time, digest %s", res.Steps, words.Duration(res.Virtual), res.Digest)
@@ -70,6 +71,16 @@ func printResult(p *cli.Printer, res *scenarios.Result, page string) {
 		p.Line("Report: %s", page)
 	}
 	p.Line("Replay: %s", res.Replay)
+}
+
+// notJudged are the invariants that are not judged, for some job at least, once another was violated.
+func notJudged(res *scenarios.Result) (says []string) {
+	for _, i := range res.Invariants {
+		if i.Status == scenarios.StatusNotJudged {
+			says = append(says, fmt.Sprintf("%s: not since %s was violated", i.Name, strings.Join(i.StoppedBy, " or ")))
+		}
+	}
+	return says
 }
 
 func printVerdict(p *cli.Printer, res *scenarios.Result) {

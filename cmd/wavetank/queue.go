@@ -51,8 +51,7 @@ func (f *queueFlags) addAll(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.chunk, "chunk", queue.ChunkRuns, "runs that a machine takes from the queue at once, `N`")
 }
 
-// coordinator lets a campaign's runs be done by whoever joins at the queue, if there is one. A server that cannot be used is
-// an error at once, before there is a folder.
+// coordinator lets a campaign's runs be done by whoever joins at the queue, if there is one.
 func (f *queueFlags) coordinator(ctx context.Context, stderr io.Writer) (campaign.Elsewhere, error) {
 	if f.server.URL == "" {
 		return nil, nil
@@ -74,12 +73,9 @@ func (f *queueFlags) unusable(err error) error {
 	return cli.Fail(cli.ExitUsage, "%s: %v", flag, err)
 }
 
-// use has the campaigns of a command run at the queue, if one is given.
-func (f *queueFlags) use(cmd *cobra.Command, of *campaignFlags) (err error) {
-	if err := f.check(cmd); err != nil {
-		return err
-	}
-	of.elsewhere, err = f.coordinator(cmd.Context(), cmd.ErrOrStderr())
+// use has the campaigns of a command run at the queue, if one is given; the flags have been checked, and there is no folder yet.
+func (f *queueFlags) use(ctx context.Context, of *campaignFlags, stderr io.Writer) (err error) {
+	of.elsewhere, err = f.coordinator(ctx, stderr)
 	return err
 }
 

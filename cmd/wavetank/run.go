@@ -24,7 +24,7 @@ import (
 
 type runFlags struct {
 	planFlags
-	seed    string
+	seed    seedFlag
 	out     string
 	json    bool
 	quiet   bool
@@ -72,7 +72,7 @@ one, and its page has no cause: a debugger would stop in each that looks for it.
 	}
 	f.add(cmd)
 	f.addJudge(cmd, "let a violation of `INVARIANT` count outside of its promise, too; repeatable")
-	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default the plan's)")
+	cmd.Flags().Var(&f.seed, "seed", "the root of every draw, `N` (default the plan's)")
 	cmd.Flags().StringVar(&f.out, "out", "", "the run's folder, `DIR` (default runs/SCENARIO-SEED, and a hash behind it for a changed scenario, or a plan of your own)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print result.json, and nothing else, on standard output")
 	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`, whose folder is made if it is missing")
@@ -83,7 +83,7 @@ one, and its page has no cause: a debugger would stop in each that looks for it.
 }
 
 func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer) error {
-	s, err := f.load(arg, f.seed)
+	s, err := f.load(arg, &f.seed)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 // shardFlag lets a command that runs a campaign run a part of it.
 type shardFlag struct{ text string }
 
-func (f *shardFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.text, "shard", "", "run part `K/N` of the runs alone, such as 3/16, for wavetank merge to put together; index/N takes the part from $"+jobIndex+"; a budget is one in runs then, and none in time")
+func (f *shardFlag) add(cmd *cobra.Command, budget string) {
+	cmd.Flags().StringVar(&f.text, "shard", "", "run part `K/N` of the runs alone, such as 3/16, for wavetank merge to put together; index/N takes the part from $"+jobIndex+"; "+budget)
 }
 
 // of makes spec that of the shard which the flag names, if it names one.

@@ -70,7 +70,7 @@ runs, which are left out, 2 usage or input, 3 nothing differs by more than noise
 			if err := f.check(cmd); err != nil {
 				return err
 			}
-			if err := f.queue.use(cmd, &f.campaignFlags); err != nil {
+			if err := f.queue.check(cmd); err != nil {
 				return err
 			}
 			if given := cmd.Flags().Changed("precision"); given && !(f.precision >= 0) {
@@ -82,10 +82,11 @@ runs, which are left out, 2 usage or input, 3 nothing differs by more than noise
 		},
 	}
 	f.planFlags.add(cmd)
-	f.campaignFlags.add(cmd, "runs/sweep-NAME, and a hash behind it if it is not a ready-made sweep as it is")
+	f.campaignFlags.add(cmd, "")
+	cmd.Flags().Lookup("out").Usage = "the sweep's folder, `DIR` (default runs/sweep-NAME, and a hash behind it if it is not a ready-made sweep as it is)"
 	cmd.Flags().StringArrayVar(&f.grids, "grid", nil, "a setting and its values, `key=values`: 0s,5s,15s or 1..10 or 0.1..0.5/0.1; repeatable")
 	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "under how many seeds every point is run at first, `N` (default the sweep's)")
-	f.shard.add(cmd)
+	f.shard.add(cmd, "adds no seeds then")
 	f.queue.addAll(cmd)
 	f.numbers.add(cmd)
 	cmd.Flags().Float64Var(&f.precision, "precision", 0, "the difference that matters to you, `P`, in the metric that decides: seeds are added where the answer is open,\nuntil it is there or smaller differences are ruled out; 0 adds none (default the sweep's)")
@@ -116,8 +117,13 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, arg string, stdout, stderr io.Wri
 			dir = folderOf("sweep-"+d.Name, plain, spec, d.Precision, d.Budget, f.time)
 		}
 	}
-	say := f.say(stdout)
-	printSweep(say, d, dir)
+	if err := f.queue.use(ctx, &f.campaignFlags, stderr); err != nil {
+		return err
+	}
+	if _, err := fits(dir, spec); err != nil {
+		return err
+	}
+	printSweep(f.say(stdout), d, dir)
 	if spec.Shard != nil {
 		return f.part(ctx, dir, spec, sweepShard{d, given(cmd, arg)}, stdout, stderr)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -32,42 +33,30 @@ func (n numbers) given() bool {
 	return slices.ContainsFunc(n, func(values string) bool { return values != "" })
 }
 
-// grids are the numbers that are given, as --grid takes them.
-func (n numbers) grids() (list []string, err error) {
+// lay gives the sweep the numbers: as an axis, where it has one or they are several, and else as a setting.
+func (n numbers) lay(d *sweep.Definition, taken []string) (err error) {
 	for i, own := range sweep.OwnNumbers() {
 		if n[i] == "" {
 			continue
 		}
+		if slices.ContainsFunc(taken, func(t string) bool { name, _ := keyAndValue(t); return name == own.Setting }) {
+			return cli.Fail(cli.ExitUsage, "%s is given twice, by --%s and by --grid or --set; give it once", own.Setting, own.Flag)
+		}
 		parts := strings.Split(n[i], ",")
 		for j, part := range parts {
 			if parts[j], err = read(own.Flag, strings.TrimSpace(part)); err != nil {
-				return nil, err
+				return err
 			}
 		}
-		list = append(list, own.Setting+"="+strings.Join(parts, ","))
-	}
-	return list, nil
-}
-
-// lay gives the sweep the numbers: as an axis, where it has one or they are several, and else as a setting.
-func (n numbers) lay(d *sweep.Definition, taken []string) error {
-	grids, err := n.grids()
-	if err != nil {
-		return err
-	}
-	for _, g := range grids {
-		setting, values := keyAndValue(g)
-		if slices.ContainsFunc(taken, func(t string) bool { name, _ := keyAndValue(t); return name == setting }) {
-			return cli.Fail(cli.ExitUsage, "%s is given twice, by its own flag and by --grid or --set; give it once", setting)
-		}
-		isAxis := slices.ContainsFunc(d.Axes, func(a sweep.Axis) bool { return a.Setting == setting })
+		values := strings.Join(parts, ",")
+		isAxis := slices.ContainsFunc(d.Axes, func(a sweep.Axis) bool { return a.Setting == own.Setting })
 		if isAxis || strings.Contains(values, ",") || strings.Contains(values, "..") {
-			err = d.Grid([]string{g})
+			err = d.Grid([]string{own.Setting + "=" + values})
 		} else {
-			err = d.Set(g)
+			err = d.Set(own.Setting + "=" + values)
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("--%s %s: %w; see `wavetank sweep --help`", own.Flag, n[i], err)
 		}
 	}
 	return nil

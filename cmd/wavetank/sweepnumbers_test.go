@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,7 +36,11 @@ func TestOwnNumbersAreReadByTheirFlags(t *testing.T) {
 	assert.False(t, n.given())
 	require.NoError(t, cmd.ParseFlags([]string{"--dies=20%, 0.6", "--lag=fixed:5s", "--ttl=45s"}))
 	assert.True(t, n.given())
-	grids, err := n.grids()
+	d, err := sweep.Load("calm")
 	require.NoError(t, err)
-	assert.Equal(t, []string{"engine.worker_ttl=45s", "world.heartbeat_lag=fixed:5s", "world.dying=0.2,0.6"}, grids)
+	require.NoError(t, n.lay(d, nil))
+	require.Len(t, d.Axes, 1)
+	assert.Equal(t, "world.dying=0.2,0.6", d.Axes[0].Setting+"="+strings.Join(d.Axes[0].Values, ","))
+	assert.Contains(t, d.Plan, `heartbeat_lag: "fixed:5s"`)
+	assert.Contains(t, d.Plan, "worker_ttl: 45s")
 }

@@ -63,7 +63,7 @@ With --issues DIR, it writes what GitHub is to be told: new/NAME.md to open an
 issue with, and back/NAME.md and resolved/NAME.md to comment on it with. The first
 line of each is the issue's title, after "# ".
 
-Exit codes: 0 nothing that is not known, 1 a finding is new or back, or runs that
+Exit codes: 0 nothing is new or back, 1 a finding is new or back, or runs that
 broke a promise were not examined, 2 usage or input.`,
 		Example: `  wavetank triage runs/nightly runs/exhaust
   wavetank triage runs --write --commit "$(git rev-parse --short HEAD)"
@@ -77,6 +77,11 @@ broke a promise were not examined, 2 usage or input.`,
 			}
 			if cmd.Flags().Changed("artifacts") && f.issues == "" {
 				return cli.Usage(cmd, "--artifacts is for issues; give it with --issues")
+			}
+			for _, name := range []string{"day", "commit", "artifacts"} {
+				if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+					return cli.Usage(cmd, "--%s is empty; give one, or leave --%[1]s away", name)
+				}
 			}
 			return f.triage(args, cmd.OutOrStdout())
 		},
@@ -108,8 +113,8 @@ func (f *triageFlags) triage(args []string, stdout io.Writer) error {
 	if f.commit != "" && !aCommit.MatchString(f.commit) {
 		return cli.Fail(cli.ExitUsage, "--commit is %.80q, which is no commit; give its hash, as `git rev-parse --short HEAD` prints it", f.commit)
 	}
-	if entries, _ := os.ReadDir(f.issues); f.issues != "" && len(entries) > 0 {
-		return cli.Fail(cli.ExitUsage, "%s holds %s, which may be of another night; give an empty folder to --issues", f.issues, entries[0].Name())
+	if err := f.fit(); err != nil {
+		return err
 	}
 	night, err := f.night(args)
 	if err != nil {
@@ -131,16 +136,44 @@ func (f *triageFlags) triage(args []string, stdout io.Writer) error {
 	if f.json {
 		err = cli.PrintJSON(stdout, triaged(l, r))
 	} else {
-		f.print(cli.NewPrinter(stdout), l, r)
+		f.print(cli.NewPrinter(stdout), r)
 	}
 	if err == nil {
 		err = f.publish(l, r)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	if say := cli.NewPrinter(stdout); !f.json && f.write {
+		say.Line("Ledger: %s", l.Dir)
+	} else if !f.json && len(r.Outcomes) > 0 {
+		say.Line("The ledger is as it was; --write brings it up to date.")
+	}
+	switch {
 	case r.Alarms() > 0 || r.Unexamined > 0:
 		return &cli.Error{Code: cli.ExitViolated}
+	}
+	return nil
+}
+
+// fit refuses what could not be read or written in the end, before anything is said.
+func (f *triageFlags) fit() error {
+	if entries, err := os.ReadDir(f.issues); f.issues != "" && err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; give another folder to --issues", f.issues, strictyaml.FileReason(err))
+	} else if len(entries) > 0 {
+		return cli.Fail(cli.ExitUsage, "%s holds %s, which may be of another night; give an empty folder to --issues", f.issues, entries[0].Name())
+	}
+	entries, _ := os.ReadDir(f.ledger) // the project's own is beside the code of package ledger
+	if len(entries) > 0 && f.ledger != ledgerDir && !there(in(f.ledger, ledger.NightsFile)) && !there(in(f.ledger, ledger.FindingsDir)) {
+		return cli.Fail(cli.ExitUsage, "%s holds %s, and is no ledger; name the folder of one, or an empty one, with --ledger", f.ledger, entries[0].Name())
+	}
+	for _, file := range [][2]string{{f.junit, reports.XMLBegins}, {f.page, reports.PageBegins}} {
+		if file[0] == "" {
+			continue
+		}
+		if err := cmp.Or(cli.Replaceable(file[0], file[1]), cli.Writable(file[0])); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -203,7 +236,7 @@ func campaignsIn(root string) (dirs []string, err error) {
 }
 
 // print says how the findings stand.
-func (f *triageFlags) print(p *cli.Printer, l *ledger.Ledger, r *ledger.Report) {
+func (f *triageFlags) print(p *cli.Printer, r *ledger.Report) {
 	colors := map[ledger.State]int{ledger.New: cli.Red, ledger.Back: cli.Red, ledger.Ongoing: cli.Yellow, ledger.Resolved: cli.Green}
 	for i := range r.Outcomes {
 		o := &r.Outcomes[i]
@@ -224,12 +257,6 @@ func (f *triageFlags) print(p *cli.Printer, l *ledger.Ledger, r *ledger.Report) 
 		p.Line("%s  %s broke a promise and were not examined: what they found may be new", p.Paint(cli.Red, "UNKNOWN"), cli.Plural(r.Unexamined, "run"))
 	}
 	p.Line("%s, %s: %d new, %d back, %d ongoing, %d resolved", r.Day, cli.Plural(r.Plans, "plan"), r.New, r.Back, r.Ongoing, r.Resolved)
-	switch {
-	case f.write:
-		p.Line("Ledger: %s", l.Dir)
-	case len(r.Outcomes) > 0:
-		p.Line("The ledger is as it was; --write brings it up to date.")
-	}
 }
 
 // triagedJSON is the outcome as --json prints it.
@@ -259,9 +286,6 @@ func triaged(l *ledger.Ledger, r *ledger.Report) triagedJSON {
 
 // publish writes the files that are asked for. The ledger comes last: what is written by then says the same the next time.
 func (f *triageFlags) publish(l *ledger.Ledger, r *ledger.Report) error {
-	if err := cmp.Or(cli.Replaceable(f.junit, reports.XMLBegins), cli.Replaceable(f.page, reports.PageBegins)); err != nil {
-		return err
-	}
 	if f.junit != "" {
 		if err := cli.WriteFile(f.junit, func(w io.Writer) error { return reports.JUnitTriage(w, r) }); err != nil {
 			return err

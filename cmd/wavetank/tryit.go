@@ -17,7 +17,12 @@ func tryIt(s plans.Setting) string {
 		name = job + "3"
 	}
 	for _, value := range otherValues(s) {
-		if set := name + "=" + value; changes(s.Scenario, set) {
+		set := name + "=" + value
+		switch {
+		case !changes(s.Scenario, set):
+		case name == "preset":
+			return s.Scenario + " --preset " + value
+		default:
 			return s.Scenario + " --set " + set
 		}
 	}

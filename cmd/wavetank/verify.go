@@ -76,7 +76,7 @@ func (f *verifyFlags) verify(ctx context.Context, arg string, stdout, stderr io.
 	}
 	var plans []*subject
 	for _, name := range names {
-		s, err := f.load(name, "")
+		s, err := f.load(name, nil)
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func newVerifyWorker() *cobra.Command {
 			signal.Ignore(cli.Interrupts()...) // they are for the parent, whose end ends the input
 			var plans []*subject
 			for _, arg := range args {
-				s, err := f.load(arg, "")
+				s, err := f.load(arg, nil)
 				if err != nil {
 					return err
 				}

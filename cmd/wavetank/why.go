@@ -24,7 +24,7 @@ const whyVersion = 1
 
 type whyFlags struct {
 	planFlags
-	seed      string
+	seed      seedFlag
 	invariant string
 	against   string
 	timeout   time.Duration
@@ -90,7 +90,7 @@ cause, 130 interrupted.`,
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default the plan's)")
+	cmd.Flags().Var(&f.seed, "seed", "the root of every draw, `N` (default the plan's)")
 	cmd.Flags().StringVar(&f.invariant, "invariant", "", "explain the violation of `INVARIANT` (default the first that is broken)")
 	cmd.Flags().Var((*program)(&f.against), "against", "let another build of wavetank run the plan, too, the program `PATH`, and show where the two part")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", otherTimeout, "how long the run of the other build may take, `TIME`")
@@ -108,7 +108,7 @@ func (f *whyFlags) why(ctx context.Context, arg string, stdout, stderr io.Writer
 			return err
 		}
 	}
-	s, err := f.load(arg, f.seed)
+	s, err := f.load(arg, &f.seed)
 	if err != nil {
 		return err
 	}

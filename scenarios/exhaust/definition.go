@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
@@ -42,7 +43,7 @@ func (o *Options) Check() error {
 	}
 	for _, kind := range o.Kinds {
 		if !slices.Contains(Kinds(), kind) {
-			return fmt.Errorf("%.60q is no kind of fault; there are %s", kind, strings.Join(Kinds(), ", "))
+			return fmt.Errorf("%.60q is no kind of fault%s; there are %s", kind, suggest.Hint(kind, Kinds()), strings.Join(Kinds(), ", "))
 		}
 	}
 	return nil

@@ -44,7 +44,7 @@ func TestATriagePolicyIsReadStrictly(t *testing.T) {
 		{head + "  - match: {reason_code: timeout, topic: x}\n    action: quarantine\n", `t.yaml:3:35: unknown key "topic" in dlq_rules[0].match; known are reason_code, last_cause`},
 		{head + "  - match: {reason_code: time_out}\n    action: quarantine\n", `t.yaml:3:26: dlq_rules[0].match.reason_code is "time_out"; one of ` + codes + ` (did you mean "timeout"?)`},
 		{head + "  - match: {reason_code: timeout}\n    action: replay\n", `t.yaml:4:13: dlq_rules[0].action is "replay"; it must be auto_replay, quarantine, require_approval or manual_review`},
-		{head + "  - match: {reason_code: timeout}\n    action: auto_replay\n    max_replay: 2\n", `t.yaml:5:5: unknown key "max_replay" in dlq_rules[0]; known are match, action, max_replays, backoff, owner, approver_group (did you mean "max_replays"?)`},
+		{head + "  - match: {reason_code: timeout}\n    action: auto_replay\n    max_replay: 2\n", `t.yaml:5:5: unknown key "max_replay" in dlq_rules[0] (did you mean "max_replays"?); known are match, action, max_replays, backoff, owner, approver_group`},
 		{head + "  - match: {reason_code: timeout}\n    action: auto_replay\n    max_replays: 0\n", "t.yaml:5:18: dlq_rules[0].max_replays is 0, out of range; give 1 to 10"},
 		{head + "  - match: {reason_code: timeout}\n    action: auto_replay\n    max_replays: two\n", `t.yaml:5:18: dlq_rules[0].max_replays is "two", not an integer; give 1 to 10`},
 		{head + "  - match: {reason_code: timeout}\n    action: auto_replay\n    backoff: linear\n", `t.yaml:5:14: dlq_rules[0].backoff is "linear"; the only one is exponential_jitter`},

@@ -83,7 +83,11 @@ func (d *Document) entries(path string, m *ast.MappingNode, v reflect.Value) *Er
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
 		if _, plain := entry.Key.(*ast.StringNode); !plain || i < 0 {
 			known := fieldNames(fields)
-			wrong = append(wrong, d.refuse(key, Join(path, key.Value), fmt.Sprintf("unknown key %q in %s", key.Value, d.whole(path)), "known are "+strings.Join(known, ", ")+suggest.Hint(key.Value, known)))
+			remedy := "known are " + strings.Join(known, ", ")
+			if len(known) > 50 {
+				remedy = "`wavetank explain " + path + "` lists those that are known"
+			}
+			wrong = append(wrong, d.refuse(key, Join(path, key.Value), fmt.Sprintf("unknown key %q in %s%s", key.Value, d.whole(path), suggest.Hint(key.Value, known)), remedy))
 			continue
 		}
 		wrong = append(wrong, d.value(Join(path, fields[i].name), entry.Value, v.Field(fields[i].index), fields[i]))

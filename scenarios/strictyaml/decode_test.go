@@ -113,9 +113,9 @@ func TestReadTakesOddButLegalYAML(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	const file = "this is longer than a harbour can be; a harbour has at most 1024 KiB"
 	for _, c := range []struct{ name, text, want string }{
-		{"unknown key", "name: x\nshops: {}\n", `h.yaml:2:1: unknown key "shops" in a harbour; known are version, name, note, berths, slow, labels, cargo, ships, master, opens, later, seed (did you mean "ships"?)`},
-		{"unknown key below", "name: x\nberths:\n  cuont: 3\n", `h.yaml:3:3: unknown key "cuont" in berths; known are count, every, share, open, order, pilot (did you mean "count"?)`},
-		{"unknown key of an entry", "name: x\nships: [{id: a, port: []}]\n", `h.yaml:2:17: unknown key "port" in ships[0]; known are id, ports (did you mean "ports"?)`},
+		{"unknown key", "name: x\nshops: {}\n", `h.yaml:2:1: unknown key "shops" in a harbour (did you mean "ships"?); known are version, name, note, berths, slow, labels, cargo, ships, master, opens, later, seed`},
+		{"unknown key below", "name: x\nberths:\n  cuont: 3\n", `h.yaml:3:3: unknown key "cuont" in berths (did you mean "count"?); known are count, every, share, open, order, pilot`},
+		{"unknown key of an entry", "name: x\nships: [{id: a, port: []}]\n", `h.yaml:2:17: unknown key "port" in ships[0] (did you mean "ports"?); known are id, ports`},
 		{"field without a key", "name: x\nunread: 1\n", `h.yaml:2:1: unknown key "unread" in a harbour`},
 		{"key that is a number", "1: x\n", `h.yaml:1:1: unknown key "1" in a harbour`},
 		{"merge key", "name: x\n<<: {seed: 1}\n", `h.yaml:2:1: unknown key "<<"`},

@@ -28,7 +28,7 @@ func ExampleKind_Read() {
 	}
 	// Output:
 	// <nil>
-	// buoy.yaml:2:1: unknown key "evry" in a buoy; known are name, every (did you mean "every"?)
+	// buoy.yaml:2:1: unknown key "evry" in a buoy (did you mean "every"?); known are name, every
 	// buoy.yaml:2:8: every is "10", without a unit; give a duration such as 200ms, 10s or 20m, from 1s to 1m
 	//     2 | every: 10
 	//                ^

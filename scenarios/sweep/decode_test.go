@@ -52,9 +52,9 @@ notes:
 
 func TestParseRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"unknown key", "name: x\nplan: calm\naxis: []\n", `s.yaml:3:1: unknown key "axis" in a sweep; known are version, name, question, plan`},
+		{"unknown key", "name: x\nplan: calm\naxis: []\n", `s.yaml:3:1: unknown key "axis" in a sweep (did you mean "axes"?); known are version, name, question, plan`},
 		{"near key", "name: x\nplan: calm\nsedes: 3\n", `(did you mean "seeds"?)`},
-		{"unknown key of an axis", "name: x\nplan: calm\naxes: [{setings: a}]\n", `s.yaml:3:9: unknown key "setings" in axes[0]; known are setting, values, title (did you mean "setting"?)`},
+		{"unknown key of an axis", "name: x\nplan: calm\naxes: [{setings: a}]\n", `s.yaml:3:9: unknown key "setings" in axes[0] (did you mean "setting"?); known are setting, values, title`},
 		{"unknown key of pareto", "name: x\nplan: calm\n" + axes + "pareto: {z: failed}\n", `s.yaml:4:10: unknown key "z" in pareto`},
 		{"key twice", "name: x\nname: y\n", `s.yaml:2:1: broken YAML`},
 		{"list", "- name: x\n", `s.yaml:1:1: a sweep is not a mapping; give keys such as version, name, question`},

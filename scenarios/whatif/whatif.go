@@ -132,7 +132,7 @@ func (b *bench) ownRun(invariant string) (*scenarios.Violation, map[int]string, 
 
 // held is the error of a run that does not break the invariant that was asked for, or any.
 func (b *bench) held() error {
-	var broken []string
+	var broken, unjudged []string
 	says := "no invariant was broken"
 	if b.invariant != "" {
 		says = b.invariant + " was not broken"
@@ -143,10 +143,15 @@ func (b *bench) held() error {
 			broken = append(broken, i.Name)
 		case i.Name == b.invariant && i.Status == scenarios.StatusNotExercised:
 			says = i.Name + " was not exercised"
+		case i.Status == scenarios.StatusNotJudged:
+			unjudged = append(unjudged, i.Name)
 		}
 	}
 	if len(broken) > 0 {
 		says += "; the run breaks " + strings.Join(broken, ", ")
+	}
+	if len(unjudged) > 0 {
+		says += ", and since then does not judge " + strings.Join(unjudged, ", ")
 	}
 	return fmt.Errorf("%w: %s", ErrHeld, says)
 }

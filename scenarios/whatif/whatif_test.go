@@ -359,6 +359,7 @@ func TestWithoutAViolationThereIsNothingToExplain(t *testing.T) {
 	require.ErrorIs(t, err, ErrHeld)
 	_, err = Explain(context.Background(), load(t, "publish-ack-lost"), Options{Invariant: "every-job-settles"})
 	require.ErrorIs(t, err, ErrHeld)
+	assert.ErrorContains(t, err, "the run breaks one-dispatch-per-job, one-effect-per-key, and since then does not judge one-execution-per-job")
 }
 
 func TestABranchHasTheEventsOfItsTrunkUpToItsStep(t *testing.T) {

@@ -29,6 +29,7 @@ func flagProblem(cmd *cobra.Command, err error) string {
 		if wanted := wantedValues[invalid.GetFlag().Value.Type()]; wanted != "" {
 			return fmt.Sprintf("--%s is %q; give %s", invalid.GetFlag().Name, invalid.GetValue(), wanted)
 		}
+		return fmt.Sprintf("--%s is %q; %v", invalid.GetFlag().Name, invalid.GetValue(), invalid.Unwrap())
 	}
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
@@ -61,7 +62,7 @@ func NamesFiles(cmd *cobra.Command, _ []string) (err error) {
 		value, _ := pflag.UnquoteUsage(f)
 		what := map[string]string{"FILE": "file", "DIR": "folder"}[value]
 		if err == nil && what != "" && f.Value.String() == "" {
-			err = Usage(cmd, "--%s names no %s; give one, or leave --%[1]s away", f.Name, what)
+			err = Usage(cmd, "--%s names no %s; give one", f.Name, what)
 		}
 	})
 	return err

@@ -12,21 +12,21 @@ import (
 // Complete gives a program's root command what the roots of all have: errors that report prints, suggestions for an
 // unknown command, help and completion.
 func Complete(root *cobra.Command) *cobra.Command {
-	root.Args, root.SilenceErrors, root.SilenceUsage = cobra.ArbitraryArgs, true, true
-	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
-		}
-		return unknown(cmd, args[0])
-	}
+	root.SilenceErrors, root.SilenceUsage = true, true
+	Group(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return Usage(cmd, "%s", flagProblem(cmd, err)) })
 	root.SetHelpCommand(&cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Explain a command",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			target, rest, err := root.Find(args)
-			if err != nil || len(rest) > 0 {
+			switch {
+			case err != nil:
 				return unknown(root, args[0])
+			case len(rest) > 0 && target.HasAvailableSubCommands():
+				return unknown(target, rest[0])
+			case len(rest) > 0:
+				return Usage(root, "%s has no commands below it, and so no %q", target.Name(), rest[0])
 			}
 			if target.DisableFlagParsing { // it only says where it has gone
 				return target.RunE(target, nil)
@@ -62,14 +62,27 @@ func completeFiles(cmd *cobra.Command) {
 	}
 }
 
-func unknown(root *cobra.Command, name string) error {
+// Group makes cmd one that has only others below it: by itself it shows its help.
+func Group(cmd *cobra.Command) {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return unknown(cmd, args[0])
+	}
+}
+
+// unknown is the error of a command that cmd does not have below it.
+func unknown(cmd *cobra.Command, name string) error {
 	var names []string
-	for _, c := range root.Commands() {
+	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
 	}
-	return Usage(root, "unknown command %q%s", name, suggest.Hint(name, names))
+	full := strings.TrimPrefix(cmd.CommandPath()+" "+name, cmd.Root().CommandPath()+" ")
+	return Usage(cmd, "unknown command %q%s", full, suggest.Hint(name, names))
 }
 
 // strict lets cobra's own completion command refuse what the others refuse.
