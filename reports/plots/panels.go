@@ -158,7 +158,7 @@ func (p *runPlots) panel(title, empty string, plots ...panelPlot) chart {
 	}
 	ch.Legend = append(ch.Legend, p.faultLegend()...)
 	every := words.Duration(p.res.Samples.Interval)
-	ch.Notes = append(notes, "A value is of the whole "+every+" over which it is drawn, the last up to the end of the plot.")
+	ch.Notes = append(notes, "A value is of the whole "+every+" over which it is drawn, also if the plot ends within them.")
 	return ch
 }
 
