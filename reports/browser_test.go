@@ -677,3 +677,40 @@ func TestTimesOfOneAxis(t *testing.T) {
 		assert.Equal(t, words.Instants(list), says[[]string](b, strings.ReplaceAll(fmt.Sprintf("instants(%v)", us), " ", ",")))
 	}
 }
+
+// A plot says under the pointer what stands beside its own lines, in the digits of the tables, and nothing where it has no values.
+func TestThePointerReadsAPlotAsItsLegendDoes(t *testing.T) {
+	b := opened(t, pageOfScenario(t, "breaker-storm", func(*plans.Plan, *scenarios.Result) {}), "svg[data-plot]")
+	under := func(title string, share float64) string {
+		return says[string](b, fmt.Sprintf(`(() => { const f = [...document.querySelectorAll("figure")].find((f) => f.querySelector("h3").textContent === %q);
+			const s = f.querySelector("svg.wide"), r = s.getBoundingClientRect(), [x0, x1] = s.dataset.plot.split(" ").map(Number);
+			s.dispatchEvent(new PointerEvent("pointermove", { clientX: r.left + r.width * (x0 + %g * (x1 - x0)) / s.viewBox.baseVal.width, clientY: r.top + 9 }));
+			return document.querySelector(".reading").textContent; })()`, title, share))
+	}
+	assert.NotContains(t, under("Circuit breakers of each replica", .5), "\n", "the instant alone")
+	assert.Regexp(t, `\nretries: \d+\nrollbacks: \d+$`, under("Retries and rollbacks, counted up", .9))
+
+	durations := []time.Duration{1500, 12_345_678, 999_600 * time.Microsecond, 3900 * time.Millisecond, 59_960 * time.Millisecond, 605 * time.Second, 90 * time.Minute, 47*time.Hour + 59*time.Minute}
+	for _, d := range durations {
+		assert.Equal(t, words.Duration(d), says[string](b, fmt.Sprintf("lasting(%g)", d.Seconds())))
+	}
+	b.quiet()
+}
+
+// The two plots of a panel have a legend each, as both begin with the same colour.
+func TestThePointerReadsEachPlotOfAPanel(t *testing.T) {
+	plan, err := plans.Load("stale-worker")
+	require.NoError(t, err)
+	var trace, html bytes.Buffer
+	res, err := scenarios.Run(t.Context(), plan, scenarios.RunOptions{Source: "stale-worker", Trace: &trace, Sample: true})
+	require.NoError(t, err)
+	require.NoError(t, Page(&html, plan, res, Trace(&trace)))
+	b := opened(t, html.String(), "svg[data-plot]")
+	said := func(svg string) string {
+		return says[string](b, fmt.Sprintf(`(() => { const s = document.querySelector(%q).closest("figure").querySelector(%q), r = s.getBoundingClientRect();
+			s.dispatchEvent(new PointerEvent("pointermove", { clientX: r.left + r.width * .9, clientY: r.top + 9 })); return document.querySelector(".reading").textContent; })()`, ".under", svg))
+	}
+	assert.Regexp(t, `\npicks of stale workers: \d+$`, said("figure > svg.wide"))
+	assert.Regexp(t, `\nage: 50th percentile: .+\nage: 90th percentile: .+\nage: oldest: `, said(".under > svg.wide"))
+	b.quiet()
+}

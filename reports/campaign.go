@@ -150,8 +150,11 @@ func campaignVerdict(res *campaign.Result) (badge, string) {
 	case res.Runs == 0:
 		return badge{"nothing was run", "warn"}, "The campaign ended before its first run was over."
 	}
-	tone := "good"
-	if !res.Complete || res.Bound == 0 && !res.Spec.IsList() {
+	sure, tone := res.Bound > 0, "good"
+	if res.Spec.IsList() {
+		sure = res.Verdicts[scenarios.Inconclusive] == 0
+	}
+	if !res.Complete || !sure {
 		tone = "warn"
 	}
 	return badge{"nothing found", tone}, BoundInWords(res)
@@ -159,13 +162,17 @@ func campaignVerdict(res *campaign.Result) (badge, string) {
 
 // BoundInWords says what a campaign that found nothing has shown.
 func BoundInWords(res *campaign.Result) string {
-	_, plans := sourceOf(&res.Spec)
 	if res.Spec.IsList() {
-		return fmt.Sprintf("No promise was broken in %s.", words.Counted(res.Runs, "run"))
+		open := ""
+		if n := res.Verdicts[scenarios.Inconclusive]; n > 0 {
+			open = fmt.Sprintf("; %s could not be judged", words.Count(n))
+		}
+		return fmt.Sprintf("No promise was broken in %s%s.", words.Counted(res.Runs, "run"), open)
 	}
 	if res.Bound <= 0 || res.Bound >= 1 {
 		return fmt.Sprintf("No promise was broken in %s, which is too few to bound how often one may be.", words.Counted(res.Conclusive, "conclusive run"))
 	}
+	_, plans := sourceOf(&res.Spec)
 	n := int(math.Round(3 / res.Bound))
 	return fmt.Sprintf("No promise was broken in %s conclusive runs: at most 3/%s = %s of the %s break one, with 95 %% confidence (rule of three).",
 		words.Count(n), words.Count(n), words.Percentage(res.Bound), plans)
@@ -182,12 +189,16 @@ func campaignWarnings(res *campaign.Result) (warnings []string) {
 		warnings = append(warnings, fmt.Sprintf("%s broke a promise after as many findings as are examined, and may be other ways to break one.", words.Counted(res.Unexamined, "more run")))
 	}
 	if n := res.Verdicts[scenarios.Inconclusive]; 2*n > res.Runs {
-		warnings = append(warnings, fmt.Sprintf("%s of the runs were inconclusive: see why below.", words.Percentage(float64(n)/float64(res.Runs))))
+		often := ""
+		if rows, _ := reasonRows(res.Reasons); len(rows) > 0 {
+			often = " (most often: " + rows[0].Reason + ")"
+		}
+		warnings = append(warnings, fmt.Sprintf("%s of the runs were inconclusive%s.", words.Percentage(float64(n)/float64(res.Runs)), often))
 	}
 	return warnings
 }
 
-// sourceOf says where the plans of a campaign come from, and which plans its bound is about.
+// sourceOf says where the plans of a campaign come from, and which plans its bound is about, if it has one.
 func sourceOf(spec *campaign.Spec) (source, plans string) {
 	switch {
 	case spec.Grid != nil:
@@ -197,9 +208,9 @@ func sourceOf(spec *campaign.Spec) (source, plans string) {
 		if len(spec.Struck.Sets) > 0 {
 			noun, plural = "pair of faults", "pairs of faults"
 		}
-		return "one plan, and " + words.Counted(spec.Struck.Size(), noun, plural) + " on it", "faults of this list"
+		return "one plan, and " + words.Counted(spec.Struck.Size(), noun, plural) + " on it", ""
 	case spec.Given != nil:
-		return words.Counted(len(spec.Given), "plan"), "plans of this list"
+		return words.Counted(len(spec.Given), "plan"), ""
 	case spec.Drawn == nil:
 		return "", "plans of this distribution"
 	}
@@ -249,9 +260,7 @@ func budgetOf(spec *campaign.Spec) string {
 
 func findingRowOf(f *campaign.Finding, number, runs int, there func(string) bool) findingRow {
 	r := findingRow{Finding: *f, Number: number, Contained: f.Verdict == ""}
-	r.Smallest = invariants.List([]string{
-		words.Counted(f.Jobs, "job"), words.Counted(f.Faults, "fault"), words.Counted(f.Schedulers, "scheduler"), words.Counted(f.Workers, "worker"),
-	})
+	r.Smallest = smallest(f)
 	r.FoundIn = fmt.Sprintf("%s of %s, run %s first", words.Count(f.Runs), words.Counted(runs, "run"), words.Count(f.First))
 	if page := FindingPage(f); !r.Contained && there(page) {
 		r.Page = page
@@ -260,6 +269,40 @@ func findingRowOf(f *campaign.Finding, number, runs int, there func(string) bool
 	r.Plan, r.PlanLeft = beginning(f.Plan, planBytesMax)
 	r.Detail, r.StackLeft = beginning(f.Detail, stackMax)
 	return r
+}
+
+// storyMax is how long the story of a finding may be, in bytes.
+const storyMax = 4 * textMax
+
+// clipStory is the story of a finding. Of one that is too long whole sentences are left out, before the one that says
+// what is broken.
+func clipStory(f *campaign.Finding) string {
+	at := strings.LastIndex(f.Story, f.Invariant+" is broken: ")
+	if len(f.Story) <= storyMax {
+		return f.Story
+	}
+	if at < 0 {
+		return clip(f.Story)
+	}
+	begin := strings.LastIndex(f.Story[:at], ". ") + 1 // of its sentence
+	room := min(begin, storyMax-min(storyMax, len(f.Story)-begin))
+	return f.Story[:strings.LastIndex(f.Story[:room+1], ". ")+1] + clip(f.Story[begin:])
+}
+
+// causeOf says in a line or two what the finding's plan has, and what its violation hangs on.
+func causeOf(f *campaign.Finding) string {
+	says := "Cause: " + clip(f.Cause) + "\n"
+	if f.Why != "" {
+		says += "Why: " + clip(f.Why) + "\n"
+	}
+	return says
+}
+
+// smallest says how large a finding's plan is.
+func smallest(f *campaign.Finding) string {
+	return invariants.List([]string{
+		words.Counted(f.Jobs, "job"), words.Counted(f.Faults, "fault"), words.Counted(f.Schedulers, "scheduler"), words.Counted(f.Workers, "worker"),
+	})
 }
 
 // beginning is that of s, in whole lines if it can be, and how many bytes come after it.

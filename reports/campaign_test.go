@@ -170,3 +170,28 @@ func TestBeginningKeepsWholeLines(t *testing.T) {
 	assert.Equal(t, "short", got)
 	assert.Zero(t, left)
 }
+
+// Of a list, too, what could not be judged is not green; and why it could not be is said where the reasons are not.
+func TestAListThatCouldNotBeJudgedIsNotGreen(t *testing.T) {
+	res := quietNight()
+	res.Spec.Drawn, res.Spec.Given, res.Bound = nil, []string{"a"}, 0
+	res.Runs, res.Conclusive, res.Verdicts = 3, 1, map[scenarios.Verdict]int{scenarios.Held: 1, scenarios.Inconclusive: 2}
+	outcome, says := campaignVerdict(res)
+	assert.Equal(t, badge{"nothing found", "warn"}, outcome)
+	assert.Equal(t, "No promise was broken in 3 runs; 2 could not be judged.", says)
+	assert.Equal(t, []string{"66.7 % of the runs were inconclusive (most often: a fault did not fire as it should: fail-before on job N's rollback_write)."}, campaignWarnings(res))
+	res.Verdicts = map[scenarios.Verdict]int{scenarios.Held: 3}
+	outcome, says = campaignVerdict(res)
+	assert.Equal(t, badge{"nothing found", "good"}, outcome)
+	assert.Equal(t, "No promise was broken in 3 runs.", says)
+}
+
+// What was never met is counted among what could have been, however many rows a table shows.
+func TestWhatWasNeverMetIsCountedAmongWhatCouldBe(t *testing.T) {
+	res := quietNight()
+	for range coverageMax {
+		res.Invariants = append(res.Invariants, campaign.Coverage{Name: "more", Kind: "always", Exercised: 1})
+	}
+	c := coverageOf(res)
+	assert.Equal(t, []int{coverageMax + 8, 4, 54, 16}, []int{c.NeverJudged.Of, c.NeverReached.Of, c.NeverDrawn.Of, c.NeverFired.Of})
+}

@@ -120,6 +120,7 @@ func TestJUnitOfARun(t *testing.T) {
 	assert.Equal(t, junit.StatusPassed, tests["one-dispatch-per-job"].Status)
 	assert.Equal(t, junit.StatusPassed, tests["run-is-conclusive"].Status)
 	assert.Equal(t, junit.StatusSkipped, tests["no-dispatch-after-failed-read"].Status)
+	assert.Equal(t, "not exercised: the run had nothing to judge", tests["no-dispatch-after-failed-read"].Message)
 	assert.NotContains(t, tests, "rollback-applied")
 
 	suite, tests := run(ackLost(true).res)
@@ -255,5 +256,9 @@ func TestSweepSummaryIsShort(t *testing.T) {
 		assert.Contains(t, out, want)
 	}
 	assert.Less(t, len(out), 2_000)
+	assert.Contains(t, out, "; the price: stale picks per job 0.4 rather than 0.2 at 1\n")
+	more := staleSweep()
+	more.Seeds, more.Added, more.Points[0].Runs = 3, 17, 5
+	assert.Contains(t, written(t, func(w io.Writer) error { return SweepSummary(w, more) }), sweepSeeded(more))
 	assert.Contains(t, written(t, func(w io.Writer) error { return SweepSummary(w, flatSweep(2)) }), "**The numbers do not answer the question.**")
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
-	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -196,33 +195,6 @@ func (c *collector) selected() []row {
 		slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.index, b.index) })
 	}
 	return rows
-}
-
-// storyMax is how long the story of a finding may be, in bytes.
-const storyMax = 4 * textMax
-
-// clipStory is the story of a finding. Of one that is too long whole sentences are left out, before the one that says
-// what is broken.
-func clipStory(f *campaign.Finding) string {
-	at := strings.LastIndex(f.Story, f.Invariant+" is broken: ")
-	if len(f.Story) <= storyMax {
-		return f.Story
-	}
-	if at < 0 {
-		return clip(f.Story)
-	}
-	begin := strings.LastIndex(f.Story[:at], ". ") + 1 // of its sentence
-	room := min(begin, storyMax-min(storyMax, len(f.Story)-begin))
-	return f.Story[:strings.LastIndex(f.Story[:room+1], ". ")+1] + clip(f.Story[begin:])
-}
-
-// causeOf says in a line or two what the finding's plan has, and what its violation hangs on.
-func causeOf(f *campaign.Finding) string {
-	says := "Cause: " + clip(f.Cause) + "\n"
-	if f.Why != "" {
-		says += "Why: " + clip(f.Why) + "\n"
-	}
-	return says
 }
 
 func clip(s string) string {

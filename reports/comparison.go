@@ -102,7 +102,7 @@ func comparisonText(v comparisonView, mark string) ComparisonText {
 	if v.Seeds > 1 {
 		t.About += "Mean ± half of the 95 % interval, or with both its ends where the mean is not in the middle. "
 	}
-	t.About += "Less is better"
+	t.About += v.LessIsBetter()
 	if v.TooFew() == "" {
 		t.About += "; " + mark + " are the least of a row and those that cannot be told from it"
 	}

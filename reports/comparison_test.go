@@ -176,3 +176,12 @@ func TestIntervalsAreDrawnFromNothingToTheGreatestOfTheRow(t *testing.T) {
 	assert.Nil(t, intervalOf(sweep.Estimate{}, 1), "no number")
 	assert.Equal(t, 6, strings.Count(sectionOf(t, comparisonHTML(t, threeTables()[1:2]), "comparison-1"), `class="interval"`), "one for each number")
 }
+
+// Of a measure that is neither good nor bad less is not better.
+func TestAComparisonSaysOfWhatLessIsNotBetter(t *testing.T) {
+	list := threeTables()[:1]
+	assert.Contains(t, text(comparisonHTML(t, list)), "Less is better. Bold")
+	list[0].Metrics[1].Neutral = true
+	assert.Contains(t, text(comparisonHTML(t, list)), "Less is better, but of jobs executed twice. Bold")
+	assert.Contains(t, ComparisonTexts(list, "bold")[0].About, "Less is better, but of jobs executed twice; bold")
+}

@@ -60,6 +60,20 @@ func intervalOf(e sweep.Estimate, most float64) *interval {
 	return &interval{Low: at(e.Low), Mean: at(e.Mean), Width: at(e.High) - at(e.Low)}
 }
 
+// LessIsBetter says of what less is better.
+func (v comparisonView) LessIsBetter() string {
+	var neither []string
+	for _, m := range v.Measures {
+		if m.Neutral {
+			neither = append(neither, inSentence(m.Title))
+		}
+	}
+	if len(neither) == 0 {
+		return "Less is better"
+	}
+	return "Less is better, but of " + invariants.List(neither)
+}
+
 func comparisonViewOf(c *sweep.Comparison) comparisonView {
 	v := comparisonView{Comparison: c, Under: underWhich(c)}
 	if !c.Complete {
@@ -90,7 +104,7 @@ func comparisonViewOf(c *sweep.Comparison) comparisonView {
 		v.Measures = append(v.Measures, row)
 	}
 	for _, row := range c.Rows {
-		a := alternative{row, brokenIn(row.Broken, row.Runs), brokenIn(row.Outside, row.Runs)}
+		a := alternative{row, words.BrokenIn(row.Broken, row.Runs), words.BrokenIn(row.Outside, row.Runs)}
 		v.Broke = v.Broke || len(a.BrokenIn)+len(a.OutsideIn) > 0
 		v.Alternatives = append(v.Alternatives, a)
 	}

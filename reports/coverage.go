@@ -39,7 +39,7 @@ type missing struct {
 	What  string
 	Names []string
 	Left  int
-	Of    int // how many there are, met or not
+	Of    int // how many could have been, met or not
 }
 
 // missingMax is how many names are told at once; more are told when they are asked for.
@@ -106,7 +106,7 @@ func coverageOf(res *campaign.Result) coverage {
 		}
 		c.SettingRows = append(c.SettingRows, coverageRow{row, "", barOf(row.Drawn, 0, most)})
 	}
-	left := 0
+	judged, reached, drawn, left := len(c.Judged), len(c.Reached), len(c.FaultKinds), 0
 	for _, rows := range []*[]coverageRow{&c.Judged, &c.Reached, &c.FaultKinds, &c.SettingRows} {
 		var n int
 		*rows, n = words.Capped(*rows, coverageMax)
@@ -115,15 +115,14 @@ func coverageOf(res *campaign.Result) coverage {
 	if left > 0 {
 		c.CoverageShort = words.Counted(left, "more row") + " left out; result.json has them all."
 	}
-	judged := len(c.Judged)
 	name := func(what, key string, of int) missing {
 		names, left := words.Capped(never[key], coverageMax)
 		return missing{what, names, left, of}
 	}
 	c.NeverJudged = name("Never exercised:", "judged", judged)
-	c.NeverReached = name("Never reached:", "reached", len(res.Invariants)-judged)
+	c.NeverReached = name("Never reached:", "reached", reached)
 	c.NeverDrawn = name("Never drawn:", "drawn", len(res.Faults))
-	c.NeverFired = name("Drawn, but never fired:", "fired", len(res.Faults))
+	c.NeverFired = name("Drawn, but never fired:", "fired", drawn)
 	c.NeverSet = name("Always as the preset has them:", "set", len(res.Settings))
 	return c
 }

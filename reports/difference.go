@@ -114,10 +114,7 @@ func RealPath(dir string) string {
 	if to, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = to
 	}
-	if abs, err := filepath.Abs(dir); err == nil {
-		dir = abs
-	}
-	return dir
+	return absolute(dir)
 }
 
 func clipped(list []diff.Value) (short []diff.Value) {

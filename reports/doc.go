@@ -8,7 +8,7 @@
 // nothing, and what it never met; [WriteSweep] answers a sweep's question with a map, curves and the
 // Pareto front, and its data as CSV and JSON; [WriteComparisons] puts measured columns into the
 // documentation's tables, as a page and as Markdown; [DifferencePage] puts two runs side
-// by side; [PowerPage] says what the searches find of planted mistakes; [NightsPage] is over the nights that a ledger has kept.
+// by side; [PowerPage] says which mutants the searches find; [NightsPage] is over the nights that a ledger has kept.
 // For CI there are [JUnit], [JUnitTriage], [Annotations] and [Summary], and [Issue] about a finding of the ledger.
 //
 // [Read] reads any of these folders back, [Stored.Rewrite] makes its page again, and [WriteIndex] makes an
@@ -28,7 +28,7 @@
 //	comparison.go, comparisonview.go  alternatives side by side
 //	comparisonverdict.go              what they come to, in words
 //	faultmap.go                       every single fault, and every pair
-//	power.go                          what the searches find of planted mistakes
+//	power.go                          which mutants the searches find
 //	sweep.go, csv.go                  what a sweep measured
 //	sweepnumbers.go                   somebody's own numbers over it
 //	promises.go                       the promise matrix
@@ -45,7 +45,7 @@
 // Package plots draws the figures, package axis the run over time, package export the files for other programs, and package words says numbers and times.
 //
 // Each page is one file that opens from disk and needs no network; plots by gonum/plot are inlined as
-// SVG in the colours of the page, light or dark. A page depends on its result alone; it holds no date
-// or host, and no path but those in its command to replay, of the program as it was called and of a plan file, so the pages of equal results compare equal. What is too much for a page is left out
-// with a word that says so.
+// SVG in the colours of the page, light or dark. A page of what was run holds no date or host, and no path but those in its
+// commands and links, so the pages of equal results compare equal; an index and the nights have days. What is too much for
+// a page is left out with a word that says so.
 package reports

@@ -202,7 +202,9 @@ func certified(c *exhaust.Certificate) (tone, says string) {
 		return "warn", fmt.Sprintf("Unfinished: %s of %s were tried, and none broke a promise.", words.Count(len(c.Tries)), words.Counted(c.All, c.Noun()))
 	}
 	says = fmt.Sprintf("None of %s broke a promise", words.Counted(len(c.Tries), c.Noun()))
-	switch n := c.Counts[exhaust.Outside]; {
+	switch n, open := c.Counts[exhaust.Outside], c.Counts[exhaust.Inconclusive]; {
+	case open > 0:
+		return "warn", says + fmt.Sprintf("; %s could not be judged.", words.Count(open))
 	case n > 0:
 		return "outside", says + fmt.Sprintf("; %s broke something outside of a promise.", words.Count(n))
 	case len(c.Baseline) > 0:

@@ -101,3 +101,16 @@ func TestAFaultMapSaysWhatThePlanBreaksByItself(t *testing.T) {
 	assert.Contains(t, page, "The plan by itself breaks <code>snapshot-stays-fresh</code> outside of its promise: tick-fails (impossible: it is gone).")
 	assert.Contains(t, page, "nothing was broken but what the plan breaks by itself: 1 run")
 }
+
+// A fault whose run was not judged to its end is nothing that held.
+func TestACertificateOfWhatCouldNotBeJudgedIsNotGreen(t *testing.T) {
+	c := tried()
+	c.Counts = map[exhaust.Outcome]int{exhaust.Inconclusive: 3}
+	tone, says := certified(c)
+	assert.Equal(t, []string{"warn", "None of 3 single faults broke a promise; 3 could not be judged."}, []string{tone, says})
+	e := (&Stored{Dir: "runs/calm", Certificate: c}).Entry("runs", "wavetank")
+	assert.Equal(t, []string{"inconclusive", "warn", ""}, []string{e.Outcome, e.Tone, e.Replay})
+	c.Complete = false
+	e = (&Stored{Dir: "runs/calm", Certificate: c}).Entry("runs", "wavetank")
+	assert.Equal(t, []string{"cut short", "wavetank exhaust --resume runs/calm"}, []string{e.Outcome, e.Replay})
+}

@@ -75,7 +75,7 @@ func policy(script string) string {
 func pageTemplateOf(name string) func() *template.Template {
 	return sync.OnceValue(func() *template.Template {
 		return template.Must(template.New(name).Funcs(template.FuncMap{
-			"count":   words.Count[int],
+			"count":   words.Count,
 			"counted": words.Counted,
 			"pieces":  words.Pieces,
 			"data":    data,

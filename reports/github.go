@@ -78,12 +78,11 @@ func Summary(w io.Writer, res *campaign.Result) error {
 	}
 	for i := range findings {
 		f := &findings[i]
-		row := findingRowOf(f, i+1, res.Runs, func(string) bool { return false })
 		name := markCode(f.Invariant)
 		if f.Flaky {
 			name += " (not deterministic)"
 		}
-		markRow(&b, []string{name, markText(clipStory(f)), markText(clip(f.Cause)), row.Smallest, words.Count(f.Runs)})
+		markRow(&b, []string{name, markText(clipStory(f)), markText(clip(f.Cause)), smallest(f), words.Count(f.Runs)})
 	}
 	if left > 0 {
 		fmt.Fprintf(&b, "\n%s left out; result.json has them all.\n", words.Counted(left, "more finding"))
@@ -123,10 +122,7 @@ func markMissing(m missing) string {
 	if len(m.Names) == 0 {
 		return ""
 	}
-	var names []string
-	for _, name := range m.Names {
-		names = append(names, markCode(name))
-	}
+	names := markCodes(m.Names)
 	if m.Left > 0 {
 		names = append(names, words.Count(m.Left)+" more")
 	}
@@ -141,11 +137,7 @@ func markMissing(m missing) string {
 func SweepSummary(w io.Writer, res *sweep.Result) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Wavetank sweep %s\n\n%s\n\n", markText(res.Name), markText(res.Question))
-	answer := "The numbers do not answer the question."
-	if res.Answer.Sentence != "" {
-		answer = res.Answer.Sentence
-	}
-	fmt.Fprintf(&b, "**%s**\n\n", markText(answer))
+	fmt.Fprintf(&b, "**%s**\n\n", markText(sweepLead(res)))
 	rows, left := words.Capped(res.Answer.Rows, findingsMax)
 	for _, r := range rows {
 		line := "nothing to take"
@@ -153,9 +145,12 @@ func SweepSummary(w io.Writer, res *sweep.Result) error {
 			line = "take " + markCode(r.Take) + ", " + string(r.Sure)
 		}
 		if len(r.Under) > 0 {
-			line = markText(clip(strings.Join(r.Under, ", "))) + ": " + line
+			line = markText(clip(strings.Join(shown(r.Under), ", "))) + ": " + line
 		}
-		fmt.Fprintf(&b, "- %s: %s\n", line, markText(clip(r.Says)))
+		if line += ": " + markText(clip(r.Says)); r.Price != "" {
+			line += "; the price: " + markText(clip(r.Price))
+		}
+		fmt.Fprintf(&b, "- %s\n", line)
 	}
 	if left > 0 {
 		fmt.Fprintf(&b, "- %s more\n", words.Count(left))
@@ -165,9 +160,9 @@ func SweepSummary(w io.Writer, res *sweep.Result) error {
 	}
 	var axes []string
 	for _, a := range res.Axes {
-		axes = append(axes, markCode(a.Setting)+" "+markText(clip(strings.Join(a.Values, ", "))))
+		axes = append(axes, markCode(a.Setting)+" "+markText(clip(strings.Join(shown(a.Values), ", "))))
 	}
-	fmt.Fprintf(&b, "\n%s, each under %s: %s.\n", words.Counted(len(res.Points), "point"), seeded(res.Seeds, res.FirstSeed), strings.Join(axes, "; "))
+	fmt.Fprintf(&b, "\n%s, each under %s: %s.\n", words.Counted(len(res.Points), "point"), sweepSeeded(res), strings.Join(axes, "; "))
 	return writeSummary(w, b.String())
 }
 

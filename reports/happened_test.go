@@ -125,3 +125,21 @@ func TestTheLanesCanBeSkipped(t *testing.T) {
 	assert.Positive(t, skip)
 	assert.Less(t, skip, strings.Index(lanes, "<table"))
 }
+
+// An invariant that was not exercised is said to have had nothing to judge only if that is why.
+func TestWhyAnInvariantWasNotExercised(t *testing.T) {
+	for change, want := range map[string]map[string]string{
+		"seed=1":                 {"dispatches-count-as-load": onDemand, "no-dispatch-after-failed-read": idleRun},
+		"schedule.steps_max=100": {"every-job-settles": endedSoon, "dispatches-count-as-load": onDemand},
+	} {
+		plan, err := plans.Load("calm")
+		require.NoError(t, err)
+		require.NoError(t, plan.Set(change))
+		res, err := scenarios.Run(t.Context(), plan, scenarios.RunOptions{Source: "calm"})
+		require.NoError(t, err)
+		for name, why := range want {
+			i := res.Invariant(name)
+			assert.Equal(t, why, whyIdle(res, &i), "%s: %s", change, name)
+		}
+	}
+}

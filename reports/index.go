@@ -96,10 +96,13 @@ func (s *Stored) Entry(index, program string) Entry {
 	case s.Certificate != nil:
 		c := s.Certificate
 		e.Kind, e.Name, e.Preset, e.Outcome, e.Runs = "certificate", c.Name, c.Preset, "held", len(c.Tries)
-		if e.Tone, e.Reason = certified(c); e.Tone == "bad" {
+		switch e.Tone, e.Reason = certified(c); {
+		case e.Tone == "bad":
 			e.Outcome = "broken"
-		} else if e.Tone == "warn" {
+		case !c.Complete:
 			e.Outcome, e.Replay = "cut short", program+" exhaust --resume "+shell.Word(s.Dir)
+		case e.Tone == "warn":
+			e.Outcome = "inconclusive"
 		}
 	case s.Sweep != nil:
 		e.Kind, e.Name, e.Seed = "sweep", s.Sweep.Name, seedsOf(s.Sweep.Seeds, s.Sweep.FirstSeed)
@@ -181,15 +184,17 @@ func absolute(name string) string {
 // indexView is what the template sees.
 type indexView struct {
 	frame
-	Entries []Entry
-	Counts  []string
-	Left    int
-	Tone    string
-	Trend   []trendDay
+	Entries   []Entry
+	All       int // those that are left out included
+	Counts    []string
+	Left      int
+	Tone      string
+	Trend     []trendDay
+	TrendLeft int // days
 }
 
-// Index writes a page over stored folders: what found or broke something first, then what is not
-// conclusive, then what held; by kind, name and seed within each.
+// Index writes a page over stored folders, in the order of tones: what found or broke something first, what held last;
+// by kind, name and seed within each.
 func Index(w io.Writer, entries []Entry) error {
 	sorted := slices.Clone(entries)
 	slices.SortStableFunc(sorted, func(a, b Entry) int {
@@ -197,7 +202,8 @@ func Index(w io.Writer, entries []Entry) error {
 			cmp.Compare(indexRank(a), indexRank(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name),
 			cmp.Compare(len(a.Seed), len(b.Seed)), cmp.Compare(a.Seed, b.Seed), cmp.Compare(a.Href, b.Href))
 	})
-	v := indexView{frame: newFrame("Wavetank reports", pageCSS, overviewCSS), Tone: "good", Trend: trendOf(entries)}
+	v := indexView{frame: newFrame("Wavetank reports", pageCSS, overviewCSS), Tone: "good", All: len(entries)}
+	v.Trend, v.TrendLeft = trendOf(entries)
 	v.run(pageJS + indexJS)
 	n := map[string]int{}
 	for _, e := range sorted {

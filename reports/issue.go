@@ -61,10 +61,7 @@ func markSighting(b *strings.Builder, r *ledger.Report, o *ledger.Outcome, file,
 	}
 	if len(o.Alike) > 0 {
 		names, left := words.Capped(o.Alike, findingsMax)
-		var codes []string
-		for _, name := range names {
-			codes = append(codes, markCode(name))
-		}
+		codes := markCodes(names)
 		if left > 0 {
 			codes = append(codes, words.Counted(left, "more"))
 		}
@@ -90,11 +87,7 @@ func knownBy(what string, names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	var codes []string
-	for _, name := range names {
-		codes = append(codes, markCode(name))
-	}
-	return fmt.Sprintf(", %s (%s)", what, strings.Join(codes, ", "))
+	return fmt.Sprintf(", %s (%s)", what, strings.Join(markCodes(names), ", "))
 }
 
 // goodCommit is one before the finding came, as far as the ledger knows.

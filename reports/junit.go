@@ -101,7 +101,7 @@ func JUnitRun(w io.Writer, res *scenarios.Result) error {
 		case scenarios.StatusViolated:
 			test.Failure = &junitReason{Message: clip(res.Reason), Type: "broken promise", Body: violationsOf(res, i.Name)}
 		case scenarios.StatusNotExercised:
-			test.Skipped = &junitReason{Message: "the run did not exercise it"}
+			test.Skipped = &junitReason{Message: whyIdle(res, &i)}
 		case scenarios.StatusNotJudged:
 			test.Skipped = &junitReason{Message: "it is not judged where what it needs was violated before: " + strings.Join(i.StoppedBy, ", ")}
 		}

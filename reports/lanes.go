@@ -99,10 +99,8 @@ func lanes(c *collector, res *scenarios.Result) (view laneView, shown map[int]bo
 		row.Again = repeats[i].is
 		view.Rows = append(view.Rows, row)
 	}
-	if left := c.seen - len(rows); left > 0 && len(rows) > 0 {
-		if last := rows[len(rows)-1]; last.index < c.seen-1 {
-			view.Rows = append(view.Rows, laneRow{Gap: "… " + words.Counted(c.seen-1-last.index, "later step") + " left out …"})
-		}
+	if n := len(rows); n > 0 && rows[n-1].index < c.seen-1 {
+		view.Rows = append(view.Rows, laneRow{Gap: "… " + words.Counted(c.seen-1-rows[n-1].index, "later step") + " left out …"})
 	}
 	view.Notes = c.laneNotes(len(rows))
 	return view, shown

@@ -44,6 +44,14 @@ func markCode(s string) string {
 	return fence + strings.ReplaceAll(s, "|", `\|`) + fence
 }
 
+// markCodes are names, each as code within a line.
+func markCodes(names []string) (codes []string) {
+	for _, name := range names {
+		codes = append(codes, markCode(name))
+	}
+	return codes
+}
+
 // markBlock is s as a block of code in that language.
 func markBlock(language, s string) string {
 	fence := strings.Repeat("`", max(3, longestRun(s, '`')+1))

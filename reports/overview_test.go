@@ -332,7 +332,9 @@ func TestIndexPutsTroubleFirst(t *testing.T) {
 	for i := range many {
 		many[i] = Entry{Href: "./a/report.html", Name: "a", Kind: "run", Tone: "good", Outcome: string(scenarios.Held)}
 	}
-	assert.Contains(t, text(indexHTML(t, many)), "500 more reports left out")
+	page = text(indexHTML(t, many))
+	assert.Contains(t, page, "2,500 reports 2,500 with nothing against them")
+	assert.Contains(t, page, "500 more reports left out")
 }
 
 func TestLinksOfAnIndexAreRelative(t *testing.T) {
@@ -378,15 +380,19 @@ func TestAnIndexHasATrendOverDays(t *testing.T) {
 	assert.Equal(t, []trendDay{
 		{Day: "2026-11-01", Parts: []trendPart{{"good", 0, 25}}, Says: "1 with nothing against it"},
 		{Day: "2026-11-02", Parts: []trendPart{{"bad", 0, 25}, {"expected", 25, 25}, {"good", 50, 50}}, Says: "1 with a finding or a violation, 1 violated as its plan expects, 2 with nothing against them"},
-	}, trendOf(entries))
+	}, first(trendOf(entries)))
 	assert.Contains(t, indexHTML(t, entries), `<rect class="bad" x="0.0" y="0" width="25.0" height="4"/>`)
-	assert.Empty(t, trendOf(entries[:4]), "one day is no trend")
+	assert.Empty(t, first(trendOf(entries[:4])), "one day is no trend")
 
 	var long []Entry
 	for day := range 40 {
 		long = append(long, Entry{Tone: "good", When: at(1).AddDate(0, 0, day)})
 	}
-	days := trendOf(long)
+	days, left := trendOf(long)
 	assert.Len(t, days, trendDays)
+	assert.Equal(t, 10, left)
+	assert.Contains(t, indexHTML(t, long), "10 earlier days left out.")
 	assert.Equal(t, "2026-12-10", days[len(days)-1].Day)
 }
+
+func first[A, B any](a A, _ B) A { return a }

@@ -40,7 +40,7 @@ type view struct {
 	TellingLeft    int
 	Violating      []violationCard
 	Exercised      []invariantRow
-	NotExercised   []invariantRow
+	NotExercised   []idleRows
 	Situations     []invariantRow
 	Unreached      []invariantRow
 	RunRows        []runRow
@@ -89,11 +89,12 @@ func Page(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2
 		x.Add(&e)
 	}
 	v := viewOf(plan, res, f, c)
-	v.run(pageJS + plotsJS)
+	script := pageJS + plotsJS
 	if a := x.Axis(); len(a.Marks) > 0 {
 		v.Axis, v.LeftOut, v.BarsLeftOut = a, leftOut(a), barsLeftOut(a)
-		v.run(pageJS + plotsJS + axisJS)
+		script += axisJS
 	}
+	v.run(script)
 	return execute(w, pageTemplate, v)
 }
 
@@ -122,7 +123,7 @@ func leftOut(a *axis.Axis) string {
 	}
 	switch {
 	case len(from) == 0 && kept == "":
-		return "Left out are " + left + "."
+		return "Not drawn: " + left + "."
 	case len(from) == 0 && a.Left == 1:
 		return left + " that belongs to no job is left out (" + kept + ")."
 	case len(from) == 0:
@@ -130,7 +131,7 @@ func leftOut(a *axis.Axis) string {
 	case kept != "":
 		from = append(from, "of those that belong to no job, of which "+kept)
 	}
-	return "Left out are " + left + ": " + strings.Join(from, "; ") + "."
+	return "Not drawn: " + left + ": " + strings.Join(from, "; ") + "."
 }
 
 // barsLeftOut says for what that lasts the picture has no room.

@@ -307,7 +307,7 @@ func TestCapsOfATenThousandJobRun(t *testing.T) {
 	for _, want := range []string{
 		"100 of 10,000 jobs shown", "1,449 more violations left out", "1,400 later faults left out", "4,900 more left out",
 		"4,800 more sentences left out", "Of 9,994 other jobs, the 200 with the most attempts are drawn.", "400 of ",
-		"the last of each.",
+		"(the last to end).",
 	} {
 		assert.True(t, strings.Contains(said, want), want)
 	}
@@ -343,8 +343,8 @@ func TestThePageSaysWhichStepsAreLeftOut(t *testing.T) {
 		"": {},
 		"566 steps that belong to no job are left out (every second one is kept).": {Left: 566, Every: 2},
 		"1 step that belongs to no job is left out (every 4th one is kept).":       {Left: 1, Every: 4},
-		"Left out are 7 steps: of other jobs, from 2m0.5s on.":                     {Left: 7, LeftFrom: 120_500_000},
-		"Left out are 9 steps: of the jobs that the page follows, from step 8 on; of those that a fault struck, from step 9 on; of those that belong to no job, of which every second one is kept.": {Left: 9, Lost: 8, Struck: 9, Every: 2},
+		"Not drawn: 7 steps: of other jobs, from 2m0.5s on.":                       {Left: 7, LeftFrom: 120_500_000},
+		"Not drawn: 9 steps: of the jobs that the page follows, from step 8 on; of those that a fault struck, from step 9 on; of those that belong to no job, of which every second one is kept.": {Left: 9, Lost: 8, Struck: 9, Every: 2},
 	} {
 		assert.Equal(t, want, leftOut(&a))
 	}

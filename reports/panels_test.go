@@ -30,12 +30,14 @@ func TestPanelsShowWhatHappened(t *testing.T) {
 		require.NoError(t, err)
 		res, err := scenarios.Run(t.Context(), plan, scenarios.RunOptions{Source: scenario, Sample: true})
 		require.NoError(t, err)
-		figures := plots.Run(plan, res, plots.Traced{})
+		figures := plots.Run(plan, withDerived(res), plots.Traced{})
 		figures = figures[len(figures)-4:]
 		for i, f := range figures {
 			var said string
-			for _, svg := range f.SVGs {
-				said += string(svg)
+			for at := &f; at != nil; at = at.Under {
+				for _, svg := range at.SVGs {
+					said += string(svg)
+				}
 			}
 			for _, words := range want[i] {
 				assert.Contains(t, said, "; "+words, "%s: %s", scenario, f.Title)

@@ -4,11 +4,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/reports/plots"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 func (t *tape) figures() []plots.Figure {
@@ -54,8 +56,8 @@ func TestPlotsSayWhyThereIsNothingToDraw(t *testing.T) {
 func TestLegendNamesJobsAndFaults(t *testing.T) {
 	fs := publishFailure().figures()
 	assert.Equal(t, []plots.LegendEntry{{Mark: "line", Name: "job-0", Text: "job-3"}, {Mark: "line", Name: "faint", Text: "other jobs"}, {Mark: "fault-line", Name: "fault", Text: "fault"}}, fs[0].Legend)
-	assert.Equal(t, "2 retries (a message handed back)", fs[2].Legend[0].Text)
-	assert.Equal(t, "2 rollbacks (DISPATCHED back to SCHEDULED)", fs[2].Legend[1].Text)
+	assert.Equal(t, "retries (a message handed back; 2 in all)", fs[2].Legend[0].Text)
+	assert.Equal(t, "rollbacks (DISPATCHED back to SCHEDULED; 2 in all)", fs[2].Legend[1].Text)
 
 	tp := publishFailure()
 	tp.res.Jobs[4].Dispatches = nil
@@ -87,4 +89,27 @@ func TestBlindWindowsAreShaded(t *testing.T) {
 			assert.Contains(t, string(svg), c.text, name)
 		}
 	}
+}
+
+// What comes long after all else, as that a job was never settled, is no reason to squeeze the rest, and is not drawn where it was not.
+func TestAPlotSaysWhatComesAfterItsEnd(t *testing.T) {
+	const mark = `stroke-dasharray:4,3`
+	drawn := func(at ...time.Duration) (plots.Figure, int) {
+		tp := publishFailure()
+		for _, at := range at {
+			tp.res.Violations = append(tp.res.Violations, scenarios.Violation{Invariant: "every-job-settles", Promised: true, At: at})
+		}
+		f := tp.figures()[0]
+		return f, strings.Count(string(f.SVGs[0]), mark)
+	}
+	line := plots.LegendEntry{Mark: "violation-line", Name: "bad", Text: "violation"}
+	_, none := drawn()
+	f, n := drawn(time.Second)
+	assert.Equal(t, none+1, n)
+	assert.Contains(t, f.Legend, line)
+	assert.Empty(t, f.Notes)
+	f, n = drawn(45*time.Minute+4*time.Second, time.Hour)
+	assert.Equal(t, none, n)
+	assert.NotContains(t, f.Legend, line)
+	assert.Equal(t, []string{"2 violations come after the end of these plots, the first at 45m4s."}, f.Notes)
 }

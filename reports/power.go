@@ -38,7 +38,7 @@ type powerRow struct {
 	Missed string   // the searches that did not find it
 }
 
-// PowerPage writes a page of what the searches found of planted mistakes.
+// PowerPage writes a page of which mutants the searches found.
 func PowerPage(w io.Writer, r *power.Result) error {
 	v := powerView{frame: newFrame("What the searches find", pageCSS, overviewCSS), Result: r, Each: words.Duration(r.Budget), Found: plots.Found(r)}
 	for _, rate := range r.Rates() {
@@ -67,6 +67,6 @@ func PowerPage(w io.Writer, r *power.Result) error {
 		}
 	}
 	found := len(v.Rows) - len(v.Survivors)
-	v.Lead = fmt.Sprintf("%s in the engine, planted one at a time. The searches together find %d.", words.Counted(len(v.Rows), "mistake"), found)
+	v.Lead = fmt.Sprintf("%s of the engine, run one at a time. The searches together find %d.", words.Counted(len(v.Rows), "mutant"), found)
 	return execute(w, powerTemplate, v)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/power"
 )
 
-// twoMistakes are one that is found, and one that is not.
-func twoMistakes() *power.Result {
+// twoMutants are one that is found, and one that is not.
+func twoMutants() *power.Result {
 	row := func(line int, old string, kills ...power.Kill) power.Row {
 		return power.Row{Mutation: power.Mutation{Operator: power.Negated, File: "engine/fail.go", Line: line, Old: old, New: "!(" + old + ")"}, Compiles: true, Kills: kills}
 	}
@@ -26,9 +26,9 @@ func twoMistakes() *power.Result {
 
 func TestThePageOfPowerSaysWhatIsFoundAndWhatIsNot(t *testing.T) {
 	var page bytes.Buffer
-	require.NoError(t, PowerPage(&page, twoMistakes()))
+	require.NoError(t, PowerPage(&page, twoMutants()))
 	html := page.String()
-	assert.Contains(t, html, "2 mistakes in the engine, planted one at a time. The searches together find 1.")
+	assert.Contains(t, html, "2 mutants of the engine, run one at a time. The searches together find 1.")
 	assert.Contains(t, html, "<code>every-job-settles</code>")
 	assert.Contains(t, html, "engine/fail.go:2")
 	assert.Contains(t, html, "!(a &lt; b)")

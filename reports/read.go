@@ -52,12 +52,12 @@ type Stored struct {
 // [*strictyaml.Error]. The trace of a run is not read: [Stored.Rewrite] does, and
 // checks its digest, and the result against it.
 func Read(dir string) (*Stored, error) {
-	kind, err := kindOf(dir)
+	of, err := kindOf(dir)
 	if err != nil {
 		return nil, err
 	}
 	s := &Stored{Dir: dir}
-	switch kind {
+	switch of.file {
 	case SweepFile:
 		s.Sweep = &sweep.Result{}
 		err = readJSON(dir, SweepFile, sweep.ResultVersion, "sweep again", s.Sweep)
@@ -91,7 +91,7 @@ func Read(dir string) (*Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{kind, ResultFile} { // a campaign's kind is its spec, which is older
+	for _, name := range []string{of.file, ResultFile} { // a campaign's kind is its spec, which is older
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			s.When = info.ModTime()
 		}
@@ -103,14 +103,14 @@ func Read(dir string) (*Stored, error) {
 // find in the trace is no matter here: another may have made the run.
 func ReadRun(dir string) (*Stored, error) {
 	const remedy = "give the folder of a run, as `wavetank run` leaves it"
-	kind, err := kindOf(dir)
-	if of := new(FileError); errors.As(err, &of) {
-		return nil, &FileError{of.File, strings.Replace(of.Message, "no run, campaign, sweep, comparison or certificate", "no run", 1), remedy}
+	of, err := kindOf(dir)
+	if wrong := new(FileError); errors.As(err, &wrong) {
+		return nil, &FileError{wrong.File, strings.Replace(wrong.Message, "no run, campaign, sweep, comparison or certificate", "no run", 1), remedy}
 	} else if err != nil {
 		return nil, err
 	}
-	if what := kinds[kind]; what != "run" {
-		return nil, &FileError{filepath.Join(dir, kind), "this folder is that of a " + what + ", and of no run", remedy}
+	if of.what != "run" {
+		return nil, &FileError{filepath.Join(dir, of.file), "this folder is that of a " + of.what + ", and of no run", remedy}
 	}
 	s, err := Read(dir)
 	if err != nil {
@@ -261,34 +261,37 @@ func runAgain(dir, command string) string {
 	return "run it again: " + command + " --out " + shell.Word(dir)
 }
 
-// kinds says what a folder is of, by the file that tells.
-var kinds = map[string]string{
-	SweepFile: "sweep", ComparisonFile: "comparison", exhaust.CertificateFile: "certificate", campaign.SpecFile: "campaign",
-	ResultFile: "run", PlanFile: "run", TraceFile: "run",
+// kind is what a folder is of, and the file that tells.
+type kind struct{ file, what string }
+
+// kinds are in the order in which their files tell.
+var kinds = []kind{
+	{SweepFile, "sweep"}, {ComparisonFile, "comparison"}, {exhaust.CertificateFile, "certificate"}, {campaign.SpecFile, "campaign"},
+	{ResultFile, "run"}, {PlanFile, "run"}, {TraceFile, "run"},
 }
 
-// kindOf says which file of dir tells what it holds.
-func kindOf(dir string) (string, error) {
+// kindOf says what dir holds.
+func kindOf(dir string) (kind, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		remedy := "give the folder of a run, a campaign, a sweep, a comparison or a certificate"
 		if info, stat := os.Stat(dir); stat == nil && !info.IsDir() {
-			return "", &FileError{dir, "this is not a folder", remedy}
+			return kind{}, &FileError{dir, "this is not a folder", remedy}
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", &FileError{dir, "there is no such folder", remedy}
+			return kind{}, &FileError{dir, "there is no such folder", remedy}
 		}
-		return "", unreadable(dir, err, remedy)
+		return kind{}, unreadable(dir, err, remedy)
 	}
 	has := func(name string) bool {
 		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name })
 	}
-	for _, name := range []string{SweepFile, ComparisonFile, exhaust.CertificateFile, campaign.SpecFile, ResultFile, PlanFile, TraceFile} {
-		if has(name) {
-			return name, nil
+	for _, k := range kinds {
+		if has(k.file) {
+			return k, nil
 		}
 	}
-	return "", &FileError{dir, "this folder holds no run, campaign, sweep, comparison or certificate", "give one that holds a " + ResultFile + ", a " + SweepFile + ", a " + ComparisonFile + " or a " + exhaust.CertificateFile}
+	return kind{}, &FileError{dir, "this folder holds no run, campaign, sweep, comparison or certificate", "give one that holds a " + ResultFile + ", a " + SweepFile + ", a " + ComparisonFile + " or a " + exhaust.CertificateFile}
 }
 
 // readJSON reads one JSON value of that version, strictly. again is how the file comes about anew.

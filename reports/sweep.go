@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -40,6 +39,7 @@ type sweepView struct {
 	RowsLeft    int
 	MeanHeads   []string // of the axes that are choices
 	MeanRows    []answerRow
+	MeansLeft   int
 	Own         []ownNumber
 	Given       string // the words of the command, as JSON
 	Much        string // the head of what the rows say
@@ -105,7 +105,7 @@ func sweepViewOf(res *sweep.Result) sweepView {
 		v.Much += ", in " + words.LowerFirst(res.Metrics[0].Title)
 	}
 	v.AnswerHeads, v.AnswerRows, v.RowsLeft = answerRows(res, res.Answer.Rows, func(sweep.Axis) bool { return true })
-	v.MeanHeads, v.MeanRows, _ = answerRows(res, res.Answer.Means, func(a sweep.Axis) bool { return !a.Condition })
+	v.MeanHeads, v.MeanRows, v.MeansLeft = answerRows(res, res.Answer.Means, func(a sweep.Axis) bool { return !a.Condition })
 	if v.Given = jsonOf(res.Command); len(res.Command) == 0 {
 		v.Given = jsonOf([]string{res.Name})
 	}
@@ -249,18 +249,10 @@ func seeded(seeds int, first uint64) string {
 func pointRowOf(point *sweep.Point, measures []words.Measure) pointRow {
 	r := pointRow{
 		Values: shown(point.Values), Runs: point.Runs, Sound: point.Sound(), OnFront: point.OnFront && point.Sound(),
-		Broken: invariants.List(brokenIn(point.Broken, point.Runs)), Outside: invariants.List(brokenIn(point.Outside, point.Runs)),
+		Broken: invariants.List(words.BrokenIn(point.Broken, point.Runs)), Outside: invariants.List(words.BrokenIn(point.Outside, point.Runs)),
 	}
 	for _, m := range measures {
 		r.Numbers = append(r.Numbers, m.PlusMinus(point.Estimates[m.Name]))
 	}
 	return r
-}
-
-// brokenIn says which invariants were broken, and in how many of the runs.
-func brokenIn(broken map[string]int, runs int) (parts []string) {
-	for _, name := range slices.Sorted(maps.Keys(broken)) {
-		parts = append(parts, fmt.Sprintf("%s in %s of %s", name, words.Count(broken[name]), words.Counted(runs, "run")))
-	}
-	return parts
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ func TestTheMapHasATableForEachValueOfTheThirdAxis(t *testing.T) {
 	assert.Contains(t, section, `<a href="runs/point-1-seed-7.html">`)
 	assert.Contains(t, section, `title="the worst run, seed 7: it is slow"`)
 	assert.Equal(t, 2, strings.Count(section, "<s>"), "cells where a promise was broken")
-	assert.Contains(t, section, `class="struck" title="no-dispatch-to-expired-worker in 3 runs of 20"`)
+	assert.Contains(t, section, `class="struck" title="no-dispatch-to-expired-worker in 3 of 20 runs"`)
 	assert.Equal(t, 2, strings.Count(section, ` taken"`), "of the rows of the answer that have a value to take")
 
 	one := sectionOf(t, sweepHTML(t, flatSweep(4)), "map")
@@ -202,4 +203,22 @@ func TestSweepsOfAnyNumbersAreDrawn(t *testing.T) {
 		}
 		structure(t, sweepHTML(t, res))
 	})
+}
+
+// Where no point is sound, no cell has a colour, and the page says nothing of colours.
+func TestAMapWithoutASoundPointHasNoScale(t *testing.T) {
+	res := staleSweep()
+	assert.NotNil(t, sweepViewOf(res).Map.Scale)
+	for i := range res.Points {
+		res.Points[i].Broken = map[string]int{"one-dispatch-per-job": 1}
+	}
+	page := written(t, func(w io.Writer) error { return SweepPage(w, res) })
+	assert.NotContains(t, page, "One colour")
+	assert.Contains(t, page, "struck out: a promise was broken there")
+}
+
+func TestRowsOfMeansAreCappedWithAWord(t *testing.T) {
+	res := staleSweep()
+	res.Answer.Means = slices.Repeat(res.Answer.Means, adviceMax+3)
+	assert.Contains(t, written(t, func(w io.Writer) error { return SweepPage(w, res) }), "3 more rows left out; sweep.json has them all.")
 }

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/reports/lasting"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
 
 const (
@@ -210,9 +212,35 @@ func faultRows(res *scenarios.Result, shown map[int]bool) (rows []faultRow, left
 	return rows, left
 }
 
-// invariantRows are the invariants, those that had nothing to judge, the situations that the run reached or
+// idleRows are invariants that were not exercised, all for one reason.
+type idleRows struct {
+	Why  string
+	Rows []invariantRow
+}
+
+// Why an invariant was not exercised.
+const (
+	idleRun   = "not exercised: the run had nothing to judge"
+	endedSoon = "not judged: the run ended before its time"
+	onDemand  = "judged only on demand"
+)
+
+func whyIdle(res *scenarios.Result, i *scenarios.InvariantResult) string {
+	known, _ := judge.Find(i.Name)
+	inTime := res.Verdict == scenarios.Held || res.Invariant("every-job-settles").Exercised > 0 // which is judged by any job
+	switch {
+	case known.OnDemand && i.Promise == invariants.Unprovided:
+		return onDemand
+	case i.Kind == string(invariants.Eventually) && !inTime:
+		return endedSoon
+	}
+	return idleRun
+}
+
+// invariantRows are the invariants, those that were not exercised, the situations that the run reached or
 // that the plan expects, and those that it did not reach.
-func invariantRows(plan *plans.Plan, res *scenarios.Result) (exercised, idle, situations, unreached []invariantRow) {
+func invariantRows(plan *plans.Plan, res *scenarios.Result) (exercised []invariantRow, idle []idleRows, situations, unreached []invariantRow) {
+	idle = []idleRows{{Why: idleRun}, {Why: endedSoon}, {Why: onDemand}}
 	for _, i := range res.Invariants {
 		row := invariantRow{InvariantResult: i, Badge: statusBadge(i.Status), Times: words.Count(i.Exercised)}
 		switch stopped := i.StoppedBy; len(stopped) {
@@ -225,7 +253,8 @@ func invariantRows(plan *plans.Plan, res *scenarios.Result) (exercised, idle, si
 		expected := slices.Contains(plan.Expect.Sometimes, i.Name)
 		switch {
 		case i.Status == scenarios.StatusNotExercised:
-			idle = append(idle, row)
+			n := slices.IndexFunc(idle, func(of idleRows) bool { return of.Why == whyIdle(res, &i) })
+			idle[n].Rows = append(idle[n].Rows, row)
 		case i.Kind != "sometimes":
 			exercised = append(exercised, row)
 		case i.Status == scenarios.StatusReached:
@@ -242,6 +271,7 @@ func invariantRows(plan *plans.Plan, res *scenarios.Result) (exercised, idle, si
 	slices.SortStableFunc(exercised, func(a, b invariantRow) int {
 		return cmp.Compare(slices.Index(order, a.Badge.Tone), slices.Index(order, b.Badge.Tone))
 	})
+	idle = slices.DeleteFunc(idle, func(of idleRows) bool { return len(of.Rows) == 0 })
 	return exercised, idle, situations, unreached
 }
 
@@ -298,15 +328,15 @@ func jobRowOf(j scenarios.JobResult, f focus, why string, shown map[int]bool) jo
 			r.Path = append(r.Path, pathPoint{p, ref(p.Step, p.At, shown)})
 		}
 	}
-	switch j.State {
-	case "":
+	switch {
+	case j.State == "":
 		r.Final, r.Tone = "never stored", "warn"
 		if len(j.Path) > 0 {
 			r.Final = words.NoRecord
 		}
-	case "SUCCEEDED":
+	case j.State == "SUCCEEDED":
 		r.Tone = "good"
-	case "FAILED", "FAILED_FATAL", "TIMEOUT", "CANCELLED", "DENIED", "OUTPUT_QUARANTINED":
+	case scheduler.Terminal(j.State):
 		r.Tone = "quiet"
 	default:
 		r.Tone = "warn"

@@ -34,7 +34,7 @@ type trendPart struct {
 }
 
 // trendOf counts the entries of each day by tone, in the order of days. One day alone is no trend.
-func trendOf(entries []Entry) (days []trendDay) {
+func trendOf(entries []Entry) (days []trendDay, left int) {
 	counts, most := map[string]map[string]int{}, 0
 	for _, e := range entries {
 		if e.Problem != "" || e.When.IsZero() {
@@ -48,9 +48,10 @@ func trendOf(entries []Entry) (days []trendDay) {
 	}
 	names := slices.Sorted(maps.Keys(counts))
 	if len(names) < 2 {
-		return nil
+		return nil, 0
 	}
-	names = names[max(len(names)-trendDays, 0):]
+	left = max(len(names)-trendDays, 0)
+	names = names[left:]
 	for _, day := range names {
 		most = max(most, total(counts[day]))
 	}
@@ -70,7 +71,7 @@ func trendOf(entries []Entry) (days []trendDay) {
 		d.Says = strings.Join(says, ", ")
 		days = append(days, d)
 	}
-	return days
+	return days, left
 }
 
 func total(counts map[string]int) (n int) {

@@ -47,7 +47,7 @@ func TestThePageSaysHowToKnowMore(t *testing.T) {
 	tape.res.Cause = &why.Cause{Invariant: "one-dispatch-per-job", Hardened: why.Holds, Unknown: []string{"without x"}}
 	page := text(tape.page())
 	assert.NotContains(t, page, "was not looked for")
-	assert.Contains(t, page, "With more steps: "+tape.res.WhyCommand("one-dispatch-per-job"))
+	assert.Contains(t, page, "To find what is not known: "+tape.res.WhyCommand("one-dispatch-per-job"))
 	assert.Contains(t, page, "The same plan under the preset hardened: "+tape.res.HardenedCommand())
 	tape.res.Violations, tape.res.Cause = nil, nil
 	assert.NotContains(t, text(tape.page()), "was not looked for")

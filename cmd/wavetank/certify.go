@@ -289,6 +289,8 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 		p.Line("%s  %s of %s broke a promise", p.Paint(cli.Red, "BROKEN"), cli.Thousands(broken), cli.Plural(len(c.Tries), c.Noun()))
 	case !c.Complete:
 		p.Line("%s  %s of %s were tried", p.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(len(c.Tries)), cli.Plural(c.All, c.Noun()))
+	case c.Counts[exhaust.Inconclusive] > 0:
+		p.Line("%s  none of %s broke a promise, and %s could not be judged", p.Paint(cli.Yellow, "INCONCLUSIVE"), cli.Plural(len(c.Tries), c.Noun()), cli.Thousands(c.Counts[exhaust.Inconclusive]))
 	default:
 		p.Line("%s  none of %s broke a promise", p.Paint(cli.Green, "HELD"), cli.Plural(len(c.Tries), c.Noun()))
 	}

@@ -54,7 +54,7 @@ const PerfettoBegins = "\n"
 // Perfetto writes the run as a Perfetto trace: a process for each node, with a track for its steps and others for what
 // lasts. events are the run's, in the order of steps. It fails with the first error of events or of w.
 func Perfetto(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2[sim.Event, error]) error {
-	p := &perfetto{w: w, tracks: map[uint64]bool{}, last: 0}
+	p := &perfetto{w: w, tracks: map[uint64]bool{}}
 	follow := lasting.NewFollower(plan.Engine.WorkerTTL)
 	for e, err := range events {
 		if err != nil {

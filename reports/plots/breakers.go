@@ -66,7 +66,7 @@ func breakersOf(changes []scenarios.BreakerChange, end float64) (list []breaker)
 
 // breakers is the plot of every replica's circuit breakers over virtual time.
 func (p *runPlots) breakers() chart {
-	ch := chart{Figure: Figure{Title: "Circuit breakers of each replica"}, label: "States of each replica's circuit breakers over virtual time"}
+	ch := chart{Figure: Figure{Title: "Circuit breakers of each replica"}, label: "States of each replica's circuit breakers over virtual time", reads: "none"}
 	list := breakersOf(p.res.Breakers, p.end)
 	for _, b := range list {
 		ch.label += "; " + b.name + " was open for " + b.openFor()

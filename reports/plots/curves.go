@@ -28,7 +28,6 @@ type curve struct {
 }
 
 type curvePoint struct {
-	index           int // of the value of the first axis
 	x               float64
 	mean, low, high float64
 	sound           bool
@@ -98,7 +97,7 @@ func (p *SweepPlots) curvesOf(m words.Measure, panel panel) (list []curve) {
 		c := curve{value: second, colour: colour}
 		for i, first := range p.axes[0].Values {
 			at := []string{first}
-			if second != "" || len(p.axes) > 1 {
+			if len(p.axes) > 1 {
 				at = append(at, second)
 			}
 			point := p.points.find(append(at, panel.rest...)...)
@@ -108,7 +107,7 @@ func (p *SweepPlots) curvesOf(m words.Measure, panel panel) (list []curve) {
 				if math.IsNaN(low) || math.IsNaN(high) || math.IsInf(low, 0) || math.IsInf(high, 0) {
 					low, high = cell.value, cell.value // an interval of one seed
 				}
-				c.points = append(c.points, curvePoint{i, p.axes[0].at[i], cell.value, low, high, cell.sound})
+				c.points = append(c.points, curvePoint{p.axes[0].at[i], cell.value, low, high, cell.sound})
 			}
 		}
 		list = append(list, c)
@@ -168,7 +167,7 @@ func (p *SweepPlots) drawCurves(m words.Measure, y valueAxis, list []curve, s si
 	axis := p.axes[0]
 	room := vg.Length(s.width) - 60 - ends.width()
 	out.X.Label.Text = wrapped(axis.title(), style, room)
-	out.X.Tick.Marker = valueTicks{axis, style, room, true}
+	out.X.Tick.Marker = valueTicks{axis, style, room}
 	out.X.Min, out.X.Max = axis.at[0], axis.at[len(axis.at)-1]
 	if pad := (out.X.Max - out.X.Min) * .02; pad > 0 {
 		out.X.Min, out.X.Max = out.X.Min-pad, out.X.Max+pad

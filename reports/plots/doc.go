@@ -1,7 +1,7 @@
 // Package plots draws the figures of the pages as SVG, to be inlined, in the colours of the page's style sheet.
 //
 // [Run] draws a run: its attempts, latencies, retries and breakers over virtual time. [Sweep] draws a sweep: its
-// curves and Pareto front, and the map, which is a table. [Found] draws what searches find of planted mistakes. [OverNights] draws a number of each night. [MachineOf] draws the state machine of a job. Equal results give equal bytes.
+// curves and Pareto front, and the map, which is a table. [Found] draws which mutants searches find. [OverNights] draws a number of each night. [MachineOf] draws the state machine of a job. Equal results give equal bytes.
 //
 // Its files, each of which calls only those after it:
 //

@@ -11,8 +11,8 @@ import (
 type Figure struct {
 	Title  string
 	Legend []LegendEntry
-	Scale  *scaleView // of the colours; nil if they are no scale
 	SVGs   []template.HTML
+	Under  *Figure     // another plot below, with a legend of its own; nil is none
 	Panels []panelView // in place of SVGs: the same plot several times
 	Pairs  bool        // two panels a row
 	Notes  []string
@@ -21,7 +21,7 @@ type Figure struct {
 }
 
 type LegendEntry struct {
-	Mark string // a class of the style sheet: line, dash, dot, cross, band, hatch, blank
+	Mark string // a class of the style sheet: line, dash, dot, cross, band, hatch, blank, taken, fault-line, violation-line, alert-line
 	Name string // the variable of the style sheet that holds the colour
 	Text string
 }

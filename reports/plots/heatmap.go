@@ -14,8 +14,8 @@ import (
 type Map struct {
 	Title  string
 	Legend []LegendEntry
-	Scale  *scaleView
-	Tables []MapTable // none if nothing was measured
+	Scale  *scaleView // of the colours; nil if no point has one, as every one that was measured is struck out
+	Tables []MapTable
 	Notes  []string
 }
 
@@ -62,7 +62,8 @@ func (p *SweepPlots) Map(m words.Measure) Map {
 			}
 		}
 	}
-	if math.IsInf(lo, 1) {
+	sound := !math.IsInf(lo, 1)
+	if !sound {
 		lo, hi = 0, 0
 	}
 	if slices.Sort(widths); len(widths) > 0 && hi-lo < widths[len(widths)/2] { // colours of noise would look like differences
@@ -78,7 +79,9 @@ func (p *SweepPlots) Map(m words.Measure) Map {
 		lo = 0
 	}
 	bins := scaleFor(lo, hi, powers)
-	out.Scale = bins.view(m)
+	if sound {
+		out.Scale = bins.view()
+	}
 	out.Legend = append(out.Legend, LegendEntry{"taken", "ink", "the value to take"})
 	if broken > 0 {
 		out.Legend = append(out.Legend, LegendEntry{"hatch", "hatch", "struck out: a promise was broken there"})
@@ -126,7 +129,7 @@ func (p *SweepPlots) table(panel panel, m words.Measure, letter func(*MapCell, s
 				c.Take = slices.ContainsFunc(p.res.Answer.Rows, func(a sweep.Advice) bool { return a.Take == x && slices.Equal(a.Under, under) })
 			}
 			if point != nil {
-				c.Struck = broken(point)
+				c.Struck = invariants.List(words.BrokenIn(point.Broken, point.Runs))
 				if w := point.Worst; w != nil {
 					c.Page, c.Says = w.File+".html", w.Says
 				}
@@ -141,16 +144,6 @@ func (p *SweepPlots) table(panel panel, m words.Measure, letter func(*MapCell, s
 // bounded says whether an estimate has an interval.
 func bounded(e sweep.Estimate) bool {
 	return e.N > 1 && !math.IsNaN(e.Low) && !math.IsInf(e.Low, 0) && !math.IsNaN(e.High) && !math.IsInf(e.High, 0)
-}
-
-// broken says what was broken at a point.
-func broken(point *sweep.Point) string {
-	var list []string
-	for name, n := range point.Broken {
-		list = append(list, name+" in "+words.Counted(n, "run")+" of "+words.Count(point.Runs))
-	}
-	slices.Sort(list)
-	return invariants.List(list)
 }
 
 // lettering says v with that many decimals, and tells what is little from nothing.

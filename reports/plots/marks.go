@@ -67,14 +67,14 @@ func (m faultMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// violationMarks are lines where invariants were violated, one a pixel.
+// violationMarks are lines where invariants were violated, one a pixel, up to the end of the plot.
 type violationMarks []scenarios.Violation
 
 func (m violationMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	drawn := map[int]bool{}
 	for _, v := range m {
-		if at := inside(c, x(v.At.Seconds())); !drawn[int(at)] {
+		if at := x(v.At.Seconds()); at <= c.Max.X && !drawn[int(at)] {
 			drawn[int(at)] = true
 			c.StrokeLine2(violationLine, at, c.Min.Y, at, c.Max.Y)
 		}

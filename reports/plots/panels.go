@@ -124,49 +124,61 @@ func deniedShare(rec *samples.Recording) []float64 {
 // panel is the chart of a panel, whose first plot is what it is about: without lines there is nothing to draw.
 func (p *runPlots) panel(title, empty string, plots ...panelPlot) chart {
 	ch := chart{Figure: Figure{Title: title}}
-	if len(plots[0].lines) == 0 {
-		ch.Empty = empty
+	if len(p.drawn(plots[0].lines)) == 0 {
+		if ch.Empty = empty; len(plots[0].lines) > 0 {
+			ch.Empty = strings.TrimSuffix(empty, ".") + " before these plots end."
+		}
 		return ch
 	}
-	colour := 0
+	var notes []string
 	for i, at := range slices.Backward(plots) {
-		part := chart{label: title, under: ch.under}
+		at.lines = p.drawn(at.lines)
+		part := chart{Figure: Figure{Title: title}, label: title, under: ch.under}
 		if at.time {
 			part.reads = "s"
 		}
 		if left := len(at.lines) - Colours; left > 0 {
-			ch.Notes = append(ch.Notes, words.Counted(left, "more line")+" left out; samples.json has them.")
+			notes = append(notes, words.Counted(left, "more line")+" left out; samples.json has them.")
 			at.lines = at.lines[:Colours]
 		}
-		var legend []LegendEntry
 		for n, l := range at.lines {
 			part.label += fmt.Sprintf("; %s up to %s", l.name, at.say(most(l.values)))
 			mark := "dash"
 			if n == 0 {
 				mark = "line"
 			}
-			legend = append(legend, LegendEntry{mark, fmt.Sprintf("job-%d", (colour+n)%Colours), l.name})
+			part.Legend = append(part.Legend, LegendEntry{mark, fmt.Sprintf("job-%d", n), l.name})
 		}
-		ch.Legend = append(legend, ch.Legend...)
-		from := colour
-		part.draw = func(s size) *plot.Plot { return p.drawPanel(at, from, s) }
-		colour += len(at.lines)
-		if i > 0 {
-			if len(at.lines) > 0 {
-				ch.under = &part
-			}
-			continue
+		part.draw = func(s size) *plot.Plot { return p.drawPanel(at, s) }
+		if i == 0 {
+			ch = part
+		} else if len(at.lines) > 0 {
+			ch.under = &part
 		}
-		ch.label, ch.draw, ch.reads = part.label, part.draw, part.reads
 	}
 	ch.Legend = append(ch.Legend, p.faultLegend()...)
 	every := words.Duration(p.res.Samples.Interval)
-	ch.Notes = append(ch.Notes, "A value is of the whole "+every+" over which it is drawn, the last up to the end of the run.")
+	ch.Notes = append(notes, "A value is of the whole "+every+" over which it is drawn, also if the plot ends within them.")
 	return ch
 }
 
-// drawPanel draws lines in the colours from a first one on.
-func (p *runPlots) drawPanel(at panelPlot, colour int, s size) *plot.Plot {
+// drawn are the lines up to the first scrape at which the plot is over, without those that have not risen above 0 by then.
+func (p *runPlots) drawn(lines []sampled) (within []sampled) {
+	every := p.res.Samples.Interval.Seconds()
+	for _, l := range lines {
+		n := 0
+		for n < len(l.values) && float64(n-1)*every < p.end {
+			n++
+		}
+		if l.values = l.values[:n]; most(l.values) > 0 {
+			within = append(within, l)
+		}
+	}
+	return within
+}
+
+// drawPanel draws lines, each in a colour of its own.
+func (p *runPlots) drawPanel(at panelPlot, s size) *plot.Plot {
 	highest := 0.0
 	for _, l := range at.lines {
 		highest = max(highest, most(l.values))
@@ -184,7 +196,7 @@ func (p *runPlots) drawPanel(at panelPlot, colour int, s size) *plot.Plot {
 	for n, l := range at.lines {
 		for _, run := range unbroken(l.values, p.res.Samples.Interval.Seconds(), p.end) {
 			line := &plotter.Line{XYs: run, StepStyle: plotter.PreStep}
-			line.Color, line.Width, line.Dashes = jobColour((colour+n)%Colours), 2, jobDashes(n)
+			line.Color, line.Width, line.Dashes = jobColour(n), 2, jobDashes(n)
 			out.Add(line)
 		}
 	}

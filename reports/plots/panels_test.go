@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -41,8 +42,11 @@ func TestPanelsAreThoseOfTheDocuments(t *testing.T) {
 		said := map[string][]string{}
 		for _, f := range Run(&plans.Plan{}, &scenarios.Result{Virtual: time.Minute, Samples: rec}, Traced{})[3:] {
 			said[f.Title] = []string{f.Empty}
-			for _, l := range f.Legend {
-				said[f.Title] = append(said[f.Title], l.Text)
+			for at := &f; at != nil; at = at.Under {
+				for n, l := range at.Legend {
+					said[f.Title] = append(said[f.Title], l.Text)
+					assert.Equal(t, fmt.Sprintf("job-%d", n), l.Name, "no two lines of a plot are alike")
+				}
 			}
 			assert.Equal(t, f.Empty == "", len(f.SVGs) > 0, f.Title)
 		}
@@ -74,4 +78,15 @@ func TestPanelsAreThoseOfTheDocuments(t *testing.T) {
 		series("dlq_replays_total", "0 1x1", "outcome", "denied"),
 		series("dlq_replays_total", "0 1x1", "outcome", "replayed"),
 	}}))
+}
+
+// A panel tells of what its axis has room for, and not of what was counted later.
+func TestAPanelEndsWithItsAxis(t *testing.T) {
+	p := &runPlots{res: &scenarios.Result{Samples: &samples.Recording{Interval: 15 * time.Second}}, end: 20}
+	panel := func(values ...float64) chart {
+		return p.panel("Retries", "Nothing was retried.", panelPlot{"retries", false, linesOf("retries", map[string][]float64{"": values})})
+	}
+	assert.Equal(t, "Retries; retries up to 3", panel(0, 2, 3, 9).label, "the axis ends before the third scrape, which counts what came before")
+	assert.Equal(t, "Nothing was retried before these plots end.", panel(0, 0, 0, 9).Empty)
+	assert.Equal(t, "Nothing was retried.", panel(0, 0, 0, 0).Empty)
 }

@@ -18,13 +18,13 @@ import (
 // trade is the plot of the two measures that pull against each other. Points compete under the same
 // conditions only: the values of the first condition have a colour each, the others a panel.
 type trade struct {
-	x, y         words.Measure
-	choices      []int // of the axes, by index
-	condition    int   // the axis whose values are colours; -1 if there is none
-	colours      []string
-	rest         []int // the axes whose values are panels
-	bottom, top  plotter.XY
-	labels, bare int // of points of fronts, with room for a label and without
+	x, y        words.Measure
+	choices     []int // of the axes, by index
+	condition   int   // the axis whose values are colours; -1 if there is none
+	colours     []string
+	rest        []int // the axes whose values are panels
+	bottom, top plotter.XY
+	bare        int // points of fronts without room for a label
 }
 
 // tradePanel is one panel of it.
@@ -192,7 +192,7 @@ func (t *trade) draw(panel tradePanel, s size, label string) template.HTML {
 	out.X.Min, out.X.Max = margins(t.bottom.X, t.top.X)
 	out.Y.Min, out.Y.Max = margins(t.bottom.Y, t.top.Y)
 	svg := render(out, s, leftOf(out, s), label)
-	t.labels, t.bare = t.labels+len(labels.points), t.bare+labels.left
+	t.bare += labels.left
 	return svg
 }
 

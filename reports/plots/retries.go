@@ -14,8 +14,8 @@ import (
 func (p *runPlots) retries() chart {
 	ch := chart{Figure: Figure{Title: "Retries and rollbacks, counted up"}, label: "Retries and rollbacks over virtual time, counted up"}
 	ch.Legend = []LegendEntry{
-		{"line", "retry", words.Counted(len(p.Naks), "retry", "retries") + " (a message handed back)"},
-		{"dash", "rollback", words.Counted(len(p.Rollbacks), "rollback") + " (DISPATCHED back to SCHEDULED)"},
+		{"line", "retry", "retries (a message handed back; " + words.Count(len(p.Naks)) + " in all)"},
+		{"dash", "rollback", "rollbacks (DISPATCHED back to SCHEDULED; " + words.Count(len(p.Rollbacks)) + " in all)"},
 	}
 	ch.Legend = append(ch.Legend, p.faultLegend()...)
 	if len(p.Naks)+len(p.Rollbacks) == 0 {

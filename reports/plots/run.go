@@ -1,11 +1,13 @@
 package plots
 
 import (
+	"math"
 	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
@@ -22,6 +24,7 @@ func Run(plan *plans.Plan, res *scenarios.Result, seen Traced) []Figure {
 		charts = append(charts, p.breakers())
 	}
 	charts = append(charts, p.panels()...)
+	charts[0].Notes = append(charts[0].Notes, p.late()...)
 	var all []*chart
 	for i := range charts {
 		for ch := &charts[i]; ch != nil; ch = ch.under {
@@ -47,10 +50,27 @@ func Run(plan *plans.Plan, res *scenarios.Result, seen Traced) []Figure {
 	for i, ch := range charts {
 		out[i] = ch.Figure
 		if ch.under != nil {
-			out[i].SVGs = append(out[i].SVGs, ch.under.SVGs...)
+			out[i].Under = &ch.under.Figure
 		}
 	}
 	return out
+}
+
+// late says how many violations the plots end before, as those of what never came about in a long time.
+func (p *runPlots) late() (note []string) {
+	n, first := 0, time.Duration(math.MaxInt64)
+	for _, v := range p.res.Violations {
+		if v.At.Seconds() > p.end {
+			n, first = n+1, min(first, v.At)
+		}
+	}
+	switch n {
+	case 0:
+		return nil
+	case 1:
+		return []string{"1 violation comes after the end of these plots, at " + words.Instant(first) + "."}
+	}
+	return []string{words.Count(n) + " violations come after the end of these plots, the first at " + words.Instant(first) + "."}
 }
 
 // lastWord is when the last thing happened that a plot could show, and a little.

@@ -7,6 +7,10 @@ import (
 	"github.com/wavetank-sim/wavetank/reports/words"
 )
 
+// HeatColours is how many colours a scale has at most. The style sheet names them heat-0 to heat-8; each
+// differs from its neighbours in lightness, so that a scale needs no sense of colour.
+const HeatColours = 9
+
 // scale sorts numbers into bins with round bounds, each of which has a colour.
 type scale struct {
 	edges  []float64 // of the bins, ascending; one more than there are bins
@@ -93,14 +97,13 @@ type swatch struct {
 
 // scaleView is a scale as the page's legend shows it.
 type scaleView struct {
-	Title    string
 	Words    string // for those who do not see it
 	Swatches []swatch
 	Last     string // the upper bound of the last bin
 }
 
-func (s scale) view(m words.Measure) *scaleView {
-	v := &scaleView{Title: m.Heading(), Last: s.label(s.bins())}
+func (s scale) view() *scaleView {
+	v := &scaleView{Last: s.label(s.bins())}
 	for i := range s.bins() {
 		v.Swatches = append(v.Swatches, swatch{s.level(i), s.label(i)})
 	}

@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Colours of the plots. They are names rather than colours: themed replaces each by the variable
+// Colours of the plots. They are names rather than colours: inline replaces each by the variable
 // of the page's style sheet, so that one SVG serves light and dark.
 var (
 	inkColour    = color.RGBA{R: 0x10, G: 0x01, B: 0x01, A: 0xFF}
@@ -24,11 +24,9 @@ var (
 	faintColour  = color.RGBA{R: 0x10, G: 0x01, B: 0x03, A: 0xFF}
 	faultColour  = color.RGBA{R: 0x10, G: 0x01, B: 0x04, A: 0xFF}
 	bandColour   = color.RGBA{R: 0x10, G: 0x01, B: 0x05, A: 0xFF}
-	cardColour   = color.RGBA{R: 0x10, G: 0x01, B: 0x06, A: 0xFF}
 	limitColour  = color.RGBA{R: 0x10, G: 0x01, B: 0x07, A: 0xFF}
 	retryColour  = color.RGBA{R: 0x10, G: 0x01, B: 0x08, A: 0xFF}
 	backColour   = color.RGBA{R: 0x10, G: 0x01, B: 0x09, A: 0xFF}
-	hatchColour  = color.RGBA{R: 0x10, G: 0x01, B: 0x0A, A: 0xFF}
 	blindColour  = color.RGBA{R: 0x10, G: 0x01, B: 0x0B, A: 0xFF}
 	firstColour  = 0x10 // blue channel of the first job's colour; the next ones follow
 	colourNames  = colourTable()
@@ -50,15 +48,6 @@ func intervalColour(i int) color.RGBA {
 	return color.RGBA{R: 0x10, G: 0x05, B: uint8(i), A: 0xFF}
 }
 
-// HeatColours is how many colours a scale has at most. The style sheet names them heat-0 to heat-8; each
-// differs from its neighbours in lightness, so that a scale needs no sense of colour.
-const HeatColours = 9
-
-func heatColour(level int) color.RGBA { return color.RGBA{R: 0x10, G: 0x03, B: uint8(level), A: 0xFF} }
-func heatInkColour(level int) color.RGBA {
-	return color.RGBA{R: 0x10, G: 0x04, B: uint8(level), A: 0xFF}
-}
-
 func colourTable() map[string]string {
 	names := map[string]string{}
 	name := func(c color.RGBA, variable string) {
@@ -69,19 +58,13 @@ func colourTable() map[string]string {
 	name(faintColour, "faint")
 	name(faultColour, "fault")
 	name(bandColour, "band")
-	name(cardColour, "card")
 	name(limitColour, "bad")
 	name(retryColour, "retry")
 	name(backColour, "rollback")
-	name(hatchColour, "hatch")
 	name(blindColour, "blind")
 	for i := range Colours {
 		name(jobColour(i), fmt.Sprintf("job-%d", i))
 		name(intervalColour(i), fmt.Sprintf("band-%d", i))
-	}
-	for i := range HeatColours {
-		name(heatColour(i), fmt.Sprintf("heat-%d", i))
-		name(heatInkColour(i), fmt.Sprintf("heat-ink-%d", i))
 	}
 	return names
 }

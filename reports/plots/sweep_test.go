@@ -69,7 +69,7 @@ func TestValuesStandToScaleIfTheyCan(t *testing.T) {
 func TestLabelsOfTicksDoNotRunIntoOneAnother(t *testing.T) {
 	style := newPlot("", "", sizes[0]).X.Tick.Label
 	v := valuesOf(grid(60).Axes[0])
-	ticks := valueTicks{v, style, 300, true}.Ticks(0, 59)
+	ticks := valueTicks{v, style, 300}.Ticks(0, 59)
 	require.Len(t, ticks, 60)
 	labelled := 0
 	for _, tick := range ticks {

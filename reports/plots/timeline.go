@@ -35,7 +35,7 @@ type chart struct {
 	label string
 	draw  func(size) *plot.Plot
 	under *chart // another plot of the same figure; nil is none
-	reads string // what its values are: s for seconds, log for their logarithms; empty for numbers
+	reads string // what its values are: s for seconds, log for their logarithms, none if it has none; empty for numbers
 }
 
 func (p *runPlots) start(y string, s size) *plot.Plot {
@@ -94,7 +94,7 @@ func (p *runPlots) faultLegend() []LegendEntry {
 	if spans {
 		legend = append(legend, LegendEntry{"band", "band", "fault that lasts"})
 	}
-	if len(p.res.Violations) > 0 {
+	if slices.ContainsFunc(p.res.Violations, func(v scenarios.Violation) bool { return v.At.Seconds() <= p.end }) {
 		legend = append(legend, LegendEntry{"violation-line", "bad", "violation"})
 	}
 	var fired []string

@@ -89,9 +89,8 @@ func label(value string) string { return words.Cut(value, labelRunesMax) }
 // out.
 type valueTicks struct {
 	values
-	style  draw.TextStyle
-	room   vg.Length // of the axis' data
-	across bool      // labels lie along the axis, not across it
+	style draw.TextStyle
+	room  vg.Length // of the axis' data
 }
 
 func (t valueTicks) Ticks(lo, hi float64) []plot.Tick {
@@ -99,10 +98,7 @@ func (t valueTicks) Ticks(lo, hi float64) []plot.Tick {
 	var ticks []plot.Tick
 	for i, at := range t.at {
 		tick := plot.Tick{Value: at, Label: label(t.Values[i])}
-		half := t.style.Height(tick.Label) / 2
-		if t.across {
-			half = t.style.Width(tick.Label) / 2
-		}
+		half := t.style.Width(tick.Label) / 2
 		middle := vg.Length((at-lo)/(hi-lo)) * t.room
 		if middle-half < free {
 			tick.Label = ""

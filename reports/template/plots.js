@@ -15,6 +15,14 @@ const instants = (list) => {
     if (digits >= 6 || list.every((us, i) => Math.round(us / 1000) % Math.max(1, least) === 0 && says[i] !== says[i - 1])) return says;
   }
 };
+// lasting says how long so many seconds are, as the tables do: to three significant digits, or in two units.
+const lasting = (s) => {
+  for (const [below, per, unit] of [[1e-6, 1e9, "ns"], [999.5e-6, 1e6, "µs"], [.9995, 1e3, "ms"], [59.95, 1, "s"]])
+    if (s < below) return Number((s * per).toPrecision(3)) + " " + unit;
+  const two = (n, of, a, b) => Math.floor(n / of) + " " + a + (n % of ? " " + n % of + " " + b : "");
+  const round = Math.round(s), minutes = Math.round(round / 60), hours = Math.round(minutes / 60);
+  return round < 3600 ? two(round, 60, "min", "s") : minutes < 1440 ? two(minutes, 60, "h", "min") : two(hours, 24, "d", "h");
+};
 (() => {
   const plots = [...document.querySelectorAll("svg[data-plot]")].map((svg) => {
     const [x0, x1, end, y0, y1, low, high, unit] = svg.dataset.plot.split(" ");
@@ -33,7 +41,8 @@ const instants = (list) => {
   // traces are the lines and dots that the legend names: their colour is their name.
   const traces = (plot) => {
     const names = new Map();
-    for (const li of plot.svg.closest("figure").querySelectorAll(".legend li")) {
+    if (plot.unit === "none") return [];
+    for (const li of plot.svg.closest("figure, .under").querySelector(".legend")?.children ?? []) {
       const colour = /\bc-(\S+)/.exec(li.firstElementChild.className);
       if (colour && !/fault|violation|alert|band|hatch|cross/.test(li.firstElementChild.className)) names.set(colour[1], li.textContent.replace(/ \(.*\)$/, ""));
     }
@@ -51,9 +60,10 @@ const instants = (list) => {
     return [...found.values()];
   };
   const valueOf = (plot, y) => {
-    let v = plot.low + (y - plot.y0) / (plot.y1 - plot.y0) * (plot.high - plot.low);
-    if (plot.unit === "log") v = 10 ** v;
-    return plot.unit ? instant(v * 1e6) : String(Number(v.toPrecision(3)));
+    const per = (plot.high - plot.low) / (plot.y1 - plot.y0), v = plot.low + (y - plot.y0) * per;
+    if (plot.unit === "log") return lasting(10 ** v);
+    const least = 10 ** Math.ceil(Math.log10(per / 100)), said = Math.max(0, Math.round(v / least) * least); // a path says no less
+    return plot.unit ? said ? lasting(said) : "0 s" : String(Number(said.toPrecision(3)));
   };
   const at = (trace, x) => {
     for (const line of trace.lines) {

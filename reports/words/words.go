@@ -2,7 +2,9 @@ package words
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +34,7 @@ func Duration(d time.Duration) string {
 	}
 	d = d.Round(time.Minute)
 	if day := 24 * time.Hour; d >= day {
+		d = d.Round(time.Hour)
 		return join(int64(d/day), "d", int64(d%day/time.Hour), "h")
 	}
 	return join(int64(d/time.Hour), "h", int64(d%time.Hour/time.Minute), "min")
@@ -85,7 +88,7 @@ func instant(at time.Duration, decimals int) string {
 }
 
 // Count says n with its thousands apart.
-func Count[N int | uint64](n N) string {
+func Count(n int) string {
 	s := strconv.FormatUint(uint64(max(n, 0)), 10)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
@@ -102,6 +105,14 @@ func Counted(n int, noun string, plural ...string) string {
 		return Count(n) + " " + plural[0]
 	}
 	return Count(n) + " " + noun + "s"
+}
+
+// BrokenIn says which invariants were broken, and in how many of the runs.
+func BrokenIn(broken map[string]int, runs int) (parts []string) {
+	for _, name := range slices.Sorted(maps.Keys(broken)) {
+		parts = append(parts, fmt.Sprintf("%s in %s of %s", name, Count(broken[name]), Counted(runs, "run")))
+	}
+	return parts
 }
 
 // Ordinal says "1st", "2nd", "11th".

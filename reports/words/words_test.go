@@ -44,7 +44,7 @@ func TestDurationsAreSaidInThreeDigits(t *testing.T) {
 		0: "0 ns", 1: "1 ns", 999: "999 ns", 1_500: "1.5 µs", 999_499: "999 µs", 999_500: "1 ms", 12_345_678: "12.3 ms",
 		999_600 * time.Microsecond: "1 s", 3900 * time.Millisecond: "3.9 s", 59_940 * time.Millisecond: "59.9 s",
 		59_960 * time.Millisecond: "1 min", 605 * time.Second: "10 min 5 s", 59*time.Minute + 59*time.Second + 600*time.Millisecond: "1 h",
-		90 * time.Minute: "1 h 30 min", 720 * time.Hour: "30 d", -2 * time.Second: "-2 s",
+		90 * time.Minute: "1 h 30 min", 47*time.Hour + 59*time.Minute: "2 d", 720 * time.Hour: "30 d", -2 * time.Second: "-2 s",
 	} {
 		assert.Equal(t, want, Duration(d), "%d ns", d)
 	}
