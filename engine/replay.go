@@ -46,7 +46,7 @@ func (e *Engine) own(err error) error {
 	}
 	_, void := errors.AsType[*voidError](err)
 	switch {
-	case retry.Phase == phase.Pick && len(e.registry.Alive().Workers) > 0:
+	case retry.Phase == phase.Pick && e.registry.AnyAlive():
 	case retry.ReasonCode == job.ReasonTenantLimit, void && retry.Phase == phase.Publish:
 	case errors.Is(err, errThrottled), safety.AboutRequest(err):
 	case errors.Is(err, safety.ErrOpen) && e.settings.Policy.SharedBreaker: // a call of its own fails if this replica alone is cut off, too

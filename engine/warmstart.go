@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/jonboulle/clockwork"
 	"github.com/redis/go-redis/v9"
@@ -25,9 +26,7 @@ func (e *Engine) warmStart(ctx context.Context) {
 	if !e.settings.WarmStart {
 		return
 	}
-	reading, cancel := context.WithTimeout(phase.With(ctx, "", phase.SnapshotRead), e.settings.SnapshotReadTimeout)
-	defer cancel()
-	snapshot, err := registry.Read(reading, e.store.Redis)
+	snapshot, now, err := e.readSnapshot(ctx)
 	if errors.Is(err, redis.Nil) {
 		e.log.LogAttrs(ctx, slog.LevelWarn, "cold start: there is no snapshot yet", slog.String("key", registry.SnapshotKey))
 		return
@@ -36,8 +35,28 @@ func (e *Engine) warmStart(ctx context.Context) {
 		e.log.LogAttrs(ctx, slog.LevelWarn, "cold start", slog.String("key", registry.SnapshotKey), slog.Any("error", err))
 		return
 	}
-	learned := e.registry.Hydrate(&snapshot, e.settings.SnapshotLastSeen)
+	if !e.settings.SnapshotLastSeen {
+		now = time.Time{} // as the documents have it, nobody asks how old the snapshot is
+	}
+	learned := e.registry.Hydrate(&snapshot, now)
 	e.log.LogAttrs(ctx, slog.LevelInfo, "warm start", slog.Int("workers", learned), slog.Int64("written_at", snapshot.WrittenAt))
+}
+
+// readSnapshot returns the snapshot, and the time by its clock.
+func (e *Engine) readSnapshot(ctx context.Context) (snapshot registry.Snapshot, now time.Time, err error) {
+	ctx, cancel := context.WithTimeout(phase.With(ctx, "", phase.SnapshotRead), e.settings.SnapshotReadTimeout)
+	defer cancel()
+	var read func() (registry.Snapshot, error)
+	var clock func() (time.Time, error)
+	_, _ = e.store.Redis.Pipelined(ctx, func(p redis.Pipeliner) error { // each answer has its error
+		read, clock = registry.Ask(ctx, p), e.snapshotTime(ctx, p)
+		return nil
+	})
+	if snapshot, err = read(); err != nil {
+		return snapshot, now, err
+	}
+	now, err = clock()
+	return snapshot, now, err
 }
 
 // snapshotLock is the writer's lock: given back after each write, and short, so that another can go on (Scheduler internals, section 8).
@@ -75,46 +94,54 @@ func (e *Engine) writeSnapshots(ctx context.Context, beat clockwork.Ticker, k *l
 // writeSnapshot writes what this replica knows, unless it knows of nobody: its word would be worth
 // less than what is there.
 func (e *Engine) writeSnapshot(ctx context.Context, k *lock.Tick) error {
-	snapshot := e.registry.Alive()
-	if len(snapshot.Workers) == 0 {
+	if !e.registry.AnyAlive() {
 		return nil
 	}
 	if !e.settings.SnapshotLock {
-		return e.setSnapshot(ctx, &snapshot, nil)
+		return e.setSnapshot(ctx, nil)
 	}
 	if err := k.Begin(ctx); err != nil {
 		return err
 	}
-	err := e.setSnapshot(ctx, &snapshot, k.Held())
+	err := e.setSnapshot(ctx, k.Held())
 	if err == nil && e.settings.Fence {
 		return nil // the lock went with the write
 	}
 	return errors.Join(err, k.End(ctx, true))
 }
 
-// setSnapshot writes the snapshot. With a fence it does so only over an older one, and while held, if there is one, is
-// still the writer's; it gives held back with the same EXEC. A writer that overstayed its lock, or that took its time,
-// changes nothing.
-func (e *Engine) setSnapshot(ctx context.Context, snapshot *registry.Snapshot, held *lock.Lock) error {
-	data, err := json.Marshal(snapshot)
-	if err != nil {
-		return err
-	}
+// setSnapshot writes the snapshot. With a fence it does so only while held, if there is one, is still the writer's, and over
+// the snapshot that was there before it looked at its workers; it gives held back with the same EXEC. A writer that overstayed
+// its lock, or that took its time, changes nothing.
+func (e *Engine) setSnapshot(ctx context.Context, held *lock.Lock) error {
 	ctx, cancel := context.WithTimeout(phase.With(ctx, "", phase.SnapshotWrite), e.settings.StoreOpTimeout)
 	defer cancel()
 	if !e.settings.Fence {
-		return e.store.Redis.Set(ctx, registry.SnapshotKey, data, 0).Err()
-	}
-	err = lock.Watch(ctx, e.store.Redis, held, []string{registry.SnapshotKey}, func(tx *redis.Tx) error {
-		if err := e.lookAtSnapshot(ctx, tx, snapshot, held); err != nil {
+		now, err := e.snapshotTime(ctx, e.store.Redis)()
+		if err != nil {
 			return err
 		}
-		_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			p.Set(ctx, registry.SnapshotKey, data, 0)
+		return e.putSnapshot(ctx, e.store.Redis, now)
+	}
+	err := lock.Watch(ctx, e.store.Redis, held, []string{registry.SnapshotKey}, func(tx *redis.Tx) error {
+		var now func() (time.Time, error)
+		var mine func() error
+		_, err := tx.Pipelined(ctx, func(p redis.Pipeliner) error {
+			now, mine = e.snapshotTime(ctx, p), held.Mine(ctx, p)
+			return nil
+		})
+		if err != nil && !errors.Is(err, redis.Nil) { // the lock may be gone
+			return err
+		}
+		at, err := now()
+		if err := errors.Join(err, mine()); err != nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			if held != nil {
 				p.Del(ctx, held.Key())
 			}
-			return nil
+			return e.putSnapshot(ctx, p, at)
 		})
 		return err
 	})
@@ -124,26 +151,20 @@ func (e *Engine) setSnapshot(ctx context.Context, snapshot *registry.Snapshot, h
 	return err
 }
 
-// lookAtSnapshot compares the snapshot that is there with the one that is to replace it, and the lock's key with
-// its token. What nobody can read, or what was written by a clock that is ahead of this replica's, is
-// not to keep every other word out.
-func (e *Engine) lookAtSnapshot(ctx context.Context, tx *redis.Tx, snapshot *registry.Snapshot, held *lock.Lock) error {
-	var there *redis.StringCmd
-	var mine func() error
-	_, err := tx.Pipelined(ctx, func(p redis.Pipeliner) error {
-		there = p.Get(ctx, registry.SnapshotKey)
-		mine = held.Mine(ctx, p)
-		return nil
-	})
-	if err != nil && !errors.Is(err, redis.Nil) { // either may be gone
+func (e *Engine) putSnapshot(ctx context.Context, c redis.Cmdable, now time.Time) error {
+	data, err := json.Marshal(e.registry.Alive(now))
+	if err != nil {
 		return err
 	}
-	if err := mine(); err != nil {
-		return err
+	return c.Set(ctx, registry.SnapshotKey, data, 0).Err()
+}
+
+// snapshotTime asks for the time by which a snapshot tells when its workers were heard of, alone or in a pipeline: that of Redis,
+// which is the same for its writer and its readers, whatever their clocks say. As the documents have it, it is that of this replica. Whoever
+// asks before it looks at its workers, and reads a snapshot before it asks, takes no worker for younger than it is.
+func (e *Engine) snapshotTime(ctx context.Context, c redis.Cmdable) (answer func() (time.Time, error)) {
+	if !e.settings.SnapshotLastSeen {
+		return func() (time.Time, error) { return e.clock.Now(), nil }
 	}
-	old, err := registry.ParseSnapshot([]byte(there.Val()))
-	if err == nil && old.WrittenAt >= snapshot.WrittenAt && old.WrittenAt <= e.clock.Now().UnixMilli() {
-		return store.ErrFenced
-	}
-	return nil
+	return c.Time(ctx).Result
 }

@@ -101,6 +101,12 @@ func (r *MemoryRegistry) IsAlive(workerID string) bool {
 	return ok && now.Sub(e.lastSeen) <= r.ttl
 }
 
+// AnyAlive says whether the last heartbeat of some worker is no older than the TTL.
+func (r *MemoryRegistry) AnyAlive() bool {
+	ages := r.Ages()
+	return len(ages) > 0 && ages[0] <= r.ttl
+}
+
 // Snapshot returns the last heartbeat of every worker not yet evicted, ordered by worker id. It is
 // shared between callers: do not modify it.
 func (r *MemoryRegistry) Snapshot() []job.Heartbeat {

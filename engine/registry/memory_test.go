@@ -48,7 +48,7 @@ func TestMemoryRegistry_ExpiresStaleWorkers(t *testing.T) {
 	r := registry.NewMemory(clock, ttl)
 	r.Heartbeat(job.Heartbeat{WorkerID: "worker-2"})
 	r.Give("worker-2")
-	r.Hydrate(&registry.Snapshot{Workers: []registry.Seen{{Heartbeat: job.Heartbeat{WorkerID: "worker-3", Pool: "default"}, LastSeen: clock.Now().UnixMilli()}}}, false)
+	r.Hydrate(&registry.Snapshot{Workers: []registry.Seen{{Heartbeat: job.Heartbeat{WorkerID: "worker-3", Pool: "default"}, LastSeen: clock.Now().UnixMilli()}}}, time.Time{})
 	clock.Advance(ttl)
 	r.Heartbeat(job.Heartbeat{WorkerID: "worker-1"})
 	assert.Empty(t, r.Sweep(), "at the TTL, not past it")

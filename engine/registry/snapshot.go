@@ -20,45 +20,43 @@ const SnapshotKey = "sys:workers:snapshot"
 
 // Snapshot is what one replica knew of the workers: the value at SnapshotKey, as JSON.
 type Snapshot struct {
-	WrittenAt int64  `json:"written_at"` // unix ms
+	WrittenAt int64  `json:"written_at"` // unix ms, by the clock of Redis or, without snapshot_last_seen, of the writer
 	Workers   []Seen `json:"workers"`    // ordered by worker id
 }
 
 // Seen is one worker, and when it was last heard of.
 type Seen struct {
 	Heartbeat job.Heartbeat `json:"heartbeat"`
-	LastSeen  int64         `json:"last_seen"` // unix ms
+	LastSeen  int64         `json:"last_seen"` // unix ms, by the same clock
 }
 
 // ErrUnreadable is what the error is of a snapshot that is none.
 var ErrUnreadable = errors.New("not a snapshot")
 
-// Read reads the snapshot. Without one it is [redis.Nil].
-func Read(ctx context.Context, client redis.Cmdable) (Snapshot, error) {
-	data, err := client.Get(ctx, SnapshotKey).Bytes()
-	if err != nil {
-		return Snapshot{}, err
+// Ask asks for the snapshot, alone or in a pipeline. The function that it returns is called once there is an answer: without a snapshot
+// its error is [redis.Nil].
+func Ask(ctx context.Context, c redis.Cmdable) (answer func() (Snapshot, error)) {
+	got := c.Get(ctx, SnapshotKey)
+	return func() (s Snapshot, err error) {
+		data, err := got.Bytes()
+		if err != nil {
+			return s, err
+		}
+		if err := json.Unmarshal(data, &s); err != nil {
+			return Snapshot{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
+		}
+		return s, nil
 	}
-	return ParseSnapshot(data)
 }
 
-// ParseSnapshot reads what Redis holds at [SnapshotKey].
-func ParseSnapshot(data []byte) (Snapshot, error) {
-	var s Snapshot
-	if err := json.Unmarshal(data, &s); err != nil {
-		return Snapshot{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
-	}
-	return s, nil
-}
-
-// Alive returns the workers that are not past their TTL.
-func (r *MemoryRegistry) Alive() Snapshot {
+// Alive returns the workers that are not past their TTL. At is now, by the clock that the snapshot is to tell times by.
+func (r *MemoryRegistry) Alive(at time.Time) Snapshot {
 	now := r.clock.Now()
-	s := Snapshot{WrittenAt: now.UnixMilli(), Workers: []Seen{}}
+	s := Snapshot{WrittenAt: at.UnixMilli(), Workers: []Seen{}}
 	r.mu.Lock()
 	for _, e := range r.workers {
-		if now.Sub(e.lastSeen) <= r.ttl {
-			s.Workers = append(s.Workers, Seen{e.heartbeat, e.lastSeen.UnixMilli()})
+		if age := now.Sub(e.lastSeen); age <= r.ttl {
+			s.Workers = append(s.Workers, Seen{e.heartbeat, at.Add(-age).UnixMilli()})
 		}
 	}
 	r.mu.Unlock()
@@ -68,17 +66,17 @@ func (r *MemoryRegistry) Alive() Snapshot {
 
 // Hydrate takes in another replica's snapshot and returns how many workers it has learned of. What was
 // heard from a worker itself is left alone until it is past the TTL, and so is what an earlier snapshot
-// said unless this one has heard of the worker since. If trusted, a worker counts as seen when the snapshot's
-// writer last heard of it, and one that is past its TTL by that is left out; else, as the documents
-// have it, it counts as seen now, however old the snapshot.
-func (r *MemoryRegistry) Hydrate(s *Snapshot, trusted bool) (learned int) {
+// said unless this one has heard of the worker since. At is now, by the clock that the snapshot tells times by: a worker
+// counts as seen when the snapshot's writer last heard of it, and one that is past its TTL by that is left out. If at is zero, a
+// worker counts as seen now, however old the snapshot, as the documents have it.
+func (r *MemoryRegistry) Hydrate(s *Snapshot, at time.Time) (learned int) {
 	now := r.clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range s.Workers {
 		seen := now
-		if at := time.UnixMilli(w.LastSeen); trusted && at.Before(now) {
-			seen = at
+		if !at.IsZero() {
+			seen = now.Add(-max(0, at.Sub(time.UnixMilli(w.LastSeen))))
 		}
 		e, known := r.workers[w.Heartbeat.WorkerID]
 		stands := known && now.Sub(e.lastSeen) <= r.ttl && (e.word == 0 || e.word >= w.LastSeen)
