@@ -290,7 +290,7 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 	case !c.Complete:
 		p.Line("%s  %s of %s were tried", p.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(len(c.Tries)), cli.Plural(c.All, c.Noun()))
 	default:
-		p.Line("%s  none of %s broke a promise", p.Paint(cli.Green, "HELD"), cli.Plural(len(c.Tries), c.Noun()))
+		p.Line("%s  no promise was broken by %s", p.Paint(cli.Green, "HELD"), cli.Plural(len(c.Tries), c.Noun()))
 	}
 	if c.Alike > 0 {
 		p.Line("  left out, as another %s: %s", exhaust.LooksTheSame(c.Reduced), cli.Plural(c.Alike, "fault"))
