@@ -31,7 +31,7 @@ const (
 // Fault is one semantic decision: what goes wrong, where. Exactly one of On, After and At says
 // where; Do says what. The tags carry the ranges that a plan is checked against, and what its keys mean.
 type Fault struct {
-	On        *Match        `yaml:"on,omitempty" json:"on,omitempty" doc:"instead of the effect of the operation that matches"`
+	On        *Match        `yaml:"on,omitempty" json:"on,omitempty" doc:"the fault strikes in place of the effect of the operation that matches"`
 	After     *Match        `yaml:"after,omitempty" json:"after,omitempty" doc:"right after the operation that matches was applied, or refused by its server, and before its caller learns of it"`
 	At        time.Duration `yaml:"at,omitempty" json:"at,omitempty" min:"1ns" max:"720h" doc:"at this time since the world began"`
 	Do        Effect        `yaml:"do" json:"do" like:"fail-before" doc:"what goes wrong, as wavetank list faults names it"`

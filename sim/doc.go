@@ -2,7 +2,7 @@
 // time, one step at a time. It knows nothing of job schedulers: see the example for a service of forty lines.
 //
 // A [World] lives in a testing/synctest bubble: everything in it uses the standard time package,
-// which is virtual there, so ten minutes of AckWait cost microseconds. A [Node] is a process: it
+// which is virtual there, so ten minutes of AckWait cost milliseconds. A [Node] is a process: it
 // is given a *redis.Client, a jetstream.JetStream, a core NATS connection and a clockwork.Clock,
 // whose every call is an operation ([Op]) that parks at a gate. When every goroutine is parked,
 // the stepper chooses one operation and grants it; that is a step, and an [Event] in the trace.

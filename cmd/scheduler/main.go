@@ -20,8 +20,9 @@ func newRoot() *cobra.Command {
 		Long: `Scheduler runs the engine that wavetank breaks, in real time, against the Redis and
 the NATS with JetStream that it is given, or that it brings along for a try.
 
-Exit codes: 0 done, 1 a job failed, an invariant was violated or a request was
-refused, 2 usage or input, 3 a server was lost or time ran out, 5 internal,
+Exit codes: 0 done, 1 a job failed, an invariant was violated, or a job or a dead
+letter is not in a state for what is asked of it, 2 usage or input, such as another
+request under an id that is taken, 3 a server was lost or time ran out, 5 internal,
 130 interrupted. The help of each command says more.`,
 		Example: `  scheduler serve
   scheduler worker

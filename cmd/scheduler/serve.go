@@ -56,7 +56,9 @@ func newServe() *cobra.Command {
 		Long: `Serve runs the engine, one replica of it, against the Redis and the NATS with
 JetStream that it is given. What is not given it brings along: a nats-server whose streams
 are in a temporary folder (or in --data), and miniredis, which keeps nothing. Jobs take
-as long over that as over redis-server, and as long each however many there are.
+as long over that as over redis-server, and as long each however many there are;
+but commands that read a TTL get slower with the number of keys, such as a look at
+the circuit breaker while safety kernels fail.
 ` + "`scheduler worker`, `scheduler submit` and `scheduler workflow`" + ` find those by themselves.
 
 A Redis that does not answer ends the start, since an address is soon wrong; so

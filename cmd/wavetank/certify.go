@@ -292,7 +292,7 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 	case c.Counts[exhaust.Inconclusive] > 0:
 		p.Line("%s  none of %s broke a promise, and %s could not be judged", p.Paint(cli.Yellow, "INCONCLUSIVE"), cli.Plural(len(c.Tries), c.Noun()), cli.Thousands(c.Counts[exhaust.Inconclusive]))
 	default:
-		p.Line("%s  none of %s broke a promise", p.Paint(cli.Green, "HELD"), cli.Plural(len(c.Tries), c.Noun()))
+		p.Line("%s  no promise was broken by %s", p.Paint(cli.Green, "HELD"), cli.Plural(len(c.Tries), c.Noun()))
 	}
 	if c.Alike > 0 {
 		p.Line("  left out, as another %s: %s", exhaust.LooksTheSame(c.Reduced), cli.Plural(c.Alike, "fault"))

@@ -111,7 +111,7 @@ func (f *checkFlags) checkCertificate(ctx context.Context, path string, stdout, 
 	}
 	show.Done()
 	say := cli.NewPrinter(stdout)
-	say.Line("%s  %s of %s made again, and each is as the certificate says", say.Paint(cli.Green, "AGREES"), cli.Thousands(made), cli.Plural(len(c.Tries), "run"))
+	say.Line("%s  %s of %s runs made again, and each is as the certificate says", say.Paint(cli.Green, "AGREES"), cli.Thousands(made), cli.Thousands(len(c.Tries)))
 	if skipped := len(list) - made; skipped > 0 {
 		say.Line("  not made again, as out of bounds: %s", cli.Plural(skipped, "run"))
 	}

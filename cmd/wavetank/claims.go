@@ -24,7 +24,9 @@ what shows it. Of given words all must stand somewhere in the line, whatever the
 
 A claim is shown by a Go test, as file:Test, or by a scenario under a preset, which holds an invariant that it exercises,
 breaks one, reaches a situation, tells something in its story, or has counted something. A setting stands for its
-documented value, and a metric for its labels. What nothing shows is open, and says why. ` + "`make test`" + ` runs all of it.`,
+documented value, and a metric for its labels. What nothing shows is open, and says why. ` + "`make test`" + ` runs all of it.
+
+Exit codes: 0 listed, 2 usage, or no claim has the words.`,
 		Example: "  wavetank claims\n  wavetank claims rollback\n  wavetank claims \"dead letters\" publish\n  wavetank claims --open\n  wavetank claims --json | jq -r '.claims[].says'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list := slices.DeleteFunc(claims.All(), func(c claims.Claim) bool { return open && c.Open == "" || !c.About(args...) })

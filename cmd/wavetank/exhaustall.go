@@ -270,7 +270,7 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 		}
 		say.Line("%s  %s of %s are done, %s; none broke a promise. %s", say.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(whole), cli.Plural(len(tasks)+apart, "scenario"), cli.Plural(tried, "single fault"), next)
 	default:
-		say.Line("%s  none of %s of %s broke a promise", say.Paint(cli.Green, "HELD"), cli.Plural(tried, "single fault"), cli.Plural(len(tasks), "scenario"))
+		say.Line("%s  no promise was broken by %s of %s", say.Paint(cli.Green, "HELD"), cli.Plural(tried, "single fault"), cli.Plural(len(tasks), "scenario"))
 	}
 	if outside > 0 {
 		say.Line("  outside of a promise: %s. Violations, by the cells of the promise matrix that release them (a run may have several):", cli.Plural(outside, "single fault"))

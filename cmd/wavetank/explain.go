@@ -20,13 +20,19 @@ import (
 func newExplain() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain NAME",
-		Short: "Explain a scenario, an invariant, a kind of strike, a fault, a phase, a setting, an alert or a part of a plan",
+		Short: "Explain a scenario, an invariant, a kind of strike, a fault, a phase, a setting, an alert, a part of a plan or a term",
+		Long: `Explain says what a name means: of a scenario, an invariant, a kind of strike, a
+fault, a phase, a setting, an alert, a part of a plan, or a term such as strike,
+situation or epoch. Of what has the name, all is explained.
+
+Exit codes: 0 explained, 2 usage, or nothing has the name.`,
 		Example: `  wavetank explain publish-ack-lost
   wavetank explain one-dispatch-per-job
   wavetank explain fail-after
   wavetank explain rollback_write
   wavetank explain engine.max_dispatch_retries
   wavetank explain SchedulerRollbackFailed
+  wavetank explain situation
   wavetank explain plan
   wavetank explain kernel.rules`,
 		Args: cli.OneArg("the name"),
@@ -73,7 +79,7 @@ type topic struct {
 }
 
 func topics() []topic {
-	var list []topic
+	list := append(presetTopics(), terms()...)
 	for _, name := range plans.Names() {
 		list = append(list, topic{name: name, text: func() string { return explainScenario(name) }})
 	}
@@ -104,6 +110,14 @@ func topics() []topic {
 		name := ofAnyJob(s.Name)
 		list = append(list, topic{name: name, short: lastWord(name), text: func() string { return explainSetting(s) }})
 	}
+	for _, v := range append([][2]string{{"verdict"}}, runVerdicts...) {
+		list = append(list, topic{name: v[0], text: explainVerdict})
+	}
+	list = append(list, alertTopics()...)
+	return append(list, topic{name: "seed", text: explainSeed}, topic{name: "dlq", short: "dead-letters", text: explainDeadLetters})
+}
+
+func presetTopics() (list []topic) {
 	for _, preset := range [][2]string{
 		{plans.PresetDocumented, "The scheduler as its documents describe it, caveats included. Scenarios run it unless told otherwise."},
 		{plans.PresetHardened, "The scheduler with every next step that its documents name, and with what simulation taught. Its servers have on their disks what they acknowledge. `wavetank list settings` shows what it sets."},
@@ -112,11 +126,24 @@ func topics() []topic {
 			return fmt.Sprintf("%s (preset)\n\n%s\n\nTry it: wavetank run publish-ack-lost --preset %s", preset[0], preset[1], preset[0])
 		}})
 	}
-	for _, v := range append([][2]string{{"verdict"}}, runVerdicts...) {
-		list = append(list, topic{name: v[0], text: explainVerdict})
+	return list
+}
+
+// terms are words that results and pages use, and that are no name of anything.
+func terms() (list []topic) {
+	for _, t := range [][3]string{
+		{"strike", "", "What the injector did: an operation that it made fail, or a node or a server that it took away. A strike never describes what the scheduler did in consequence. Some kinds of strike release an invariant from its promise, for the jobs that they reach.\n\nThe kinds: wavetank list promises"},
+		{"situation", "", "What a run may come into, and ought to now and then: an invariant of kind sometimes. A run cannot break it. A search says which situations it never reached, and a plan which ones it must reach, in expect.sometimes.\n\nAll of them: wavetank list invariants"},
+		{"settle", "settled", "A job settles when it reaches a state that it does not leave, such as SUCCEEDED or FAILED. A world has then.settle_within for that, once submissions and faults are over; after that it is judged what must come about in the end.\n\nSee: wavetank explain every-job-settles"},
+		{"actor", "", "Who does an operation: a node for one job, or, of what it does for none, the node. One actor goes on at each step; which one is what the order of a run consists of. In a plan, node: actor is the node whose operation the fault comes after."},
+		{"pct", "", "Probabilistic concurrency testing, a strategy of schedule.strategy: each actor has a priority, the ready one of the highest goes, and at a few steps that are drawn it loses its priority. What takes d orderings to go wrong, it finds with a known probability at least, which a run prints.\n\nTry it: wavetank run calm --set schedule.strategy=pct"},
+		{"blind-window", "blind_window", "The time for which a job is DISPATCHED or RUNNING to nobody: no worker that is up has it, and no dispatch is on its way to one. It ends when somebody takes the job up again, such as the reconciler.\n\nSee it: wavetank run rollback-failure"},
+		{"epoch", "epochs", "The number of a job's dispatch, with engine.epochs. Writing DISPATCHED mints it, and the stream stores one dispatch of an epoch at most, so that a publish whose answer was lost can be made again."},
+		{"out-of-bounds", "out of bounds", "The code under test panicked, hung, left goroutines behind or took memory without bound, so that its run has no verdict. It is a finding, as a broken promise is. The worker process is what ends, and not the campaign."},
+	} {
+		list = append(list, topic{name: t[0], short: t[1], text: func() string { return fmt.Sprintf("%s (term)\n\n%s", t[0], t[2]) }})
 	}
-	list = append(list, alertTopics()...)
-	return append(list, topic{name: "seed", text: explainSeed}, topic{name: "dlq", short: "dead-letters", text: explainDeadLetters})
+	return list
 }
 
 // lastWord is the last part of a dotted name.

@@ -10,6 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/reports"
@@ -34,7 +35,7 @@ func listings() []listing {
 		{"faults", "what can go wrong, and the phases where", func() map[string]any {
 			return map[string]any{"faults": faults.Kinds(), "phases": plans.Phases()}
 		}, showFaults, nil},
-		{"invariants", "what a run is judged by", func() map[string]any { return map[string]any{"invariants": invariantRows()} }, showInvariants, nil},
+		{"invariants", "what a run is judged by, and the situations that it may reach", func() map[string]any { return map[string]any{"invariants": invariantRows()} }, showInvariants, nil},
 		{"promises", "under which faults each invariant is promised", func() map[string]any {
 			return map[string]any{"strikes": strikeRows(), "promises": judge.Promises()}
 		}, showPromises, reports.PromisesPage},
@@ -53,7 +54,7 @@ func newList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:       "list " + strings.Join(names, "|"),
 		Short:     "List scenarios, faults, invariants, promises, settings or toggles",
-		Long:      "List what there is:\n\n" + strings.Join(about, "\n") + "\n\n`wavetank explain NAME` says more of any of them.",
+		Long:      "List what there is:\n\n" + strings.Join(about, "\n") + "\n\n`wavetank explain NAME` says more of any of them.\n\nExit codes: 0 listed, 2 usage.",
 		Example:   "  wavetank list scenarios\n  wavetank list settings --json | jq -r '.settings[].name'\n  wavetank list promises --html > /tmp/promises.html",
 		Args:      cli.OneArg("the kind of thing to list (" + strings.Join(names, ", ") + ")"),
 		ValidArgs: names,
@@ -174,10 +175,22 @@ func invariantRows() []invariantRow {
 	return rows
 }
 
+// showInvariants tells what can be broken, and then what a run can reach.
 func showInvariants() []*cli.Table {
-	return []*cli.Table{tableOf([]string{"INVARIANT", "KIND", "SAYS"}, invariantRows(), func(r invariantRow) []string {
-		return []string{r.Name, r.Kind, r.Says}
-	})}
+	var broken, reached []invariantRow
+	for _, r := range invariantRows() {
+		if r.Kind == string(invariants.Sometimes) {
+			reached = append(reached, r)
+		} else {
+			broken = append(broken, r)
+		}
+	}
+	of := func(what string, rows []invariantRow) *cli.Table {
+		return tableOf([]string{fmt.Sprintf("%d %s", len(rows), what), "KIND", "SAYS"}, rows, func(r invariantRow) []string {
+			return []string{r.Name, r.Kind, r.Says}
+		})
+	}
+	return []*cli.Table{of("INVARIANTS", broken), of("SITUATIONS", reached)}
 }
 
 type strikeRow struct {

@@ -23,7 +23,9 @@ func newReport() *cobra.Command {
 comparison or certificate given, from what it holds. A folder of such folders, as
 runs is, counts for all of them. Over more than one it makes index.html: what was
 found first, then what is inconclusive, then what held. It is in the folder given;
-of several that are given it is in ` + selectedDir + `, and the index of runs stays.`,
+of several that are given it is in ` + selectedDir + `, and the index of runs stays.
+
+Exit codes: 0 made, 2 usage, or a folder that cannot be read or written.`,
 		Example: `  wavetank report runs
   wavetank report runs/publish-failure-1
   wavetank report runs/fuzz-7 runs/compare --out /tmp/pages`,

@@ -53,7 +53,10 @@ folder is left alone.
 With --debug-at the folder has debug.dlv as well, and run prints the command by
 which the debugger Delve stops at that step. It needs Wavetank's source, and
 Delve: go install github.com/go-delve/delve/cmd/dlv@latest. Such a run is the only
-one, and its page has no cause: a debugger would stop in each that looks for it.`,
+one, and its page has no cause: a debugger would stop in each that looks for it.
+
+Exit codes: 0 held, 1 violated, 2 usage or input, 3 inconclusive, 5 internal,
+130 interrupted.`,
 		Example: `  wavetank run publish-failure
   wavetank run publish-failure --seed 42 --preset hardened
   wavetank run state-write-failure --set engine.dispatch_order=publish-first

@@ -17,7 +17,7 @@ import (
 type shardFlag struct{ text string }
 
 func (f *shardFlag) add(cmd *cobra.Command, budget string) {
-	cmd.Flags().StringVar(&f.text, "shard", "", "run part `K/N` of the runs alone, such as 3/16, for wavetank merge to put together; index/N takes the part from $"+jobIndex+"; "+budget)
+	cmd.Flags().StringVar(&f.text, "shard", "", "run part `K/N` of the runs alone, such as 3/16, for merge to put together; index/N takes the part from $"+jobIndex+"; "+budget)
 }
 
 // of makes spec that of the shard which the flag names, if it names one.

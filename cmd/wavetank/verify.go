@@ -38,10 +38,12 @@ func newVerify() *cobra.Command {
 		Long: `Verify runs each seed in two processes at once, one with GOMAXPROCS=1 and one
 with GOMAXPROCS=2, beside goroutines that do nothing but take processor time,
 and compares the runs event by event. Of runs that differ it prints the first
-event that does, keeps both traces, and exits 4.
+event that does, and keeps both traces.
 
 With --redis-server the first process runs over miniredis, and the other over
-redis-server.`,
+redis-server.
+
+Exit codes: 0 all are equal, 2 usage or input, 4 some differ, 130 interrupted.`,
 		Example: `  wavetank verify publish-failure
   wavetank verify all --seeds 1-200 --load 2
   wavetank verify all --seeds 1-20 --redis-server

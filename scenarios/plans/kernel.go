@@ -14,7 +14,7 @@ import (
 // Kernel is the safety kernel of a world, which is its output policy too: a node named kernel, which every
 // scheduler asks before a job runs. A plan that does not mention it has none.
 type Kernel struct {
-	Default string              `yaml:"default" json:"default" oneof:"none,ALLOW,REQUIRE_APPROVAL,DENY,THROTTLE,UNKNOWN" doc:"what the safety kernel decides of a job that none of kernel.rules is about; none: the world has no kernel (ALLOW in a plan with a kernel)"`
+	Default string              `yaml:"default" json:"default" oneof:"none,ALLOW,REQUIRE_APPROVAL,DENY,THROTTLE,UNKNOWN" doc:"what the safety kernel decides of a job that none of kernel.rules is about; none: the world has no kernel; in a plan with a kernel it is ALLOW unless said"`
 	Rules   []kernel.Rule       `yaml:"rules,omitempty" json:"rules,omitempty" doc:"what it decides of jobs; the first that matches counts"`
 	Output  []kernel.OutputRule `yaml:"output,omitempty" json:"output,omitempty" doc:"what it decides of results; the first that matches counts, and one that none is about is allowed"`
 	Then    []KernelChange      `yaml:"then,omitempty" json:"then,omitempty" doc:"when it goes by other rules; what an entry leaves out stays as the one before it had it"`

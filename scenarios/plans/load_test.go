@@ -103,7 +103,7 @@ func TestParseRefuses(t *testing.T) {
 		{"two numbers of failures", "name: x\nworkload:\n  fail: {1: timeout; twice; 3 times}\n", `p.yaml:3:13: workload.fail.1 is "timeout; twice; 3 times"; say "twice" or "3 times", not both`},
 		{"operator of no group", "name: x\nworkload:\n  operator_of: {1: ' '}\n", `p.yaml:3:20: workload.operator_of.1 is empty; name a group, as in interns, or leave it out`},
 		{"unknown key below", "name: x\nworkload:\n  job: 3\n", `p.yaml:3:3: unknown key "job" in workload (did you mean "jobs"?); known are jobs, every, work, cpu, gpu, submissions, tries, tenants, shared_keys, poison, saga, unreadable, slow, cancel, deadline, label, requires, approve, change, topic, answer, runs, steps, step_delay, step_until, last_step_delay, step_retries, step_backoff, step_failures, step_undo, fail, approve_replay, mend_replay, ask_replay, deny_replay, operator_of`},
-		{"unknown engine key", "name: x\nengine: {max_dispatch_retrys: 3}\n", `p.yaml:2:10: unknown key "max_dispatch_retrys" in engine \(did you mean "max_dispatch_retries"\?\); `+"`wavetank explain engine`"+` lists`},
+		{"unknown engine key", "name: x\nengine: {max_dispatch_retrys: 3}\n", `p.yaml:2:10: unknown key "max_dispatch_retrys" in engine \(did you mean "max_dispatch_retries"\?\); ` + "`wavetank explain engine`" + ` lists`},
 		{"text for a number", "name: x\nworkload: {jobs: many}\n", `p.yaml:2:18: workload.jobs is "many", not an integer; give 1 to 100000`},
 		{"too many", "name: x\nworkload: {jobs: 1000000000000}\n", `p.yaml:2:18: workload.jobs is 1000000000000, out of range; give 1 to 100000`},
 		{"no times", "name: x\nfaults:\n  - {on: {phase: publish}, do: fail-before, times: 0}\n", `p.yaml:3:52: faults[0].times is 0, out of range; give 1 to 1000000`},
