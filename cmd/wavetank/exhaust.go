@@ -124,14 +124,6 @@ Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
 	return cmd
 }
 
-// check refuses what is out of range, whatever is struck.
-func (f *exhaustFlags) check(cmd *cobra.Command) error {
-	if f.budget < 0 || cmd.Flags().Changed("budget") && f.budget == 0 {
-		return cli.Fail(cli.ExitUsage, "--budget is %s, out of range; give a time such as 30m", f.budget)
-	}
-	return f.campaignFlags.check(cmd)
-}
-
 func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr io.Writer) error {
 	if err := f.check(cmd); err != nil {
 		return err

@@ -84,6 +84,14 @@ func (f *exhaustFlags) exhaustAll(cmd *cobra.Command, names []string, stdout, st
 	return err
 }
 
+// check refuses what is out of range, whatever is struck.
+func (f *exhaustFlags) check(cmd *cobra.Command) error {
+	if f.budget < 0 || cmd.Flags().Changed("budget") && f.budget == 0 {
+		return cli.Fail(cli.ExitUsage, "--budget is %s, out of range; give a time such as 30m", f.budget)
+	}
+	return f.campaignFlags.check(cmd)
+}
+
 // folderName is all, or the names of the plans, as long as they make a file's name that people read.
 func folderName(args []string, subjects []*subject) string {
 	if len(args) == 1 {
