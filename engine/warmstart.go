@@ -138,10 +138,11 @@ func (e *Engine) setSnapshot(ctx context.Context, held *lock.Lock) error {
 			return err
 		}
 		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			err := e.putSnapshot(ctx, p, at)
 			if held != nil {
 				p.Del(ctx, held.Key())
 			}
-			return e.putSnapshot(ctx, p, at)
+			return err
 		})
 		return err
 	})

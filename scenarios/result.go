@@ -267,6 +267,15 @@ func (res *Result) Invariant(name string) InvariantResult {
 	return res.Invariants[i]
 }
 
+// CountViolations counts all violations, with those that the result does not list.
+func (res *Result) CountViolations() int {
+	n := len(res.Violations)
+	for _, i := range res.Invariants {
+		n += i.Unlisted
+	}
+	return n
+}
+
 // BrokenFor are the jobs for which the run breaks an invariant, within its promise or anyway, each once; "" is no single job. Of a
 // result that was stored they are those of the violations that it lists.
 func (res *Result) BrokenFor(invariant string, anyway bool) (jobs []string) {

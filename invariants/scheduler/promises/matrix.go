@@ -206,7 +206,7 @@ var Matrix = withDeaths(map[string]row{
 		{By: StrikesOf(RedisFailover), But: []mechanism{both(replicated, patientDLQ)}},
 	}},
 	"cancellation-takes-effect": {Takes: []mechanism{having(withKeptCancellations, withDeliveries)}, Except: []exception{
-		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SchedulerCrash, SchedulerAway), But: []mechanism{patient}},
+		{By: StrikesOf(LockFails, SchedulerCrash), But: []mechanism{patient}},
 		lost,
 	}},
 	"compensation-recorded-once": {Except: []exception{
