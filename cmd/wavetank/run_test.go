@@ -78,7 +78,7 @@ func TestStoryOfAModifiedPlan(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(page), strings.TrimSpace(lead)+" "+story)
 	assert.Contains(t, said, "At 3.844s the stream refused the publish of job-3 by scheduler-1, as it holds a message of this epoch.")
-	_, said = runIn(t, "out", "publish-ack-lost", "--seed", "3", "--set", "preset=documented", "--judge", "one-dispatch-per-job", "--no-why")
+	_, said = runIn(t, "out", "publish-ack-lost", "--seed", "3", "--preset", "documented", "--judge", "one-dispatch-per-job", "--no-why")
 	assert.NotContains(t, said, lead)
 	assert.Contains(t, said, "\n  one-dispatch-per-job is judged whatever its promise\n")
 }

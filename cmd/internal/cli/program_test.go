@@ -17,6 +17,7 @@ func TestPasteable(t *testing.T) {
 		os.Args[0] = program
 		assert.Equal(t, want, Pasteable("wavetank run calm"))
 		assert.Equal(t, "not there; `"+want+"`\n  "+want, Pasteable("not there; `wavetank run calm`\n  wavetank run calm"))
+		assert.Equal(t, "  A=b.crt "+want, Pasteable("  A=b.crt wavetank run calm"))
 		assert.Equal(t, "Wavetank runs: wavetank.yaml", Pasteable("Wavetank runs: wavetank.yaml"))
 	}
 }
