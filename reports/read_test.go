@@ -165,7 +165,7 @@ func TestReadOfFoldersThatAreNone(t *testing.T) {
 	_, err := Read(dir)
 	require.EqualError(t, err, dir+": this folder holds no run, campaign, sweep, comparison or certificate; give one that holds a result.json, a sweep.json, a compare.json or a certificate.json")
 	_, err = Read(filepath.Join(dir, "absent"))
-	require.ErrorContains(t, err, "absent: there is no such file; give the folder of a run")
+	require.ErrorContains(t, err, "absent: there is no such folder; give the folder of a run")
 	put(t, dir, "file", "")
 	_, err = Read(filepath.Join(dir, "file"))
 	require.ErrorContains(t, err, "file: this is not a folder; ")
