@@ -35,17 +35,18 @@ func (e *Engine) warmStart(ctx context.Context) {
 		e.log.LogAttrs(ctx, slog.LevelWarn, "cold start", slog.String("key", registry.SnapshotKey), slog.Any("error", err))
 		return
 	}
-	if !e.settings.SnapshotLastSeen {
-		now = time.Time{} // as the documents have it, nobody asks how old the snapshot is
-	}
 	learned := e.registry.Hydrate(&snapshot, now)
 	e.log.LogAttrs(ctx, slog.LevelInfo, "warm start", slog.Int("workers", learned), slog.Int64("written_at", snapshot.WrittenAt))
 }
 
-// readSnapshot returns the snapshot, and the time by its clock.
+// readSnapshot returns the snapshot, and the time by its clock: the zero Time if, as the documents have it, nobody asks how old it is.
 func (e *Engine) readSnapshot(ctx context.Context) (snapshot registry.Snapshot, now time.Time, err error) {
 	ctx, cancel := context.WithTimeout(phase.With(ctx, "", phase.SnapshotRead), e.settings.SnapshotReadTimeout)
 	defer cancel()
+	if !e.settings.SnapshotLastSeen {
+		snapshot, err = registry.Ask(ctx, e.store.Redis)()
+		return snapshot, now, err
+	}
 	var read func() (registry.Snapshot, error)
 	var clock func() (time.Time, error)
 	_, _ = e.store.Redis.Pipelined(ctx, func(p redis.Pipeliner) error { // each answer has its error
