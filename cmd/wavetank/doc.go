@@ -13,7 +13,7 @@
 //	exhaustall.go                   every single fault of every scenario
 //	checkcertificate.go             a sample of a certificate again
 //	orders.go, ordersworker.go      every order of few pre-emptions
-//	power.go                        how many mistakes the searches find
+//	power.go                        how many mutants the searches find
 //	certify.go                      a certificate, and its pages
 //	work.go                         a machine that does runs of others' campaigns
 //	fuzz.go                         a campaign of drawn plans

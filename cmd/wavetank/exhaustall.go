@@ -205,6 +205,8 @@ func printCertified(say *cli.Printer, t *certifiable, c *exhaust.Certificate) {
 		word = say.Paint(cli.Red, "BROKEN    ")
 	case !c.Complete:
 		word = say.Paint(cli.Yellow, "UNFINISHED")
+	case c.Counts[exhaust.Inconclusive] > 0:
+		word = say.Paint(cli.Yellow, "NOT JUDGED")
 	}
 	says := ""
 	if n := broke(c); n > 0 {

@@ -37,16 +37,16 @@ func newPower() *cobra.Command {
 	f := powerFlags{seed: seedFlag{n: 1}}
 	cmd := &cobra.Command{
 		Use:   "power",
-		Short: "Measure how many mistakes in the scheduler the searches find",
-		Long: `Power plants mistakes in the code of package engine, one at a time: a condition
+		Short: "Measure how many mutants of the scheduler the searches find",
+		Long: `Power plants mistakes in the code of package engine, one in each mutant: a condition
 turned round, an error passed over, < for <=, a call or an assignment left out,
 two statements swapped, another field of the same type. They are drawn by seed.
 Single faults, pairs of faults, random plans, random plans under pct, the
-scenarios, and the scenarios perturbed look for each mistake, all for at most the
+scenarios, and the scenarios perturbed look for each mutant, all for at most the
 same time, in a process with one thread. A search ends when a promise is broken that
 the same plan keeps without the mistake.
 
-It builds the testbed anew for each mistake, so it needs Go, and the source: run
+It builds the testbed anew for each mutant, so it needs Go, and the source: run
 it in the folder of the repository, and leave the source as it is meanwhile. What
 was measured is kept in power.json of its folder as it comes, beside a page of
 it, and the same command goes on there after a Ctrl-C.

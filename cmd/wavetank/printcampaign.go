@@ -54,7 +54,7 @@ func printFound(p *cli.Printer, dir string, res *campaign.Result) {
 		if res.Unexamined > 0 {
 			p.Line("  not examined: %s more that broke one", cli.Plural(res.Unexamined, "run"))
 		}
-	case res.Conclusive == 0:
+	case res.Conclusive == 0, res.Spec.IsList() && res.Conclusive < res.Runs:
 		p.Line("%s  %s", p.Paint(cli.Yellow, "INCONCLUSIVE"), reports.BoundInWords(res))
 	default:
 		p.Line("%s  %s", p.Paint(cli.Green, "NOTHING FOUND"), reports.BoundInWords(res))
