@@ -43,20 +43,11 @@ func (e *Engine) warmStart(ctx context.Context) {
 func (e *Engine) readSnapshot(ctx context.Context) (snapshot registry.Snapshot, now time.Time, err error) {
 	ctx, cancel := context.WithTimeout(phase.With(ctx, "", phase.SnapshotRead), e.settings.SnapshotReadTimeout)
 	defer cancel()
-	if !e.settings.SnapshotLastSeen {
-		snapshot, err = registry.Ask(ctx, e.store.Redis)()
+	snapshot, err = registry.Read(ctx, e.store.Redis)
+	if err != nil || !e.settings.SnapshotLastSeen {
 		return snapshot, now, err
 	}
-	var read func() (registry.Snapshot, error)
-	var clock func() (time.Time, error)
-	_, _ = e.store.Redis.Pipelined(ctx, func(p redis.Pipeliner) error { // each answer has its error
-		read, clock = registry.Ask(ctx, p), e.snapshotTime(ctx, p)
-		return nil
-	})
-	if snapshot, err = read(); err != nil {
-		return snapshot, now, err
-	}
-	now, err = clock()
+	now, err = e.snapshotTime(ctx, e.store.Redis)()
 	return snapshot, now, err
 }
 

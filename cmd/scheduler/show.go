@@ -217,7 +217,7 @@ func letterOf(ctx context.Context, q *dlq.Queue, id string) (*dlq.Entry, error) 
 func readSnapshot(ctx context.Context, client *redis.Client) (snapshot registry.Snapshot, err error) {
 	ctx, cancel := context.WithTimeout(ctx, servers.AnswerWithin)
 	defer cancel()
-	snapshot, err = registry.Ask(ctx, client)()
+	snapshot, err = registry.Read(ctx, client)
 	if errors.Is(err, redis.Nil) || errors.Is(err, registry.ErrUnreadable) { // schedulers take that for none, too
 		err = nil
 	}

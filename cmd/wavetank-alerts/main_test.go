@@ -66,7 +66,7 @@ func TestWhatCannotBeEvaluatedIsRefused(t *testing.T) {
 	calm := folder(t, "calm", true)
 	for want, args := range map[string][]string{
 		"holds no samples":           {folder(t, "calm", false)},
-		"there is no such file":      {filepath.Join(calm, "none")},
+		"there is no such folder":    {filepath.Join(calm, "none")},
 		"one folder too many":        {calm, calm},
 		"no such file or direct":     {calm, "--rules", "none.yaml"},
 		"could not parse expression": {calm, "--rules", broken},

@@ -33,20 +33,16 @@ type Seen struct {
 // ErrUnreadable is what the error is of a snapshot that is none.
 var ErrUnreadable = errors.New("not a snapshot")
 
-// Ask asks for the snapshot, alone or in a pipeline. The function that it returns is called once there is an answer: without a snapshot
-// its error is [redis.Nil].
-func Ask(ctx context.Context, c redis.Cmdable) (answer func() (Snapshot, error)) {
-	got := c.Get(ctx, SnapshotKey)
-	return func() (s Snapshot, err error) {
-		data, err := got.Bytes()
-		if err != nil {
-			return s, err
-		}
-		if err := json.Unmarshal(data, &s); err != nil {
-			return Snapshot{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
-		}
-		return s, nil
+// Read reads the snapshot. Without one its error is [redis.Nil].
+func Read(ctx context.Context, client redis.Cmdable) (s Snapshot, err error) {
+	data, err := client.Get(ctx, SnapshotKey).Bytes()
+	if err != nil {
+		return s, err
 	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return Snapshot{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return s, nil
 }
 
 // Alive returns the workers that are not past their TTL. At is now, by the clock that the snapshot is to tell times by.

@@ -181,10 +181,11 @@ func (s *story) writesSnapshot(node string, workers ...heard) *story {
 	return s.add(node, sim.KindRedis, "multi", history.WriterKey, "", "snapshot_unlock", sim.Change{Key: history.WriterKey, Gone: true})
 }
 
-// starts is the start of a scheduler that reads the snapshot.
+// starts is the start of a scheduler that reads the snapshot, and then the time.
 func (s *story) starts(node string) *story {
 	s.add(node, sim.KindStart, "", "", "", "")
-	return s.add(node, sim.KindRedis, "get", history.SnapshotKey, "", "snapshot_read")
+	s.add(node, sim.KindRedis, "get", history.SnapshotKey, "", "snapshot_read")
+	return s.add(node, sim.KindRedis, "time", "", "", "snapshot_read")
 }
 
 // beats is a heartbeat with a load, as schedulers receive it.

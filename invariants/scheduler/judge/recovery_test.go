@@ -466,6 +466,15 @@ func TestAStaleWorkerIsNoWantOfKnownOnes(t *testing.T) {
 	assert.Equal(t, 1, broken(35*time.Second), "it was by the start, so that the replica does not know it")
 }
 
+// A replica that has read the snapshot, and was not told the time, starts cold.
+func TestASnapshotWithoutTheTimeTellsNothing(t *testing.T) {
+	s := newStory().snapshots(s2, heard{worker: w1, ago: 10 * time.Second})
+	s.add(s1, sim.KindStart, "", "", "", "")
+	s.add(s1, sim.KindRedis, "get", history.SnapshotKey, "", "snapshot_read")
+	s.beats(w2, 0, s1).submit(job1).dispatched(s1, job1, w1)
+	assert.NotEmpty(t, outcomeOf(s.judge(hardened), "no-dispatch-to-expired-worker").Violations)
+}
+
 // When a snapshot is written says nothing of when its writer heard of whom: it may have been on its way for long.
 func TestALateSnapshotIsAsOldAsItSays(t *testing.T) {
 	s := newStory().snapshots(s2, heard{worker: w1, ago: 10 * time.Second}).arrives(40 * time.Second).starts(s1)

@@ -69,7 +69,7 @@ var recoveryTrials = map[string]trial{
 		breaks: func(s *story) {
 			s.snapshots(s2, heard{worker: w1}).starts(s1).submit(job1).begins(s1, job1).unlock(s1, job1)
 		},
-		says: "scheduler-1 found no worker for it by step 9, although the snapshot listed worker-1 at its start",
+		says: "scheduler-1 found no worker for it by step 10, although the snapshot listed worker-1 at its start",
 		holds: func(s *story) {
 			s.snapshots(s2, heard{worker: w1}).starts(s1).submit(job1).dispatched(s1, job1, w1)
 			s.wait(time.Minute).begins(s1, job1).unlock(s1, job1) // by now it is not known to be alive

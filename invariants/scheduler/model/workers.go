@@ -158,11 +158,11 @@ func (f *Facts) ReadSnapshot(by *sim.Event, text string) (list []known) {
 	return list
 }
 
-// snapshotRead takes in what a replica learns at its start.
+// snapshotRead takes in what a replica learns at its start: with snapshot_last_seen once it knows the time, too.
 func (f *Facts) snapshotRead(s *Step) {
 	switch {
 	case s.Outcome == sim.OutcomePending:
-	case s.Failed:
+	case s.Failed, f.Config.SnapshotLastSeen && s.Name != "time":
 	default:
 		for _, w := range f.Ticks.Snapshot {
 			at := Hearing{s.Node, s.Incarnation, w.Worker}
