@@ -166,7 +166,7 @@ type Settings struct {
 	WatchWorkers       bool `yaml:"watch_workers" json:"watch_workers" doc:"a job that is RUNNING on a worker which has not been heard of for the dispatch timeout times out, though the running timeout leaves it more"`
 	BusyBackoff        bool `yaml:"busy_backoff" json:"busy_backoff" doc:"the delay of a message that met a busy lock, a failure of the store or the stream, or a safety kernel that throttles doubles with each delivery from retry_delay_busy, retry_delay_store or policy.throttle_delay, up to backoff_max; likewise, from 5s, that of one that can never be handled, while it cannot be put into the DLQ"`
 	EvenBackoff        bool `yaml:"even_backoff" json:"even_backoff" doc:"the delay of a job that finds no worker doubles with each attempt, from retry_delay_no_workers up to backoff_max; a failed publish that is rolled back waits for each of its two attempts; one that stays without an answer is given up, and counts an attempt, after backoff_max: whatever the cause, the attempts last equally long"`
-	SnapshotLastSeen   bool `yaml:"snapshot_last_seen" json:"snapshot_last_seen" doc:"a worker from the snapshot counts as seen when the snapshot's writer last heard of it, not now"`
+	SnapshotLastSeen   bool `yaml:"snapshot_last_seen" json:"snapshot_last_seen" doc:"a worker from the snapshot counts as seen when the snapshot's writer last heard of it, by the clock of Redis, and not now"`
 
 	CountDispatches bool `yaml:"count_dispatches" json:"count_dispatches" doc:"a worker's load is what its last heartbeat said and what this replica has dispatched to it since; else every job between two heartbeats goes to the same worker"`
 

@@ -143,7 +143,7 @@ func phases() []acted {
 		p(sched, phase.ReplayPublish, "it publishes the job's replay to sys.job.submit", publish),
 		p(sched, phase.CommitWrite, "a scheduler notes that a job that had ended has succeeded after all", store),
 		none(sched, phase.SnapshotLock, "a scheduler takes the lock of the snapshot's writer (engine.snapshot_lock)", store),
-		none(sched, phase.SnapshotWrite, "it writes the snapshot of the workers that it knows", store),
+		none(sched, phase.SnapshotWrite, "it writes the snapshot of the workers that it knows, by the time of Redis (engine.snapshot_last_seen)", store),
 		none(sched, phase.SnapshotUnlock, "it gives that lock back (engine.snapshot_lock)", store),
 		none(actors.StarterName, phase.RunCreate, "the starter stores a run (workload.runs, as all that is about runs)", store),
 		none(sched, phase.RunLock, "a scheduler takes the lock of a run", store),
@@ -161,7 +161,7 @@ func phases() []acted {
 		none(sched, phase.RunsLock, "a scheduler takes the lock of the workflow reconciler's tick (engine.workflow.run_reconciler, as the next two)", store),
 		none(sched, phase.RunsRead, "it reads which runs are not over", store),
 		none(sched, phase.RunsDrop, "it takes a run that has no record out of those that are not over", store),
-		none(sched, phase.SnapshotRead, "a scheduler that starts reads the snapshot (engine.warm_start)", store),
+		none(sched, phase.SnapshotRead, "a scheduler that starts reads the snapshot, and asks for the time of Redis (engine.warm_start; the time with engine.snapshot_last_seen)", store),
 	}
 }
 
