@@ -90,7 +90,7 @@ func New(c Config) (*Engine, error) {
 		pulled:   c.Pulled,
 		log:      c.Logger.With(slog.String("scheduler", c.ID)),
 		store:    &store.Store{Redis: c.Redis, Clock: c.Clock, Timeout: c.Settings.StoreOpTimeout, Fence: c.Settings.Fence, Epochs: c.Settings.Epochs, Tenants: c.Settings.TenantLimit > 0},
-		dlq:      &dlq.Queue{Redis: c.Redis, Clock: c.Clock, TTL: c.Settings.DLQEntryTTL, Timeout: c.Settings.StoreOpTimeout, Replays: c.Settings.Replay.Enabled, Apart: c.Settings.DLQOrder == settings.StateThenDLQ},
+		dlq:      &dlq.Queue{By: c.ID, Redis: c.Redis, Clock: c.Clock, TTL: c.Settings.DLQEntryTTL, Timeout: c.Settings.StoreOpTimeout, Replays: c.Settings.Replay.Enabled, Apart: c.Settings.DLQOrder == settings.StateThenDLQ},
 		registry: registry.NewMemory(c.Clock, c.Settings.WorkerTTL),
 		strategy: strategy,
 		metrics:  m,

@@ -76,13 +76,14 @@ func (q *Queue) note(ctx context.Context, e audit.Event) error {
 }
 
 // apply makes a change in one MULTI, with its event, if the entry is still what was read. Where the answer is lost it looks
-// whether the change was made.
-func (q *Queue) apply(ctx context.Context, was read, c change) error {
+// whether the change was made. That another made the same one, the entry tells.
+func (q *Queue) apply(ctx context.Context, was read, c *change) error {
+	c.to.ChangedBy = q.By
 	body, err := json.Marshal(c.to)
 	if err != nil {
 		return err
 	}
-	err = q.write(ctx, was, c, body)
+	err = q.write(ctx, was, *c, body)
 	if err == nil || errors.Is(err, ErrChanged) || errors.Is(err, errTaken) {
 		return err
 	}

@@ -60,10 +60,12 @@ type Entry struct {
 	Mismatch      string `json:"replay_snapshot,omitempty"` // the policy that decides on its replay, where another decided on its job and triage goes by that
 	Uncounted     bool   `json:"uncounted,omitempty"`       // a person has denied it, and no scheduler has counted that yet
 	Payload       string `json:"payload,omitempty"`         // JSON, which its replay has in place of its job's
+	ChangedBy     string `json:"changed_by,omitempty"`      // the scheduler that changed it last; "" is a person's command
 }
 
-// Queue is the dead-letter queue. All fields are required. It is safe for concurrent use.
+// Queue is the dead-letter queue. All fields but By are required. It is safe for concurrent use.
 type Queue struct {
+	By      string // the scheduler that changes entries by it; see Entry.ChangedBy
 	Redis   redis.UniversalClient
 	Clock   clockwork.Clock
 	TTL     time.Duration // of an entry: 30 days in Dead letters

@@ -36,7 +36,7 @@ func (r *Replayer) handOver(ctx context.Context, was read, req job.Request, chan
 		}
 		c.also = func(ctx context.Context, p redis.Pipeliner) error { return r.Create(ctx, p, &req) }
 	}
-	err := r.Queue.apply(update, was, c)
+	err := r.Queue.apply(update, was, &c)
 	if errors.Is(err, errTaken) {
 		there, unread := r.Request(at(phase.DLQEntryRead), req.JobID)
 		switch {
@@ -46,7 +46,7 @@ func (r *Replayer) handOver(ctx context.Context, was read, req job.Request, chan
 			return r.end(ctx, was, Quarantined, "there is another job "+req.JobID+" already", EventTriaged, byWorker)
 		}
 		c.absent, c.also = "", nil // it is the replay: a failover of Redis has lost that the entry was replayed
-		err = r.Queue.apply(update, was, c)
+		err = r.Queue.apply(update, was, &c)
 	}
 	if err != nil {
 		return err

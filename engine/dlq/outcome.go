@@ -73,7 +73,7 @@ func (r *Replayer) end(ctx context.Context, was read, status, reason, event, by 
 
 // decided makes a change of an entry, and tells of it.
 func (r *Replayer) decided(ctx context.Context, was read, c change) error {
-	if err := r.Queue.apply(phase.With(ctx, was.JobID, phase.DLQUpdate), was, c); err != nil {
+	if err := r.Queue.apply(phase.With(ctx, was.JobID, phase.DLQUpdate), was, &c); err != nil {
 		return err
 	}
 	r.tell(ctx, &c.to)
