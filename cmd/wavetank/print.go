@@ -77,7 +77,7 @@ func printResult(p *cli.Printer, res *scenarios.Result, page string) {
 func notJudged(res *scenarios.Result) (says []string) {
 	for _, i := range res.Invariants {
 		if i.Status == scenarios.StatusNotJudged {
-			says = append(says, fmt.Sprintf("%s: not since %s was violated", i.Name, strings.Join(i.StoppedBy, " or ")))
+			says = append(says, fmt.Sprintf("%s: no longer, since %s was violated", i.Name, strings.Join(i.StoppedBy, " or ")))
 		}
 	}
 	return says
