@@ -69,7 +69,7 @@ func (e *Engine) failClosed(ctx context.Context, p phase.Phase, jobID, topic str
 }
 
 // withRecord calls fn with what the job's record says under its lock. A job without one is put off, after a call of
-// absent: its request may be on its way still. With no absent it is left alone.
+// absent: its request may be on its way still. Without absent such a job is left alone.
 func (e *Engine) withRecord(ctx context.Context, jobID string, absent func(ctx context.Context) error, fn func(ctx context.Context, rec *store.Record) error) error {
 	topic := metrics.UnknownTopic
 	err := e.withJobLock(ctx, jobID, func(ctx context.Context) error {

@@ -153,8 +153,9 @@ func (e *Engine) putSnapshot(ctx context.Context, c redis.Cmdable, now time.Time
 }
 
 // snapshotTime asks for the time by which a snapshot tells when its workers were heard of, alone or in a pipeline: that of Redis,
-// which is the same for its writer and its readers, whatever their clocks say. As the documents have it, it is that of this replica. Whoever
-// asks before it looks at its workers, and reads a snapshot before it asks, takes no worker for younger than it is.
+// which is the same for its writer and its readers, whatever their clocks say. Without snapshot_last_seen, as the documents have it, it is
+// this replica's own. A writer asks before it looks at its workers, and a reader after it has read the snapshot, so that no worker counts
+// as younger than it is.
 func (e *Engine) snapshotTime(ctx context.Context, c redis.Cmdable) (answer func() (time.Time, error)) {
 	if !e.settings.SnapshotLastSeen {
 		return func() (time.Time, error) { return e.clock.Now(), nil }

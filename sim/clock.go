@@ -25,11 +25,11 @@ type clock struct {
 
 func (c *clock) Now() time.Time { return instant(time.Now(), c.p.node.skew) }
 
-// anchor is an instant with a monotonic reading, which a bubble's have not.
+// anchor has a monotonic reading. The instants of a bubble have none.
 var anchor = time.Now()
 
-// instant is what a node whose wall clock is ahead reads at an instant of virtual time: a Time with a monotonic reading, as in production. Package
-// time has no call that sets the two apart.
+// instant is now as a node reads it whose wall clock is that far ahead: with a monotonic reading, as in production. Package time has
+// no call that sets the two apart.
 func instant(now time.Time, ahead time.Duration) time.Time {
 	t := anchor.Add(now.Add(ahead).Sub(anchor.Round(0)))
 	(*reading)(unsafe.Pointer(&t)).monotonic -= int64(ahead)

@@ -30,9 +30,9 @@ func newAudit() *cobra.Command {
 		Short: "Judge what real servers hold by the invariants of a run",
 		Long: `Audit reads the records, indexes, locks and DLQ entries in Redis and every message
 of both streams, and judges them by those invariants of ` + "`wavetank run`" + ` that need
-no more than that. It changes nothing. Sagas' stacks, findings on outputs, tenants'
-jobs in flight and the audit trail it leaves unread: whether those are right, only a
-run's course tells. Read at rest, the data of one instant is
+no more than that. It changes nothing. It does not read sagas' stacks, findings on
+outputs, tenants' jobs in flight and the audit trail: only the course of a run tells
+whether those are right. Read at rest, the data of one instant is
 judged; while schedulers work, a record may be read before an index that has
 changed since.
 

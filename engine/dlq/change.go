@@ -76,7 +76,7 @@ func (q *Queue) note(ctx context.Context, e audit.Event) error {
 }
 
 // apply makes a change in one MULTI, with its event, if the entry is still what was read. Where the answer is lost it looks
-// whether the change was made. That another made the same one, the entry tells.
+// whether the change was made. The entry names who changed it, so that an equal change of another is not taken for this one.
 func (q *Queue) apply(ctx context.Context, was read, c *change) error {
 	c.to.ChangedBy = q.By
 	body, err := json.Marshal(c.to)

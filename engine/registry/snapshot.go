@@ -45,7 +45,7 @@ func Read(ctx context.Context, client redis.Cmdable) (s Snapshot, err error) {
 	return s, nil
 }
 
-// Alive returns the workers that are not past their TTL. At is now, by the clock that the snapshot is to tell times by.
+// Alive returns the workers that are not past their TTL. At is the time now, on the clock that the snapshot goes by.
 func (r *MemoryRegistry) Alive(at time.Time) Snapshot {
 	now := r.clock.Now()
 	s := Snapshot{WrittenAt: at.UnixMilli(), Workers: []Seen{}}
@@ -62,7 +62,7 @@ func (r *MemoryRegistry) Alive(at time.Time) Snapshot {
 
 // Hydrate takes in another replica's snapshot and returns how many workers it has learned of. What was
 // heard from a worker itself is left alone until it is past the TTL, and so is what an earlier snapshot
-// said unless this one has heard of the worker since. At is now, by the clock that the snapshot tells times by: a worker
+// said unless this one has heard of the worker since. At is the time now, on the clock that the snapshot goes by: a worker
 // counts as seen when the snapshot's writer last heard of it, and one that is past its TTL by that is left out. If at is zero, a
 // worker counts as seen now, however old the snapshot, as the documents have it.
 func (r *MemoryRegistry) Hydrate(s *Snapshot, at time.Time) (learned int) {

@@ -60,7 +60,7 @@ func (e *Engine) HandleJobResult(ctx context.Context, jobID, workflowID string) 
 	}
 }
 
-// reconcileRun advances a run as StartRun does, and returns it; one that there is none of has no id.
+// reconcileRun advances a run as StartRun does, and returns it; without such a run it is the zero Run.
 func (e *Engine) reconcileRun(ctx context.Context, runID string) (run Run, err error) {
 	err = e.withRunLock(ctx, runID, func(ctx context.Context) error {
 		run, err = e.advance(ctx, runID)

@@ -128,8 +128,7 @@ func (s *Store) get(ctx context.Context, client redis.Cmdable, runID string) (r 
 }
 
 // Write stores a run that was read, as its next version; one that is over leaves the index, and its timers go
-// with it. After an error the write may have been made or not, unless it is
-// [store.ErrFenced].
+// with it. After an error the write may have been made or not, unless it is [store.ErrFenced].
 func (s *Store) Write(ctx context.Context, r *Run) error {
 	read := r.Version
 	r.Version, r.UpdatedAt = read+1, s.Clock.Now().UnixMilli()
