@@ -62,7 +62,7 @@ With --redact a copy without that text is next to it, under KEY:redacted, for a
 policy whose sync rule decides REDACT with redacted_ptr: "{result_ptr}:redacted". With a NATS
 that is given, and no Redis, it keeps no outputs.
 
-How busy its machine is it says with --report-load alone: the load average of the last
+With --report-load it says how busy its machine is: the load average of the last
 minute for each processor, as Linux has it. A scheduler gives no jobs to a worker that
 is at 90% or more, and leaves them waiting if all workers are.
 

@@ -206,7 +206,7 @@ func printCertified(say *cli.Printer, t *certifiable, c *exhaust.Certificate) {
 	case !c.Complete:
 		word = say.Paint(cli.Yellow, "UNFINISHED")
 	case c.Counts[exhaust.Inconclusive] > 0:
-		word = say.Paint(cli.Yellow, "NOT JUDGED")
+		word = say.Paint(cli.Yellow, "INCONCLUSIVE")
 	}
 	says := ""
 	if n := broke(c); n > 0 {
@@ -279,6 +279,8 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 			next = cli.Plural(apart, "scenario") + " cannot be tried, as said above"
 		}
 		say.Line("%s  %s of %s are done, %s; none broke a promise. %s", say.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(whole), cli.Plural(len(tasks)+apart, "scenario"), cli.Plural(tried, "single fault"), next)
+	case inconclusive > 0:
+		say.Line("%s  none of %s of %s broke a promise, and %s could not be judged", say.Paint(cli.Yellow, "INCONCLUSIVE"), cli.Plural(tried, "single fault"), cli.Plural(len(tasks), "scenario"), cli.Thousands(inconclusive))
 	default:
 		say.Line("%s  no promise was broken by %s of %s", say.Paint(cli.Green, "HELD"), cli.Plural(tried, "single fault"), cli.Plural(len(tasks), "scenario"))
 	}
