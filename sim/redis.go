@@ -36,8 +36,11 @@ type redisServer struct {
 func (s *redisServer) start() (err error) {
 	s.shadow = map[string]value{}
 	if s.world.cfg.RedisServer == "" {
-		s.store = newMini(s.world.Draw("redis"), s.world.Now, &s.watches)
-	} else if s.store, err = newReal(s.world); err != nil {
+		s.store, err = newMini(s.world.Draw("redis"), s.world.Now, &s.watches)
+	} else {
+		s.store, err = newReal(s.world)
+	}
+	if err != nil {
 		return err
 	}
 	if s.world.cfg.RedisDisk != "" {

@@ -122,9 +122,11 @@ const nameWait = "wait"
 // runs is the error of the i-th command of an operation of that name, if the world does not run it.
 func (s *redisServer) runs(operation string, cmds []redis.Cmder, i int) error {
 	name, args := cmds[i].Name(), cmds[i].Args()
-	word := ""
-	if len(args) > 1 {
-		word = strings.ToLower(text(args[1]))
+	word := func() string { // the first argument
+		if len(args) < 2 {
+			return ""
+		}
+		return strings.ToLower(text(args[1]))
 	}
 	mini, why := s.world.cfg.RedisServer == "", ""
 	switch {
@@ -137,19 +139,19 @@ func (s *redisServer) runs(operation string, cmds []redis.Cmder, i int) error {
 		why = ", but behind a write in one pipeline"
 	case (name == NameMulti || name == "exec") && (operation != NameMulti || len(cmds) == 1):
 		why = ", but by TxPipeline"
-	case name == "info" && word != "replication":
+	case name == "info" && word() != "replication":
 		why = ", but of replication"
 	case name == "copy" && slices.ContainsFunc(args, func(arg any) bool { return strings.EqualFold(text(arg), "db") }):
 		why = " to another database"
 	case name == "xread" && slices.ContainsFunc(args, func(arg any) bool { return strings.EqualFold(text(arg), "block") }):
 		why = " that blocks"
-	case name == "script" && !scriptWords[word]:
-		why = " " + word
-	case tooLong(name, args, s.world.start.Add(s.world.Now())):
+	case name == "script" && !scriptWords[word()]:
+		why = " " + word()
+	case tooLong(name, args):
 		why = " with a TTL of more than a hundred years"
-	case name == nameWait && (len(args) != 3 || word != "0" && word != "1"):
+	case name == nameWait && (len(args) != 3 || word() != "0" && word() != "1"):
 		why = ", but for one replica, which is all there are"
-	case scripts[name] && unruly.MatchString(scriptIn(name, word, args)):
+	case scripts[name] && unruly.MatchString(scriptIn(name, word(), args)):
 		why = " with math.random, which does not hang on the seed, or a way round what a world lets a script call (_G, loadstring)"
 	default:
 		return nil

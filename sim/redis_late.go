@@ -101,7 +101,7 @@ func (c *wire) SyscallConn() (syscall.RawConn, error) {
 	return asked{}, nil
 }
 
-// SetWriteDeadline sets none: what is written is taken at once ([pipe], [socket]), and a deadline of a pipe is a timer.
+// SetWriteDeadline sets none: what is written is taken at once ([pipe], [socket]).
 func (c *wire) SetWriteDeadline(time.Time) error { return nil }
 
 // asked is a connection on which nothing has come unasked.

@@ -25,15 +25,20 @@ type mini struct {
 	watches *atomic.Int32 // so many connections WATCH keys
 }
 
-func newMini(seed uint64, now func() time.Duration, watches *atomic.Int32) *mini {
+func newMini(seed uint64, now func() time.Duration, watches *atomic.Int32) (*mini, error) {
 	m := &mini{Miniredis: miniredis.NewMiniRedis(), now: now, watches: watches}
-	m.Seed(int(seed)) // of SPOP and the like
-	return m
+	m.Seed(int(seed))     // of SPOP and the like
+	conn, err := m.Dial() // which starts it
+	if err != nil {
+		return nil, err
+	}
+	return m, conn.Close()
 }
 
 func (m *mini) dial() (net.Conn, error) {
-	conn, err := m.Dial()
-	return &pipe{Conn: conn}, err
+	here, there := newPipe()
+	m.Server().ServeConn(there)
+	return here, nil
 }
 
 func (m *mini) version() string { return "" }

@@ -1,41 +1,96 @@
 package sim
 
 import (
-	"bytes"
+	"io"
 	"net"
+	"os"
+	"sync"
+	"time"
 )
 
-// pipe is a connection to miniredis. miniredis writes the answer to a command before it takes another, and a pipe holds nothing: who
-// wrote on, without reading, would wait for ever. What miniredis may not take at once is written by another goroutine.
+// pipe is one end of a connection to miniredis. It holds what is written until it is read, so that nobody waits to write. The two
+// ends of a net.Pipe wait for each other at every write, and for ever if both write.
+//
+// The server answers while no time passes in the world: a deadline for reads counts only if it has passed, and one for writes does not.
 type pipe struct {
-	net.Conn
-	asked   bool          // something was written since the last read
-	written chan struct{} // is closed when the other goroutine is done; nil if there was none
+	in, out  *stream
+	deadline time.Time // of reads
 }
 
-// takes is how much miniredis takes at once: the buffer that it reads with.
-const takes = 4 << 10
-
-func (p *pipe) Write(b []byte) (int, error) {
-	asked := p.asked
-	p.asked = true
-	if !asked && len(b) <= takes {
-		return p.Conn.Write(b)
-	}
-	b = bytes.Clone(b)
-	before, written := p.written, make(chan struct{})
-	p.written = written
-	go func() {
-		defer close(written)
-		if before != nil {
-			<-before
-		}
-		_, _ = p.Conn.Write(b) // what is amiss, the next read says
-	}()
-	return len(b), nil
+// newPipe makes a connection, and returns both its ends.
+func newPipe() (*pipe, *pipe) {
+	there, back := newStream(), newStream()
+	return &pipe{in: back, out: there}, &pipe{in: there, out: back}
 }
 
 func (p *pipe) Read(b []byte) (int, error) {
-	p.asked = false
-	return p.Conn.Read(b)
+	if !p.deadline.IsZero() && !p.deadline.After(time.Now()) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return p.in.Read(b)
+}
+
+func (p *pipe) Write(b []byte) (int, error) { return p.out.Write(b) }
+
+// Close closes both ends. What was written before can still be read.
+func (p *pipe) Close() error {
+	p.in.close()
+	p.out.close()
+	return nil
+}
+
+func (p *pipe) SetDeadline(t time.Time) error     { return p.SetReadDeadline(t) }
+func (p *pipe) SetReadDeadline(t time.Time) error { p.deadline = t; return nil }
+func (*pipe) SetWriteDeadline(time.Time) error    { return nil }
+
+func (*pipe) LocalAddr() net.Addr  { return &net.UnixAddr{} }
+func (*pipe) RemoteAddr() net.Addr { return &net.UnixAddr{} }
+
+// stream is what goes one way on a connection.
+type stream struct {
+	mu      sync.Mutex
+	changed sync.Cond
+	bytes   []byte // of which those up to read were read
+	read    int
+	closed  bool
+}
+
+func newStream() *stream {
+	s := &stream{}
+	s.changed.L = &s.mu
+	return s
+}
+
+func (s *stream) Read(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.read == len(s.bytes) {
+		if s.closed {
+			return 0, io.EOF
+		}
+		s.changed.Wait()
+	}
+	n := copy(b, s.bytes[s.read:])
+	if s.read += n; s.read == len(s.bytes) {
+		s.bytes, s.read = s.bytes[:0], 0
+	}
+	return n, nil
+}
+
+func (s *stream) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return 0, io.ErrClosedPipe
+	}
+	s.bytes = append(s.bytes, b...)
+	s.changed.Signal()
+	return len(b), nil
+}
+
+func (s *stream) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.changed.Broadcast()
 }

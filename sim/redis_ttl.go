@@ -39,7 +39,7 @@ func ttlAt[T any](name string, args []T) (option string, at int) {
 const longestTTL = 100 * 365 * 24 * time.Hour
 
 // tooLong says whether a command gives a TTL that a world cannot count to.
-func tooLong[T any](name string, args []T, now time.Time) bool {
+func tooLong[T any](name string, args []T) bool {
 	option, at := ttlAt(name, args)
 	if at == 0 {
 		return false
@@ -50,7 +50,7 @@ func tooLong[T any](name string, args []T, now time.Time) bool {
 	}
 	most := longestTTL
 	if strings.HasSuffix(option, "at") {
-		most += time.Duration(now.UnixNano())
+		most += time.Duration(time.Now().UnixNano())
 	}
 	return n == math.MinInt64 || max(n, -n) > int64(most/unitOf[option])
 }
