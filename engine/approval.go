@@ -24,34 +24,47 @@ const (
 	approvalExpired                 //
 )
 
-// approvalOf says what an approval is worth to the request at hand: the record must have one, not too old,
-// of this very request. Without bind_approvals the request's own word is enough.
-func (e *Engine) approvalOf(rec *store.Record, req *job.Request) approval {
+// approvalOf says what an approval is worth to the request at hand: the record must have one, not too old by the clock of
+// Redis, of this very request. Without bind_approvals the request's own word is enough. An error is of the read of the clock.
+func (e *Engine) approvalOf(ctx context.Context, rec *store.Record, req *job.Request) (approval, error) {
 	s := &e.settings.Policy
 	switch {
 	case req.Labels[job.LabelApprovalGranted] != "true":
-		return notApproved
+		return notApproved, nil
 	case !s.BindApprovals:
-		return approved
+		return approved, nil
 	case rec.Grant.At.IsZero() || rec.Grant.Hash != req.Hash():
-		return approvedAnother
-	case e.clock.Since(rec.Grant.At) > s.ApprovalTTL:
-		return approvalExpired
+		return approvedAnother, nil
 	}
-	return approved
+	now, err := e.store.Now(phase.With(ctx, req.JobID, phase.ApprovalAge))
+	if err != nil {
+		return notApproved, err
+	}
+	if now.Sub(rec.Grant.At) > s.ApprovalTTL {
+		return approvalExpired, nil
+	}
+	return approved, nil
 }
 
 // granted says whether a job that waits for an approval has one, by the request that its record keeps.
-func (e *Engine) granted(rec *store.Record) bool {
+func (e *Engine) granted(ctx context.Context, rec *store.Record) (bool, error) {
 	req, err := rec.Request()
-	return err == nil && e.approvalOf(rec, &req) == approved
+	if err != nil { // nobody can have approved it
+		return false, nil
+	}
+	worth, err := e.approvalOf(ctx, rec, &req)
+	return worth == approved, err
 }
 
 // resumeApproved takes a job in APPROVAL_REQUIRED on, if the request at hand has been approved. One that
 // is not the request which waits takes its place, and has to be approved itself. The caller holds the job's
 // lock.
 func (e *Engine) resumeApproved(ctx context.Context, h *handling) (goes bool, err error) {
-	switch e.approvalOf(&h.rec, h.req) {
+	worth, err := e.approvalOf(ctx, &h.rec, h.req)
+	if err != nil {
+		return false, e.storeRetry(ctx, err, phase.ApprovalAge, "")
+	}
+	switch worth {
 	case approved:
 		return e.backToPending(ctx, h)
 	case approvalExpired:

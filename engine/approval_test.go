@@ -14,6 +14,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 	"github.com/wavetank-sim/wavetank/engine/settings"
+	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // asks makes the kernel require approvals.
@@ -21,6 +22,7 @@ func asks(t *testing.T, change ...func(*settings.Settings)) (*harness, *kernel) 
 	t.Helper()
 	h, k := withKernel(t, append([]func(*settings.Settings){hardened}, change...)...)
 	k.answer = &safetypb.CheckResponse{Decision: safetypb.Decision_REQUIRE_APPROVAL, Reason: "it sends mail", PolicySnapshot: "sha256:1"}
+	h.redis.SetTime(h.clock.Now())
 	return h, k
 }
 
@@ -197,22 +199,35 @@ func TestAChangeAfterTheDecisionIsNotDispatched(t *testing.T) {
 	assert.JSONEq(t, `{"n":666}`, string(h.dispatches()[0].Payload))
 }
 
+func granted(t *testing.T, h *harness, rec *store.Record) bool {
+	t.Helper()
+	is, err := h.granted(t.Context(), rec)
+	require.NoError(t, err)
+	return is
+}
+
+// What counts is the clock of Redis, whatever a scheduler's says.
 func TestAnApprovalExpires(t *testing.T) {
 	h, _ := asks(t)
 	h.parked()
+	now := h.clock.Now()
+	pass := func(d time.Duration) {
+		now = now.Add(d)
+		h.redis.SetTime(now)
+		h.worker("worker-1")
+	}
 	require.NoError(t, h.client().Approve(t.Context(), "job-1", "", "ops"))
-	h.clock.Advance(24*time.Hour + time.Millisecond)
-	h.worker("worker-1")
+	pass(24*time.Hour + time.Millisecond)
 	rec := h.record()
-	assert.False(t, h.granted(&rec))
+	assert.False(t, granted(t, h, &rec))
 	require.NoError(t, h.handle(h.resubmitted()))
 	assert.Equal(t, job.ApprovalRequired, h.record().State)
 	assert.EqualValues(t, 1, h.metric(`scheduler_approvals_refused_total{reason="expired",topic="job.default"}`))
 	require.NoError(t, h.client().Approve(t.Context(), "job-1", "", "ops"))
-	h.clock.Advance(24 * time.Hour)
-	h.worker("worker-1")
+	h.clock.Advance(25 * time.Hour)
+	pass(24 * time.Hour)
 	rec = h.record()
-	assert.True(t, h.granted(&rec))
+	assert.True(t, granted(t, h, &rec))
 	require.NoError(t, h.handle(h.resubmitted()))
 	assert.Equal(t, job.Running, h.record().State)
 }
@@ -238,7 +253,7 @@ func TestNobodyApprovesHimself(t *testing.T) {
 	require.NoError(t, h.handle(forged(request("job-1"))))
 	assert.Equal(t, job.ApprovalRequired, h.record().State)
 	rec := h.record()
-	assert.False(t, h.granted(&rec))
+	assert.False(t, granted(t, h, &rec))
 	assert.EqualValues(t, 1, h.metric(`scheduler_approvals_refused_total{reason="changed",topic="job.default"}`))
 
 	h, _ = asks(t, func(s *settings.Settings) { s.Policy.BindApprovals = false })
@@ -257,7 +272,7 @@ func TestADenialPrevailsOverAnApproval(t *testing.T) {
 }
 
 func TestAnApprovedJobSurvivesFailures(t *testing.T) {
-	for _, p := range []phase.Phase{phase.StateRead, phase.ApprovedWrite, phase.SafetyCheck, phase.ScheduledWrite, phase.DispatchedWrite, phase.Publish} {
+	for _, p := range []phase.Phase{phase.StateRead, phase.ApprovalAge, phase.ApprovedWrite, phase.SafetyCheck, phase.ScheduledWrite, phase.DispatchedWrite, phase.Publish} {
 		for _, word := range []string{"before", "after"} {
 			h, k := asks(t)
 			h.parked()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
@@ -52,7 +53,7 @@ func (c *Client) Look(ctx context.Context, jobID string) (Asked, error) {
 func (c *Client) Approve(ctx context.Context, jobID, hash, by string) error {
 	var packet []byte
 	safe := c.replica.Since(ctx, jobID)
-	err := c.store.Approve(phase.With(ctx, jobID, phase.ApproveWrite), jobID, func(r *store.Record) (store.Grant, []byte, error) {
+	err := c.store.Approve(phase.With(ctx, jobID, phase.ApproveWrite), jobID, func(r *store.Record, now time.Time) (store.Grant, []byte, error) {
 		if r.State != job.ApprovalRequired {
 			return store.Grant{}, nil, fmt.Errorf("it is %s: %w", r.State, ErrNotWaiting)
 		}
@@ -60,7 +61,7 @@ func (c *Client) Approve(ctx context.Context, jobID, hash, by string) error {
 		if err != nil {
 			return store.Grant{}, nil, err
 		}
-		grant := store.Grant{Hash: hash, At: c.clock.Now(), By: by}
+		grant := store.Grant{Hash: hash, At: now, By: by}
 		switch waits := req.Hash(); {
 		case hash == "":
 			grant.Hash = waits

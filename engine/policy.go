@@ -89,7 +89,11 @@ func (e *Engine) admit(ctx context.Context, h *handling) (goes bool, err error) 
 		return true, nil
 	case safety.RequireApproval:
 		decided.JobHash, decided.Asks = h.req.Hash(), v.Reason
-		if e.approvalOf(&h.rec, h.req) == approved {
+		worth, err := e.approvalOf(ctx, &h.rec, h.req)
+		if err != nil {
+			return false, e.storeRetry(ctx, err, phase.ApprovalAge, "")
+		}
+		if worth == approved {
 			h.decided = &decided
 			return true, nil
 		}

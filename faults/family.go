@@ -31,7 +31,7 @@ var families = map[string]Family{
 	"dlq_write": FamilyDLQ, "processed_read": FamilyGuard, "inflight_write": FamilyGuard, "processed_write": FamilyGuard, "replica_read": FamilyGuard, "replica_wait": FamilyGuard,
 	"safety_check": FamilyKernel, "output_check": FamilyKernel, "output_scan": FamilyKernel,
 	"breaker_read": FamilyTick, "breaker_probe": FamilyTick, "breaker_write": FamilyTick,
-	"heartbeat": FamilyHeartbeat, "snapshot_read": FamilyHeartbeat, "outbox_claim": FamilyRead,
+	"heartbeat": FamilyHeartbeat, "snapshot_read": FamilyHeartbeat, "outbox_claim": FamilyRead, "approval_age": FamilyRead,
 	"lock_acquire": FamilyLock, "lock_renew": FamilyLock, "lock_release": FamilyLock,
 	"saga_lock": FamilyLock, "saga_unlock": FamilyLock, "run_lock": FamilyLock, "run_renew": FamilyLock, "run_unlock": FamilyLock,
 	"outbox_read": FamilyTick, "replay_read": FamilyTick, "scan_read": FamilyTick, "dlq_read": FamilyTick, "runs_read": FamilyTick, "runs_drop": FamilyTick,

@@ -13,6 +13,7 @@ const (
 	ApproveRead    Phase = "approve_read"    // an approver looks at a job
 	ApproveWrite   Phase = "approve_write"   // it grants its approval
 	ApprovePublish Phase = "approve_publish" // it publishes the request again, to sys.job.submit
+	ApprovalAge    Phase = "approval_age"    // with bind_approvals, the time of Redis, which tells how old an approval is
 	ApprovedWrite  Phase = "approved_write"  // back to PENDING, with the request that was approved
 	AskAgainWrite  Phase = "ask_again_write" // the request has changed: another approval is asked for
 )

@@ -33,7 +33,7 @@ type Replayer struct {
 	MaxIterations int // batches in one tick
 
 	// Granted says whether a job in APPROVAL_REQUIRED has its approval; one that has not waits rightly.
-	Granted func(listed *store.Record) bool
+	Granted func(ctx context.Context, listed *store.Record) (bool, error)
 	// Replay brings a job on from the state it was listed in, if it is still there. It takes the
 	// job's lock. What it could not do comes again at a later tick; it is ErrOwn if no replica could.
 	Replay func(ctx context.Context, listed *store.Record) error
@@ -57,10 +57,13 @@ func (r *Replayer) tick(ctx context.Context) error {
 		queries[i] = store.Query{Key: store.IndexKey(w.State), Until: now.Add(-w.Age)}
 	}
 	err := r.list.walk(phase.With(ctx, "", phase.ReplayRead), queries, func(ctx context.Context, rec *store.Record) (waits bool, err error) {
-		if !r.due(rec, now) {
+		due, err := r.due(ctx, rec, now)
+		if !due && err == nil {
 			return true, nil
 		}
-		err = r.Replay(ctx, rec)
+		if err == nil {
+			err = r.Replay(ctx, rec)
+		}
 		if err != nil {
 			r.Logger.LogAttrs(ctx, slog.LevelWarn, "replay left to a later tick", slog.String("job_id", rec.JobID),
 				slog.String("topic", rec.Topic), slog.String("state", string(rec.State)), slog.Any("error", err))
@@ -74,14 +77,14 @@ func (r *Replayer) tick(ctx context.Context) error {
 }
 
 // due says whether the job, which may have moved on since it was listed, waits for too long.
-func (r *Replayer) due(rec *store.Record, now time.Time) bool {
-	if rec.State == job.ApprovalRequired && !r.Granted(rec) {
-		return false
-	}
+func (r *Replayer) due(ctx context.Context, rec *store.Record, now time.Time) (bool, error) {
 	for _, w := range r.Waits {
-		if w.State == rec.State {
-			return now.Sub(rec.UpdatedAt) >= w.Age
+		if w.State == rec.State && now.Sub(rec.UpdatedAt) >= w.Age {
+			if rec.State == job.ApprovalRequired {
+				return r.Granted(ctx, rec)
+			}
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }

@@ -26,9 +26,9 @@ func newReplayer(t *testing.T) (h *harness, r *recovery.Replayer, replayed *[]st
 		Store: h.store, Lock: h.lock(phase.ReplayLock), Clock: h.clock, Logger: slog.New(slog.DiscardHandler),
 		Waits:     []recovery.Wait{{State: job.Pending, Age: 2 * time.Minute}, {State: job.ApprovalRequired, Age: 2 * time.Minute}},
 		BatchSize: 3, MaxIterations: 100,
-		Granted: func(rec *store.Record) bool {
+		Granted: func(_ context.Context, rec *store.Record) (bool, error) {
 			req, err := rec.Request()
-			return err == nil && req.Labels["approval_granted"] == "true"
+			return err == nil && req.Labels["approval_granted"] == "true", err
 		},
 		Replay: func(_ context.Context, rec *store.Record) error {
 			*replayed = append(*replayed, rec.JobID)

@@ -23,7 +23,7 @@ type Policy struct {
 	ThrottleDelay time.Duration `yaml:"throttle_delay" json:"throttle_delay" min:"1ms" max:"1h" doc:"delay when the safety kernel throttles (Scheduler internals)"`
 	OpenDelay     time.Duration `yaml:"open_delay" json:"open_delay" min:"1ms" max:"1h" doc:"delay when the circuit to the safety kernel is open (Scheduler internals)"`
 
-	ApprovalTTL   time.Duration `yaml:"approval_ttl" json:"approval_ttl" min:"1s" max:"8760h" doc:"how old an approval may be when its job goes on (Scheduler internals, approval flow)"`
+	ApprovalTTL   time.Duration `yaml:"approval_ttl" json:"approval_ttl" min:"1s" max:"8760h" doc:"how old an approval may be, by the clock of Redis, when its job goes on (Scheduler internals, approval flow)"`
 	BindApprovals bool          `yaml:"bind_approvals" json:"bind_approvals" doc:"an approval counts for the request that was approved, and while it is no older than approval_ttl; without it the label approval_granted is enough (Scheduler internals, approval flow)"`
 
 	CircuitFailBudget  int           `yaml:"circuit_fail_budget" json:"circuit_fail_budget" min:"1" max:"1000" doc:"consecutive failures that open the circuit (Scheduler internals)"`

@@ -19,18 +19,18 @@ type Grant struct {
 }
 
 // Approve writes the grant that decide gives the job, with the request as the grant leaves it. decide sees
-// the record as it is, and may see it again if that changes. Its error is passed on. The caller holds no
-// lock, hence the WATCH.
-func (s *Store) Approve(ctx context.Context, jobID string, decide func(r *Record) (Grant, []byte, error)) error {
+// the record as it is, and the time by the clock of Redis, and may see them again if the record changes. Its error is passed
+// on. The caller holds no lock, hence the WATCH.
+func (s *Store) Approve(ctx context.Context, jobID string, decide func(r *Record, now time.Time) (Grant, []byte, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	key := JobKey(jobID)
 	err := s.retried(ctx, key, func(tx *redis.Tx) error {
-		r, err := s.readWatched(ctx, tx, jobID)
+		r, now, err := s.readWatched(ctx, tx, jobID)
 		if err != nil {
 			return err
 		}
-		grant, packet, err := decide(&r)
+		grant, packet, err := decide(&r, now)
 		if err != nil {
 			return err
 		}
@@ -46,15 +46,28 @@ func (s *Store) Approve(ctx context.Context, jobID string, decide func(r *Record
 	return nil
 }
 
-func (s *Store) readWatched(ctx context.Context, tx *redis.Tx, jobID string) (Record, error) {
-	m, err := tx.HGetAll(ctx, JobKey(jobID)).Result()
-	if err != nil {
-		return Record{}, err
+func (s *Store) readWatched(ctx context.Context, tx *redis.Tx, jobID string) (r Record, now time.Time, err error) {
+	var fields *redis.MapStringStringCmd
+	var at *redis.TimeCmd
+	_, err = tx.Pipelined(ctx, func(p redis.Pipeliner) error {
+		fields, at = p.HGetAll(ctx, JobKey(jobID)), p.Time(ctx)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return Record{}, now, err
+	case len(fields.Val()) == 0:
+		return Record{}, now, ErrNotFound
 	}
-	if len(m) == 0 {
-		return Record{}, ErrNotFound
-	}
-	return parse(jobID, m)
+	r, err = parse(jobID, fields.Val())
+	return r, at.Val(), err
+}
+
+// Now is the time by the clock of Redis, which is the same for all replicas.
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	return s.Redis.Time(ctx).Result()
 }
 
 // AskAgain notes that a job in APPROVAL_REQUIRED, as was read, is to be approved as another request than before. A job

@@ -126,6 +126,7 @@ var doings = map[phase.Phase]string{
 	phase.BreakerProbe:   "counts a probe of the circuit",
 	phase.BreakerWrite:   "counts for the circuit how the call ended",
 	phase.ApproveRead:    "looks whether there is something to approve",
+	phase.ApprovalAge:    "looks how old the approval is",
 	phase.AskAgainWrite:  "asks for another approval",
 	phase.OutputRead:     "reads the output",
 	phase.OutputRecord:   "notes what the policy says of the output",

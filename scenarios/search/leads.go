@@ -23,7 +23,7 @@ var leads = map[string]func(d *drawer, job int){
 	},
 	"poison_publish": (*drawer).poison, "submit_term": (*drawer).poison,
 	"cancel_keep": (*drawer).cancel, "cancel_publish": (*drawer).cancel, "cancel_deliver": (*drawer).cancel, "cancel_write": (*drawer).cancel, "cancel_ack": (*drawer).cancel,
-	"approval_write": (*drawer).approval, "approve_read": (*drawer).approval, "approve_write": (*drawer).approval, "approve_publish": (*drawer).approval,
+	"approval_write": (*drawer).approval, "approve_read": (*drawer).approval, "approve_write": (*drawer).approval, "approve_publish": (*drawer).approval, "approval_age": (*drawer).approval,
 	"approved_write": (*drawer).approval, "ask_again_write": (*drawer).change,
 	"tenant_read": (*drawer).limit, "tenant_heal": (*drawer).limit,
 	"cancel_nak": func(d *drawer, job int) {

@@ -84,13 +84,11 @@ var Matrix = withDeaths(map[string]row{
 	}},
 	"no-dispatch-after-failed-read": {Takes: []mechanism{having(withFailClosed)}},
 	"no-dispatch-without-approval":  {Takes: []mechanism{having(withBinding)}, Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
-	"approval-not-expired": {Takes: []mechanism{having(withBinding)}, Except: []exception{
-		{By: StrikesOf(ClockWrong), Why: open, Says: "the scheduler's clock tells how old an approval is; a script that goes by the clock of Redis would close it"},
-	}},
-	"approved-job-goes-on":        {Except: []exception{lost}},
-	"attempts-never-past-ceiling": {Except: []exception{{By: StrikesOf(SchedulerAway, WriteLate), But: []mechanism{fenced}}}},
-	"last-cause-is-true":          {Except: []exception{{By: StrikesOf(SchedulerAway), But: []mechanism{fenced}}}},
-	"counters-equal-trace":        {Except: []exception{torn}},
+	"approval-not-expired":          {Takes: []mechanism{having(withBinding)}},
+	"approved-job-goes-on":          {Except: []exception{lost}},
+	"attempts-never-past-ceiling":   {Except: []exception{{By: StrikesOf(SchedulerAway, WriteLate), But: []mechanism{fenced}}}},
+	"last-cause-is-true":            {Except: []exception{{By: StrikesOf(SchedulerAway), But: []mechanism{fenced}}}},
+	"counters-equal-trace":          {Except: []exception{torn}},
 	"redis-index-agrees-with-record": {Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
 		{By: StrikesOf(RedisFailover), But: []mechanism{fenced}},
