@@ -411,3 +411,11 @@ func (in *Injector) pause(w *sim.World, a *armed, node string, f Fired) (paused 
 	in.pauses[i] = in.lasts(w, i, a.For, "resume", node, func() { delete(in.pauses, i) })
 	return true
 }
+
+// CutOff says whether the node does not reach Redis, or nats-server.
+func (in *Injector) CutOff(node string) bool {
+	return slices.ContainsFunc(in.cut[node], func(i int) bool {
+		f := in.fired[i].Fault
+		return f.Do != Partition || f.From == Redis || f.From == NATS
+	})
+}

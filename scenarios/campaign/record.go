@@ -83,7 +83,7 @@ const (
 	Hung     Containment = "no-hang"        // no step for too long, in real time
 	Leaked   Containment = "no-leak"        // goroutines outlived their world
 	Overgrew Containment = "bounded-memory" // the heap grew past its bound
-	Endless  Containment = "bounded-steps"  // it used up schedule.steps_max
+	Endless  Containment = "bounded-steps"  // it used up schedule.steps_max, which is not below its default
 	BrokeOff Containment = "no-breakdown"   // the world itself could not go on
 )
 
