@@ -80,6 +80,23 @@ func (in *Injector) Unfired() (list []Unfired) {
 	return list
 }
 
+// missed notes why a has no effect now.
+func (a *armed) missed(why string) { a.miss, a.early = why, nil }
+
+// missedNode notes that a strikes no process, as none is up on the node.
+func (a *armed) missedNode(w *sim.World, node string) {
+	a.missed(node + " was down")
+	began := func() (at time.Duration, ever bool) {
+		if n := w.Find(node); n != nil {
+			return n.Began()
+		}
+		return 0, false
+	}
+	if _, ever := began(); !ever {
+		a.miss, a.early = node+" had not started yet", began
+	}
+}
+
 // because says why the fault had no effect, or not as often as it should have.
 func (a *armed) because() string {
 	most, of := 0, ""
@@ -90,6 +107,11 @@ func (a *armed) because() string {
 		of = " for any job"
 	}
 	switch timed := a.On == nil && a.After == nil; {
+	case a.early != nil:
+		if began, ever := a.early(); ever {
+			return fmt.Sprintf(", as %s; it did at %v", a.miss, began.Round(time.Millisecond))
+		}
+		return ", as " + a.miss
 	case a.miss != "":
 		return ", as " + a.miss
 	case timed || a.hits > 0:
