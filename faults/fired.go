@@ -44,6 +44,21 @@ func (in *Injector) lasts(w *sim.World, i int, d time.Duration, verb, target str
 	}
 }
 
+// Freed says whether the end of the i-th that took effect ended what it did: no other holds the node in the same way any more. Of
+// several that ended as one it was the last.
+func (in *Injector) Freed(i int) bool {
+	f := in.fired[i]
+	for k, o := range in.fired {
+		if k == i || o.Fault.Do != f.Fault.Do || o.Node != f.Node || o.Fault.From != f.Fault.From || o.At > f.Until {
+			continue
+		}
+		if o.Until > f.Until || o.Until == f.Until && k > i || o.Until == 0 && !o.Fault.Do.OfServer() {
+			return false
+		}
+	}
+	return true
+}
+
 // Fired lists what took effect, in order.
 func (in *Injector) Fired() []Fired { return in.fired }
 
