@@ -116,6 +116,10 @@ faults:
 			plan: `
 workload: {jobs: 2, runs: 1, steps: 2}`,
 		},
+		"two runs of a workflow": {
+			plan: `
+workload: {jobs: 1, runs: 2, steps: 2}`,
+		},
 		"a run's holder is paused, and fenced": {
 			plan: `
 preset: hardened
