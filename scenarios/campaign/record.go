@@ -92,6 +92,15 @@ func Containments() []Containment {
 	return []Containment{Panicked, Hung, Leaked, Overgrew, Endless, BrokeOff}
 }
 
+// Says says in a sentence what happened.
+func (c Containment) Says() string {
+	return map[Containment]string{
+		Panicked: "the code under test panicked", Hung: "the code under test hung",
+		Leaked: "goroutines of the code under test outlived their world", Overgrew: "the heap grew past its bound",
+		Endless: "the run used up its steps", BrokeOff: "the world could not go on",
+	}[c]
+}
+
 // Contained is a run that did not end by itself.
 type Contained struct {
 	What  Containment `json:"what"`
