@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"time"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
@@ -24,7 +26,7 @@ var processedMessageNotHandledAgain = rule.New(invariants.Invariant{
 
 var noMessageGivenUp = rule.New(invariants.Invariant{
 	Name:   "no-message-given-up",
-	Says:   "No request, result or cancellation runs out of deliveries while its job still needs it.",
+	Says:   "No request, result or cancellation runs out of deliveries while its job still needs it. None stays unanswered for longer than AckWait while a scheduler is up, nor a dispatch while its worker is up and has nothing else to do.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9, MaxDeliver; section 8, busy retry",
 	Needs:  []string{"lock-released-by-owner-or-expiry"},
@@ -45,6 +47,20 @@ var noMessageGivenUp = rule.New(invariants.Invariant{
 			}
 			violated(j, "message %d of %s was given up after %s, while the job %s", m.Seq, m.Consumer,
 				invariants.CountOf(int(m.Delivered), "delivery", "deliveries"), was)
+		},
+		Ended: func(end *invariants.End) {
+			if !end.InTime {
+				return
+			}
+			for _, j := range f.Order {
+				if m := f.LeftMessage(j, end.At); m != nil {
+					t.Violation(j, "nobody has answered message %d of %s, stored %s ago, after %s", m.Seq, m.Consumer,
+						(end.At - m.Stored).Round(time.Second), invariants.CountOf(int(m.Delivered), "delivery", "deliveries"))
+				}
+				if d := f.LeftDispatch(j, end.At); d != nil {
+					t.Violation(j, "%s has not answered the dispatch (seq %d, stored at step %d, %s ago)", d.Worker, d.Seq, invariants.StepNo(d.Step), (end.At - d.At).Round(time.Second))
+				}
+			}
 		},
 	}
 })

@@ -55,6 +55,7 @@ type Dispatch struct {
 	Epoch   int64 // 0 for none
 	Seq     uint64
 	Step    int
+	At      time.Duration  // likewise
 	Handed  int            // the step at which a worker was given it last; 0 for none
 	acked   bool           // by one
 	Begun   int            // the step at which its worker began it; 0 for never

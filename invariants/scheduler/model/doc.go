@@ -9,6 +9,7 @@
 //	likeness.go                         what a fault finds at a moment
 //	facts.go                            all that is known
 //	orphans.go, open.go, due.go         jobs with nobody at them, jobs still to come to an end, and jobs past their time
+//	left.go                             messages that nobody answers
 //	wantofattempts.go                   jobs that end for want of attempts
 //	tails.go                            messages that a stream lost
 //	dispatch.go                         dispatches

@@ -26,6 +26,7 @@ type Message struct {
 	Refusal  *refusal // of one that is garbled, once it was delivered
 
 	deliveries
+	Stored    time.Duration // when
 	PutOff    time.Duration // when it was last sent back, to come again after a delay
 	Delivered uint64        // how often somebody saw it delivered
 	Since     int           // the step up to which every delivery is among those

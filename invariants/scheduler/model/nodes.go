@@ -5,9 +5,10 @@ import "time"
 // Node is what is known of a process's node.
 type Node struct {
 	Down   bool
-	Silent int // partitions under way in which what it sends of its heartbeats is lost
-	Cut    int // likewise, from a server
-	Master int // the failovers of Redis that there had been when it last asked which server is the master
+	Silent int           // partitions under way in which what it sends of its heartbeats is lost
+	Cut    int           // likewise, from a server
+	Master int           // the failovers of Redis that there had been when it last asked which server is the master
+	Worked time.Duration // when it last began or ended an execution, or asked for more time
 	pulls  pulls
 
 	absent int           // pauses and partitions from a server under way

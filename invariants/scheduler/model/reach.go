@@ -45,6 +45,7 @@ func (f *Facts) Struck(e *sim.Event) {
 		return
 	}
 	f.Strikes.ever |= history.StrikesOf(s.Kind)
+	f.Strikes.last = e.At
 	switch {
 	case s.Kind == history.HeartbeatLost && s.Phase != "snapshot_read": // what comes of it, comes by time
 	case s.Kind == history.ClockWrong && !writesTimes(s.Node):
@@ -67,6 +68,7 @@ func (f *Facts) Struck(e *sim.Event) {
 // strikeEnds takes in that a strike is over, unless another like it goes on.
 func (f *Facts) strikeEnds(e *sim.Event) {
 	k := &f.Strikes
+	k.last = e.At
 	k.windows = slices.DeleteFunc(k.windows, func(w window) bool { return !w.open(f.At) })
 	ends := func(w window) bool { return w.until == 0 && w.node == e.Target && w.ends == e.Name }
 	if i := slices.IndexFunc(k.windows, func(w window) bool { return ends(w) && w.strikes > 1 }); i >= 0 {

@@ -18,6 +18,7 @@ import (
 type Strikes struct {
 	ever    invariants.Kinds
 	forgot  invariants.Kinds // by which nats-server may have forgotten what it was told of a message
+	last    time.Duration    // when anything was struck, or a strike ended
 	windows []window
 	dealing invariants.Kinds // strikes on the scheduler of the event at hand
 	calls   map[string]failing

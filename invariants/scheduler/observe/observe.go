@@ -36,6 +36,8 @@ func (o *Observer) Observe(e *sim.Event) []history.Fact {
 		if e.Job != "" && !history.AnswerOf(e).Failed() {
 			o.execution(e)
 		}
+	case sim.KindProgress:
+		f.Node(e.Node).Worked = e.At
 	case sim.KindFetch, sim.KindFetchEnd:
 		f.Node(e.Node).Pull(e)
 	case sim.KindReceive:

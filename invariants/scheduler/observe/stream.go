@@ -46,7 +46,7 @@ func (o *Observer) jobsStored(s *model.Step, c *sim.Change, what history.What) b
 func (o *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 	f := o.Facts
 	d := &o.dispatch
-	*d = model.Dispatch{Worker: history.WorkerOf(c.Subject), Subject: c.Subject, Epoch: history.EpochOf(c), Seq: c.Seq, Step: own.Step}
+	*d = model.Dispatch{Worker: history.WorkerOf(c.Subject), Subject: c.Subject, Epoch: history.EpochOf(c), Seq: c.Seq, Step: own.Step, At: own.At}
 	if order, err := history.Read[history.Order](c.Value); err == nil {
 		d.Order = order
 	}
@@ -90,7 +90,7 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bo
 		return false
 	}
 	o.Facts.TakePlace(about, c)
-	about.Messages = append(about.Messages, model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c), Since: s.Step, From: s.Node})
+	about.Messages = append(about.Messages, model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c), Since: s.Step, From: s.Node, Stored: s.At})
 	m := &about.Messages[len(about.Messages)-1]
 	switch what {
 	case history.Submission:
@@ -266,6 +266,7 @@ func (o *Observer) abandon(about *model.Job, m *model.Message) {
 func (o *Observer) execution(e *sim.Event) {
 	s := &o.step
 	*s = model.Step{Event: e, About: o.Facts.Job(e.Job)}
+	o.Facts.Node(e.Node).Worked = e.At
 	switch e.Name {
 	case "begin":
 		if s.About.Begun++; s.About.Begun == 1 {

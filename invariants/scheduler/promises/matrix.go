@@ -125,6 +125,7 @@ var Matrix = withDeaths(map[string]row{
 	"no-message-given-up": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, KernelFails, SchedulerCrash, SchedulerAway), But: []mechanism{patient}},
 		usedUp,
+		{By: StrikesOf(NATSPowerLoss), But: []mechanism{synced}}, // a consumer may remember that it has handed out what has the place of a lost one
 		{By: StrikesOf(RedisFailover), But: []mechanism{both(replicated, patient)}},
 	}, Open: invariants.Gap{Under: "a kernel that still throttles at the last delivery", Says: "each time the kernel is asked uses up a delivery, and then only the replayer asks; a delivery that a throttled request does not use up would close it"}},
 	"terminated-message-has-dlq-entry": {Except: []exception{
