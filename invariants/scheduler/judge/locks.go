@@ -102,14 +102,34 @@ var lockKeptByLivingHolder = rule.New(invariants.Invariant{
 
 var noLockOutlivesItsHolder = rule.New(invariants.Invariant{
 	Name:   "no-lock-outlives-its-holder",
-	Says:   "When its holder has crashed or failed to release it, a lock is gone one TTL later, or one TTL after a renewal that was on its way by then. The locks are those of a job, the reconcilers, the replayers, the poller of delays and the writer of the snapshot.",
+	Says:   "When its holder has crashed or failed to release it, a lock is gone one TTL later, or one TTL after a renewal that was on its way by then. Nobody takes or renews one for longer than its TTL. The locks are those of a job, a run, the rollback of a saga, the reconcilers, the replayers, the poller of delays and the writer of the snapshot.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 8: the lock is allowed to expire",
 	Needs:  []string{"events-agree-with-servers", "lock-released-by-owner-or-expiry"},
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	lasts := func(s *model.Step, j *model.Job, what string, expires, ttl time.Duration) {
+		t.Exercise()
+		switch {
+		case expires == 0:
+			t.Violation(j, "the lock of %s that %s took at step %d has no expiry", what, invariants.Process(s.Node, s.Incarnation), invariants.StepNo(s.Step))
+		case expires > s.At+ttl+model.Slack:
+			t.Violation(j, "the lock of %s that %s took at step %d lasts %s, longer than its TTL of %s", what, invariants.Process(s.Node, s.Incarnation), invariants.StepNo(s.Step), expires-s.At, ttl)
+		}
+	}
 	return observe.Checker{
+		RunLocked: func(s *model.Step, r *model.WorkflowRun) {
+			lasts(s, &r.As, "the run", r.Lock.Expires, f.Config.Workflow.RunLockTTL)
+		},
+		SagaLocked: func(s *model.Step, g *model.Saga, _ model.Lock) {
+			if g.Lock.Node != "" && !s.Rewinds() {
+				lasts(s, nil, "the saga "+g.ID, g.Lock.Expires, f.Config.Saga.LockTTL)
+			}
+		},
 		Locked: func(s *model.Step, c *model.LockChange) {
 			l := &s.About.Lock
+			if c.Taken || c.Extended {
+				lasts(s, s.About, "the job", l.Expires, f.Config.JobLockTTL)
+			}
 			if c.Extended && l.Abandoned != 0 && (l.Expires == 0 || l.Expires > l.Abandoned+f.Config.JobLockTTL+model.Slack) {
 				t.Violation(s.About, "the lock was renewed at step %d although its holder, %s, was gone for %s",
 					invariants.StepNo(s.Step), invariants.Process(l.Node, l.Incarnation), s.At-l.Abandoned)
@@ -119,17 +139,11 @@ var noLockOutlivesItsHolder = rule.New(invariants.Invariant{
 			if !k.Begins {
 				return
 			}
-			t.Exercise()
 			ttl := 2 * f.Poll(k)
 			if k == &f.Ticks.Writer {
 				ttl = f.Config.SnapshotLockTTL
 			}
-			switch {
-			case k.Expires == 0:
-				t.Violation(nil, "the lock of the %s that %s took at step %d has no expiry", k.What, k.By, invariants.StepNo(s.Step))
-			case k.Expires > s.At+ttl+model.Slack:
-				t.Violation(nil, "the lock of the %s that %s took at step %d lasts %s, longer than its TTL of %s", k.What, k.By, invariants.StepNo(s.Step), k.Expires-s.At, ttl)
-			}
+			lasts(s, nil, "the "+k.What, k.Expires, ttl)
 		},
 		Audited: func(end *invariants.End) {
 			auditLocks(t, end, map[string]time.Duration{

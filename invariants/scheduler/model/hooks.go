@@ -26,6 +26,7 @@ type Checker struct {
 	Ticked          func(*Step, *Tick)                               // a replica began a tick, or wrote what its tick is for
 	Listed          func(*Step, *Tick)                               // a replica looks for what its tick is to deal with
 	Ran             func(*Step, *WorkflowRun, *RunWrite)             // a run's record was written
+	RunLocked       func(*Step, *WorkflowRun)                        // the lock of a run was taken or renewed
 	Fired           func(*Step, *StepJob)                            // the record of a step's job was made
 	Submitted       func(*Step, *StepJob, StepAgain)                 // a stream stored the request of one
 	Saved           func(*Step, *Job)                                // a path of rescue did what another should have done, for a job or a run
@@ -66,6 +67,7 @@ type Hooks struct {
 	Ticked          []func(*Step, *Tick)
 	Listed          []func(*Step, *Tick)
 	Ran             []func(*Step, *WorkflowRun, *RunWrite)
+	RunLocked       []func(*Step, *WorkflowRun)
 	Fired           []func(*Step, *StepJob)
 	Submitted       []func(*Step, *StepJob, StepAgain)
 	Saved           []func(*Step, *Job)

@@ -84,11 +84,15 @@ func (o *Observer) runLockChanged(s *model.Step, c *sim.Change, r *model.Workflo
 	case c.Gone:
 		r.Lock = model.Lock{}
 		delete(r.Hands, me)
+		return
 	case r.Lock.Node == "" || r.Lock.Token != c.Value:
 		r.Lock = model.Lock{Node: s.Node, Incarnation: s.Incarnation, Token: c.Value, Expires: c.Expires, Step: s.Step}
 		r.Hands[me] = true
 	default:
 		r.Lock.Expires = c.Expires
+	}
+	for _, check := range o.hooks.RunLocked {
+		check(s, r)
 	}
 }
 

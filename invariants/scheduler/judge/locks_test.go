@@ -1,0 +1,52 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+)
+
+// expires sets when the key that the last step wrote expires, from then on; 0 is never.
+func (s *story) expires(ttl time.Duration) *story {
+	c := &s.last().Changes[0]
+	if c.Expires = 0; ttl > 0 {
+		c.Expires = s.at + ttl
+	}
+	return s
+}
+
+// A lock is taken and renewed for its TTL.
+func TestALockLastsForItsTTL(t *testing.T) {
+	locked := func() *story { return newStory().submit(job1).lock(s1, job1) }
+	locksRun := func() *story {
+		return newStory().run("submitter", "run_write", twoSteps(1, pendingStep, pendingStep)).locksRun(s1)
+	}
+	rollsBack := func() *story { return newStory().ticks(s1, wf1Lock, "saga_lock", 2*time.Minute) }
+	for name, c := range map[string]struct {
+		s    *story
+		says string // "" if it holds
+	}{
+		"a job's":                      {locked().unlock(s1, job1), ""},
+		"a job's, ten times as long":   {locked().expires(10*time.Minute).unlock(s1, job1), "the lock of the job that scheduler-1 took at step 3 lasts 10m0s, longer than its TTL of 1m0s"},
+		"a job's, for ever":            {locked().expires(0).unlock(s1, job1), "has no expiry"},
+		"a job's, renewed":             {locked().wait(20*time.Second).renew(s1, job1, time.Minute).unlock(s1, job1), ""},
+		"a job's, renewed for longer":  {locked().wait(20*time.Second).renew(s1, job1, time.Hour).unlock(s1, job1), "lasts 1h0m0s, longer than its TTL of 1m0s"},
+		"a run's":                      {locksRun().unlocksRun(s1), ""},
+		"a run's, ten times as long":   {locksRun().expires(5 * time.Minute).unlocksRun(s1), "the lock of the run that scheduler-1 took at step 2 lasts 5m0s, longer than its TTL of 30s"},
+		"a saga's":                     {rollsBack(), ""},
+		"a saga's, ten times as long":  {rollsBack().expires(20 * time.Minute), "the lock of the saga wf-1 that scheduler-1 took at step 1 lasts 20m0s, longer than its TTL of 2m0s"},
+		"a reconciler's, for too long": {newStory().reconciles(s1).expires(2 * time.Minute), "longer than its TTL of 1m0s"},
+	} {
+		found := outcomeOf(c.s.judge(config.Config{}), "no-lock-outlives-its-holder").Violations
+		if c.says == "" {
+			assert.Empty(t, found, name)
+		} else if assert.Len(t, found, 1, name) {
+			assert.Contains(t, found[0].Message, c.says, name)
+			require.True(t, found[0].Promised, name)
+		}
+	}
+}
