@@ -80,14 +80,28 @@ var lockMutualExclusion = rule.New(invariants.Invariant{
 
 var lockKeptByLivingHolder = rule.New(invariants.Invariant{
 	Name:   "lock-kept-by-living-holder",
-	Says:   "A job's lock does not run out under a handler that lives: it is renewed for as long as the handling takes.",
+	Says:   "A job's lock does not run out under a handler that lives: it is renewed for as long as the handling takes, and given back then.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, job lock TTL renewal",
-}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	lapses := func(j *model.Job, at time.Duration) {
+		for h := j.Lapsed(at); h != nil; h = j.Lapsed(at) {
+			t.Violation(j, "the lock that %s took at step %d ran out: it was neither renewed any more nor given back, although its holder lives",
+				invariants.Process(h.Node, h.Incarnation), invariants.StepNo(h.Lock))
+		}
+	}
 	return observe.Checker{
-		Locked: func(_ *model.Step, c *model.LockChange) {
+		Locked: func(s *model.Step, c *model.LockChange) {
 			if c.Extended {
 				t.Exercise()
+			}
+			if c.Taken {
+				lapses(s.About, s.At)
+			}
+		},
+		Ended: func(end *invariants.End) {
+			for _, j := range f.Order {
+				lapses(j, end.At)
 			}
 		},
 		Overdue: func(s *model.Step) {

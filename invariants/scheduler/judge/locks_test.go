@@ -1,13 +1,17 @@
 package judge
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // expires sets when the key that the last step wrote expires, from then on; 0 is never.
@@ -47,6 +51,43 @@ func TestALockLastsForItsTTL(t *testing.T) {
 		} else if assert.Len(t, found, 1, name) {
 			assert.Contains(t, found[0].Message, c.says, name)
 			require.True(t, found[0].Promised, name)
+		}
+	}
+}
+
+// A lock is given back once its holder is done, and does not run out.
+func TestALockIsGivenBack(t *testing.T) {
+	const ttl = time.Minute
+	left := func() *story {
+		return newStory().submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).lock(s1, job1).read(s1, job1)
+	}
+	answered := func() *story { return left().message(s1, job1, "submit_nak", sim.KindNak, 1) }
+	refused := func(s *story) *story {
+		return s.add(s1, sim.KindRedis, "evalsha", history.LockPrefix+job1, job1, "lock_renew").fails().injected()
+	}
+	const says = "the lock that scheduler-1 took at step 4 ran out: it was neither renewed any more nor given back, although its holder lives"
+	for name, c := range map[string]struct {
+		s    *story
+		says string // "" if it holds
+	}{
+		"it is not":                      {answered().wait(2 * ttl), says},
+		"another takes it then":          {answered().wait(2*ttl).lock(s2, job1).unlock(s2, job1), says},
+		"so does its holder":             {answered().wait(2*ttl).lock(s1, job1).unlock(s1, job1), says},
+		"it is":                          {left().unlock(s1, job1).wait(2 * ttl), ""},
+		"that fails":                     {left().releases(s1, job1).fails().wait(2 * ttl), ""},
+		"there is time left":             {answered().wait(ttl / 2), ""},
+		"it is renewed":                  {left().wait(ttl/2).renew(s1, job1, ttl).wait(ttl / 2), ""},
+		"its holder has crashed":         {left().control("crash", s1).wait(2 * ttl), ""},
+		"its holder is away":             {left().control("pause", s1).wait(2 * ttl), ""},
+		"Redis refuses to renew it":      {refused(left()).wait(2 * ttl), ""},
+		"its holder does not know of it": {newStory().submit(job1).lock(s1, job1).fails().wait(2 * ttl), ""},
+	} {
+		found := outcomeOf(c.s.judge(config.Config{}), "lock-kept-by-living-holder").Violations
+		found = slices.DeleteFunc(found, func(v invariants.Violation) bool { return !v.Promised })
+		if c.says == "" {
+			assert.Empty(t, found, name)
+		} else if assert.Len(t, found, 1, name) {
+			assert.Contains(t, found[0].Message, c.says, name)
 		}
 	}
 }

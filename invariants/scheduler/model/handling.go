@@ -36,7 +36,7 @@ type Handling struct {
 	Choice        []Candidate   // what it had to pick from; nil if there is no telling
 	Lacks         string        // why it found no worker when it picked; "" if there is no telling, or it found one
 	Busy          []string      // workers that were overloaded by their last heartbeats when it picked
-	Overdue       bool          // it was seen to go on after its lock had expired
+	Overdue       bool          // it was seen to go on after its lock had expired, or the lock to have run out without it
 	OverdueRead   bool          // it read the job as the reconciler does, before it ends it
 	Renewals      int           // that have failed in a row
 }
@@ -45,6 +45,18 @@ type Handling struct {
 func (j *Job) Handling(e *sim.Event) *Handling {
 	for i := len(j.Handlings) - 1; i >= 0; i-- {
 		if h := &j.Handlings[i]; h.Node == e.Node && h.Incarnation == e.Incarnation {
+			return h
+		}
+	}
+	return nil
+}
+
+// Lapsed returns, once, a handling whose lock has run out although nobody has begun to give it back; nil for none. It was not
+// seen to go on since.
+func (j *Job) Lapsed(at time.Duration) *Handling {
+	for i := range j.Handlings {
+		if h := &j.Handlings[i]; h.Expires != 0 && at > h.Expires+Slack && !h.Overdue {
+			h.Overdue = true
 			return h
 		}
 	}
