@@ -12,11 +12,25 @@ import (
 
 var processedMessageNotHandledAgain = rule.New(invariants.Invariant{
 	Name:   "processed-message-not-handled-again",
-	Says:   "A message whose handling is known to be done is acknowledged and not handled when it is delivered again.",
+	Says:   "A message whose handling is known to be done is acknowledged and not handled when it is delivered again. With idempotency_guard that is noted in Redis before the ack, for AckWait, unless Redis refuses the note.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9, idempotency guard",
-}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{
+		Acked: func(s *model.Step, m *model.Message) {
+			if !f.Guards(s, m) {
+				return
+			}
+			t.Exercise()
+			switch g := &m.Guard; {
+			case g.For == 0:
+				t.Violation(s.About, "%s acknowledged message %d of %s at step %d, and had not noted in Redis that it was handled", invariants.Who(s.Event), m.Seq, m.Consumer, invariants.StepNo(s.Step))
+			case g.Until == 0:
+				t.Violation(s.About, "Redis never forgets that message %d of %s was handled, which %s acknowledged at step %d", m.Seq, m.Consumer, invariants.Who(s.Event), invariants.StepNo(s.Step))
+			case (g.For - f.Config.AckWait).Abs() > model.Slack:
+				t.Violation(s.About, "Redis knows for %s that message %d of %s was handled, which %s acknowledged at step %d, and AckWait is %s", g.For, m.Seq, m.Consumer, invariants.Who(s.Event), invariants.StepNo(s.Step), f.Config.AckWait)
+			}
+		},
 		Again: func(*model.Step, *model.Message) { t.Exercise() },
 		Twice: func(s *model.Step, m *model.Message) {
 			t.Violation(s.About, "%s handled message %d of %s at step %d, although its handling was done before", invariants.Who(s.Event), m.Seq, m.Consumer, invariants.StepNo(s.Step))

@@ -384,6 +384,38 @@ func TestTheGuardIsJudgedByWhatItCouldKnow(t *testing.T) {
 	assert.Empty(t, outcomeOf(s.judge(hardened), "processed-message-not-handled-again").Violations, "Redis has forgotten it")
 }
 
+// Whoever acknowledges a message has noted before that it was handled, for as long as it may come again.
+func TestTheGuardIsTold(t *testing.T) {
+	acks := func(s *story) *story { return s.ack(s1, job1, "submit_ack") }
+	refused := func() *story {
+		return handled(newStory()).add(s1, sim.KindRedis, "multi", history.ProcessedPrefix+history.StreamSys+":1", job1, "processed_write").fails()
+	}
+	unguarded := hardened
+	unguarded.IdempotencyGuard = false
+	for name, c := range map[string]struct {
+		s    *story
+		cfg  config.Config
+		says string // "" if it holds
+	}{
+		"it was told":                    {acks(handled(newStory()).remembers(s1, job1, 1)), hardened, ""},
+		"it was not":                     {acks(handled(newStory())), hardened, "scheduler-1 acknowledged message 1 of CORDUM_SYS/scheduler-submit at step 13, and had not noted in Redis that it was handled"},
+		"it forgets too soon":            {acks(handled(newStory()).remembers(s1, job1, 1).expires(time.Minute)), hardened, "Redis knows for 1m0s that message 1 of CORDUM_SYS/scheduler-submit was handled, which scheduler-1 acknowledged at step 14, and AckWait is 10m0s"},
+		"it never forgets":               {acks(handled(newStory()).remembers(s1, job1, 1).expires(0)), hardened, "Redis never forgets that message 1"},
+		"Redis refuses":                  {acks(refused()), hardened, ""},
+		"without a guard":                {acks(handled(newStory())), unguarded, ""},
+		"the message is not answered":    {handled(newStory()), hardened, ""},
+		"another message had that place": {acks(handled(newStory()).add("", sim.KindControl, "power-loss", sim.NATS, "", "", sim.Change{Stream: history.StreamSys, Seq: 1, Gone: true})), hardened, ""},
+	} {
+		found := outcomeOf(c.s.judge(c.cfg), "processed-message-not-handled-again").Violations
+		if c.says == "" {
+			assert.Empty(t, found, name)
+		} else if assert.Len(t, found, 1, name) {
+			assert.Contains(t, found[0].Message, c.says, name)
+			require.True(t, found[0].Promised, name)
+		}
+	}
+}
+
 // An illegal result comes again without anybody's fault but a strike's; what is judged is how each handling of it ended.
 func TestAnIllegalResultIsJudgedByItsHandlings(t *testing.T) {
 	const place = "CORDUM_SYS:2"

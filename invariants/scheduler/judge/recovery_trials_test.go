@@ -18,10 +18,15 @@ var hardened = config.Config{
 	Reconciler: true, PendingReplayer: true, IdempotencyGuard: true,
 }
 
+// handled is a request that was handled and not acknowledged yet.
+func handled(s *story) *story {
+	s.submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).at1()
+	return s.begins(s1, job1).intended(s1, job1, w1).publish(s1, job1, w1).write(s1, job1, "running_write", "RUNNING").unlock(s1, job1)
+}
+
 // redelivered is a request whose handling was done, and noted, and that comes again.
 func redelivered(s *story) *story {
-	s.submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).at1().dispatched(s1, job1, w1).at1()
-	s.remembers(s1, job1, 1)
+	handled(s).remembers(s1, job1, 1).ack(s1, job1, "submit_ack")
 	return s.message(s2, job1, "submit_deliver", sim.KindDeliver, 2).at1()
 }
 

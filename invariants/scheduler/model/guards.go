@@ -3,11 +3,15 @@ package model
 import (
 	"slices"
 	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
 // guard is what is known of whether a message was handled already.
 type guard struct {
 	Until    time.Duration // when Redis forgets that it was; 0 if Redis does not know
+	For      time.Duration // how long after it was told so; 0 if it was not, and less if it never forgets
+	Refused  bool          // Redis has refused to note it
 	Handled  State         // of the job, when Redis was told that it was
 	ToCome   bool          // an approval was to come then, by another request
 	Skipped  bool          // its last answer came since Redis knew
@@ -26,6 +30,13 @@ func (g *guard) Skips(me string) bool {
 		g.Known = slices.Delete(g.Known, i, i+1)
 	}
 	return i >= 0
+}
+
+// Guards says whether Redis is to know of the message that it was handled, now that the step acknowledges it. Whoever
+// acknowledges what has the place of a lost message may have handled that one.
+func (f *Facts) Guards(s *Step, m *Message) bool {
+	return f.Config.IdempotencyGuard && m != nil && !m.Guard.Refused && m.Seq > f.reused[history.StreamSys] &&
+		slices.ContainsFunc(m.deliveries, func(d delivery) bool { return d.step == s.Answers })
 }
 
 // Begin notes that a process asks for the job's lock: whatever messages of the job it has, it handles.

@@ -15,7 +15,7 @@ func (o *Observer) guardChanged(s *model.Step, c *sim.Change, what history.What,
 		return
 	}
 	if what == history.Processed {
-		m.Guard.Until, m.Guard.Handled, m.Guard.ToCome = c.Expires, s.About.State, s.About.ApprovalToCome(m)
+		m.Guard.Until, m.Guard.For, m.Guard.Handled, m.Guard.ToCome = c.Expires, c.Expires-s.At, s.About.State, s.About.ApprovalToCome(m)
 		return
 	}
 	me := invariants.Process(s.Node, s.Incarnation)
@@ -30,14 +30,15 @@ func (o *Observer) guardChanged(s *model.Step, c *sim.Change, what history.What,
 	}
 }
 
-// guardAsked takes in that a process asks whether a message was handled.
+// guardAsked takes in that a process asks whether a message was handled, or that Redis refuses to note that it was.
 func (o *Observer) guardAsked(s *model.Step) {
-	if s.Phase != "processed_read" {
-		return
-	}
 	_, place := history.KeyOf(s.Target)
 	m := model.GuardedMessage(s, place)
 	if m == nil {
+		return
+	}
+	if s.Phase != "processed_read" {
+		m.Guard.Refused = m.Guard.Refused || s.Phase == "processed_write" && s.Failed
 		return
 	}
 	me := invariants.Process(s.Node, s.Incarnation)
