@@ -307,6 +307,9 @@ func (o *Observer) rewound(e *sim.Event) {
 	for i := range o.said {
 		if about := o.Facts.Jobs[o.said[i].Job]; about != nil && o.said[i].What == history.Record {
 			about.Scheduled = about.Attempts
+			if about.State != model.Cancelled { // nobody knows any more that it was
+				about.Cancelled = model.Cancellation{}
+			}
 			about.Accepted = about.State != model.Absent || about.Requests > 0
 		}
 	}
