@@ -75,6 +75,8 @@ func (o *Observer) operation(e *sim.Event) {
 	if s.Handling != nil {
 		o.fence(s)
 		o.onTime(s)
+	}
+	if s.About != nil {
 		s.About.Delayed(s)
 	}
 	if s.Phase == "publish" && s.Kind == sim.KindPublish && f.Resumes(s) {
