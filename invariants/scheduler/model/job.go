@@ -73,6 +73,7 @@ type Job struct {
 	Releases  []Release  // under way, or the last of a process
 	late      []lateWrite
 	Replayer  string // the process whose replayer has read it, and that has not scheduled it since
+	readings  []reading
 }
 
 // compensates is the job that this one undoes; "" for none.

@@ -84,6 +84,9 @@ func (o *Observer) operation(e *sim.Event) {
 	}
 	applied, locked := o.changes(s)
 	f.BreakerAsked(s)
+	if s.Kind == sim.KindCall && s.Name == history.MethodCheck {
+		f.ReplayerAsked(s)
+	}
 	f.OutputOperation(s)
 	f.Workflow.Answered(f, s)
 	switch s.Phase {

@@ -113,7 +113,7 @@ var throttledJobWaits = rule.New(invariants.Invariant{
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Calling: func(s *model.Step, c history.Circuit, _ *model.Leave) {
 		told, was := f.Policy.Throttled[s.Job]
-		if c != history.CircuitSafety || !was || s.About == nil || s.About.Requests > 1 || s.About.Replayer != "" {
+		if c != history.CircuitSafety || !was || s.About == nil || f.Crossed(s, told) {
 			return
 		}
 		t.Exercise()
