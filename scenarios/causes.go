@@ -60,7 +60,7 @@ func (r *run) timedOut(s *model.Step, w *model.Write) {
 	case w.Due > s.At && cfg.WatchWorkers && w.From == model.Running:
 		up.limit = cfg.TimeoutOf(s.About.Topic)
 		up.which, up.at = "silence", max(w.Since, s.At-f.Silence(s.Event, s.About.Worker))+up.limit
-	case w.Deadline != 0 && w.Due == s.About.DeadlineAt:
+	case w.Deadline != 0 && w.Due == s.About.DeadlineDue():
 	case w.From == model.Running:
 		up.which, up.limit = "running", cfg.RunningTimeout
 	default:

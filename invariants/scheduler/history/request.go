@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -144,15 +145,17 @@ func (r *Request) Again(id, key, original string, count int, payload string) *Re
 }
 
 // Undo is the request of the job that undoes this one's (Scheduler internals, section 4): this one with the overrides of its
-// compensation, and marked. It has a key of its own if the compensation names none.
-func (r *Request) Undo(id, key string) *Request {
+// compensation, and marked. If the compensation names no key, it has that of the job that was the first to have the effect.
+func (r *Request) Undo(id, first string) *Request {
 	c, err := Read[Request](string(r.Compensation))
 	if err != nil {
 		return nil
 	}
 	u := *r
 	u.JobID, u.WorkflowID, u.Compensation, u.Priority = id, "", nil, "CRITICAL"
-	u.Topic, u.Capability, u.IdempotencyKey = cmp.Or(c.Topic, r.Topic), cmp.Or(c.Capability, r.Capability), cmp.Or(c.IdempotencyKey, key)
+	u.Topic, u.Capability = cmp.Or(c.Topic, r.Topic), cmp.Or(c.Capability, r.Capability)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s|%s|%s|%s|%d", r.WorkflowID, first, u.Topic, u.Capability, r.StepIndex))
+	u.IdempotencyKey = cmp.Or(c.IdempotencyKey, hex.EncodeToString(sum[:]))
 	if c.Payload != nil {
 		u.Payload = c.Payload
 	}

@@ -10,7 +10,7 @@ import (
 
 var derivedRequestMatchesItsSource = rule.New(invariants.Invariant{
 	Name:   "derived-request-matches-its-source",
-	Says:   "A replay asks for what its original asks, a compensation for what its job says undoes it, and the job of a step for what its run says: by the same tenant, and in all else but their own id, key, labels and mended payload.",
+	Says:   "A replay asks for what its original asks, a compensation for what its job says undoes it, and the job of a step for what its run says: by the same tenant, and in all else but their own id, labels and mended payload. A replay has a key of its own; a compensation that names none has the hash of its workflow, job, topic, capability and step.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker; Scheduler internals, section 4, recording compensation, and section 8, workflow steps",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -33,7 +33,7 @@ var derivedRequestMatchesItsSource = rule.New(invariants.Invariant{
 			wrong = "but its " + field + " is another"
 		}
 		recorded := invariants.Clause{}
-		if c := f.Sagas.Recorded(from, j.Request.IdempotencyKey); c != nil {
+		if c := f.Sagas.Recorded(from); c != nil {
 			recorded = invariants.Say(", whose compensation was recorded at step %d", invariants.StepNo(c.Step))
 		}
 		t.Violation(j, "its record of step %d says that it is derived from %s%s, %s", invariants.StepNo(s.Step), from, recorded, wrong)
@@ -63,7 +63,7 @@ func derived(f *model.Facts, j *model.Job) (should *history.Request, from string
 	case replayed && letter != nil:
 		should = source.Request.Again(j.ID, r.IdempotencyKey, j.Replay.Of, j.Replay.Count, letter.Payload)
 	case !replayed && source.Request.Undoable():
-		should = source.Request.Undo(j.ID, r.IdempotencyKey)
+		should = source.Request.Undo(j.ID, f.FirstOf(source))
 	}
 	return should, from
 }

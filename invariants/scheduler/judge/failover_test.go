@@ -79,3 +79,16 @@ func TestExplainSaysWhatAFailoverReleasesAndWhatIsJudgedOnDemand(t *testing.T) {
 	text, _ := Explain("dispatches-count-as-load")
 	assert.Contains(t, text, "it is judged only if a plan or --judge asks for it.\n")
 }
+
+// A failover that takes CANCELLED back leaves nobody to tell: the job is cancelled no more.
+func TestAFailoverTakesACancellationBack(t *testing.T) {
+	for again, want := range map[bool]int{false: 0, true: 1} {
+		s := newStory().submit(job1).dispatched(s1, job1, w1).cancelled(s2, job1).failover().unlock(s2, job1)
+		if again {
+			s.cancelled(s1, job1).unlock(s1, job1)
+		}
+		o := outcomeOf(s.judge(config.Config{}), "cancelled-job-is-told")
+		assert.Equal(t, want, o.Exercised)
+		assert.Len(t, o.Violations, want)
+	}
+}

@@ -205,3 +205,48 @@ func TestOpenScans(t *testing.T) {
 	assert.Empty(t, open(documented, bare().wait(2*time.Minute).op(s2, job1, "state_read")), "nobody will any more")
 	assert.NotEmpty(t, open(documented, bare().told(s1, job1, "output_scan", denies, "")))
 }
+
+// What the policy told of a result counts in the handling in which it was asked. In the next one the policy is asked
+// again, unless a circuit that is open keeps the question back: then there is no answer.
+func TestTheOutputPolicyIsAskedInEachHandling(t *testing.T) {
+	unasked := func(s *story) *story {
+		return s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1).message(s1, job1, "result_deliver", sim.KindDeliver, 1).lock(s1, job1).read(s1, job1)
+	}
+	again := func(s *story, decision int) *story {
+		return s.answered(s1, job1, decision, "").op(s1, job1, "result_write").fails().unlock(s1, job1).lock(s1, job1).read(s1, job1)
+	}
+	opens := func(s *story) *story {
+		for range 3 { // its budget
+			s.told(s1, "job-2", "output_check", allows, "").fails()
+		}
+		return s
+	}
+	closes := func(s *story) *story { return s.wait(time.Minute).told(s1, "job-2", "output_check", allows, "") }
+	const noCircuit, neverAsked = "and no circuit kept it from that", "although it had not asked the output policy"
+	for name, c := range map[string]struct {
+		write func(*story)
+		says  string // "" if nothing is broken
+	}{
+		"never asked":                      {func(s *story) { unasked(s).passes(s1, job1, "res:job-1") }, noCircuit},
+		"kept from asking":                 {func(s *story) { unasked(opens(s)).passes(s1, job1, "res:job-1") }, ""},
+		"kept from asking, and blocked":    {func(s *story) { unasked(opens(s)).buries(s1, job1, "result_write") }, neverAsked},
+		"asked before only":                {func(s *story) { again(s, allows).passes(s1, job1, "res:job-1") }, noCircuit},
+		"asked before, blocked":            {func(s *story) { again(s, denies).buries(s1, job1, "result_write") }, noCircuit},
+		"then kept from it":                {func(s *story) { again(opens(s), denies).passes(s1, job1, "res:job-1") }, noCircuit}, // that answer has closed the circuit
+		"kept from it since":               {func(s *story) { opens(again(s, denies)).passes(s1, job1, "res:job-1") }, ""},
+		"kept from it until somebody else": {func(s *story) { closes(opens(again(s, denies))).passes(s1, job1, "res:job-1") }, ""},
+		"free to ask long ago":             {func(s *story) { unasked(closes(opens(s))).passes(s1, job1, "res:job-1") }, noCircuit},
+	} {
+		s := newStory()
+		c.write(s)
+		cfg := checkedOutput
+		cfg.Policy.CloseAfter, cfg.Policy.OpenFor = 1, 30*time.Second
+		o := outcomeOf(s.judge(cfg), "result-goes-as-the-policy-says")
+		assert.Equal(t, 1, o.Exercised, name)
+		if c.says == "" {
+			assert.Empty(t, o.Violations, name)
+		} else if assert.Len(t, o.Violations, 1, name) {
+			assert.Contains(t, o.Violations[0].Message, c.says, name)
+		}
+	}
+}

@@ -473,3 +473,38 @@ func TestBreakersAreToldOf(t *testing.T) {
 		"scheduler-1 safety half-open true",
 	}, told)
 }
+
+// The replayer may ask about a job that was put off, and then the request that was put off before. Neither lets anybody ask again and again.
+func TestTheReplayerCrossesAThrottle(t *testing.T) {
+	request := func(s *story, node string, n uint64) *story {
+		return s.message(node, job1, "submit_deliver", sim.KindDeliver, n).at1()
+	}
+	asks := func(s *story, node string) *story { return s.calls(node, job1).hears(node, job1, 5) }
+	back := func(s *story, node string, n uint64) *story {
+		return s.message(node, job1, "submit_nak", sim.KindNak, n).at1()
+	}
+	first := func() *story { return back(asks(request(newStory().submit(job1), s1, 1), s1), s1, 1) }
+	replayer := func(s *story) *story {
+		return s.ticks(s2, history.ReplayerKey, "replay_lock", time.Minute).op(s2, job1, "replay_read")
+	}
+	early := time.Second
+	for name, c := range map[string]struct {
+		s    *story
+		held bool
+	}{
+		"in time":                              {asks(request(first().wait(5*time.Second), s2, 2), s2), true},
+		"too early":                            {asks(request(first().wait(early), s2, 2), s2), false},
+		"by the replayer":                      {asks(replayer(first().wait(early)), s2), true},
+		"by another's replayer":                {asks(replayer(first().wait(early)), s1), false},
+		"by the replayer again":                {asks(asks(replayer(first().wait(early)), s2).wait(early), s2), false},
+		"by the replayer again, which read it": {asks(replayer(asks(replayer(first().wait(early)), s2).wait(early)), s2), true},
+		"by the request, after the replayer":   {asks(request(asks(replayer(first().wait(4*time.Second)), s2).wait(early), s1, 2), s1), true},
+		"and again":                            {asks(request(back(asks(request(asks(replayer(first().wait(4*time.Second)), s2).wait(early), s1, 2), s1), s1, 2).wait(early), s1, 3), s1), false},
+		"long after its replayer's tick": {asks(request(back(asks(request(replayer(first()).wait(time.Minute).
+			ticks(s2, history.ReplayerKey, "replay_lock", time.Minute), s2, 2), s2), s2, 2).wait(early), s2, 3), s2), false},
+		"by a process after its crash": {asks(request(replayer(first().wait(early)).control("crash", s2).control("restart", s2), s2, 2), s2), false},
+	} {
+		o := outcomeOf(c.s.judge(guarded), "throttled-job-waits")
+		assert.Equal(t, c.held, len(o.Violations) == 0, name)
+	}
+}

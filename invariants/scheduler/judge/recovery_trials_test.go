@@ -206,9 +206,13 @@ var recoveryTrials = map[string]trial{
 		},
 	},
 	"snapshot-stays-fresh": {
-		breaks: func(s *story) { s.beats(w1, 0, s1).writesSnapshot(s1).wait(17 * time.Second).writesSnapshot(s1) },
-		says:   "although scheduler-1 had heard of workers for 17.0",
-		holds:  func(s *story) { s.beats(w1, 0, s1).writesSnapshot(s1).wait(15 * time.Second).writesSnapshot(s1) },
+		breaks: func(s *story) {
+			s.beats(w1, 0, s1).writesSnapshot(s1, heard{worker: w1}).wait(17*time.Second).writesSnapshot(s1, heard{worker: w1, ago: 17 * time.Second})
+		},
+		says: "although scheduler-1 had heard of workers for 17.0",
+		holds: func(s *story) {
+			s.beats(w1, 0, s1).writesSnapshot(s1, heard{worker: w1}).wait(15*time.Second).writesSnapshot(s1, heard{worker: w1, ago: 15 * time.Second})
+		},
 	},
 	"processed-message-not-handled-again": {
 		cfg:    hardened,

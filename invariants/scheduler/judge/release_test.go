@@ -91,3 +91,24 @@ func TestADeadlineGoesByTheWorldsTime(t *testing.T) {
 		assert.Equal(t, held, len(outcomeOf(s.judge(config.Config{RecheckTimeouts: true}), "timeout-only-when-due").Violations) == 0, at)
 	}
 }
+
+// A record that arrives late counts its deadline from when its write set out.
+func TestADeadlineCountsFromWhenItsWriteSetOut(t *testing.T) {
+	arrives := func(deadline string) *story { // after five minutes
+		s := newStory().write("submitter", job1, "submit_write", "PENDING", "attempts", "0", "deadline_at", deadline)
+		record := s.last().Changes
+		s.fails().last().Fault, s.last().Changes = history.FaultLate, nil
+		return s.wait(5*time.Minute).add("submitter", sim.KindLate, "multi", history.RecordPrefix+job1, job1, "submit_write", record...)
+	}
+	for after, held := range map[time.Duration]bool{7 * time.Minute: false, 10 * time.Minute: true} {
+		s := arrives("600000").wait(after-5*time.Minute).write(s1, job1, "timeout_write", "TIMEOUT", "updated_at", "700000")
+		o := outcomeOf(s.judge(config.Config{RecheckTimeouts: true}), "timeout-only-when-due")
+		assert.Equal(t, 1, o.Exercised)
+		assert.Equal(t, held, len(o.Violations) == 0, after)
+	}
+
+	s := arrives("60000").wait(20*time.Second).timesOut(s1, job1)
+	o := outcomeOf(s.judge(hardened), "overdue-job-found-within-a-poll")
+	assert.Equal(t, 1, o.Exercised)
+	assert.Empty(t, o.Violations, "nobody could find it before its record came")
+}

@@ -1,8 +1,11 @@
 package judge
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -321,4 +324,51 @@ func TestASubmissionWithoutARecordIsNeeded(t *testing.T) {
 	r := s.judge(hardened)
 	assert.Contains(t, outcomeOf(r, "no-message-given-up").Violations[0].Message, "given up after 100 deliveries, while the job had no record")
 	assert.Contains(t, outcomeOf(r, "every-job-settles").Violations[1].Message, "has no record: a message of it was given up")
+}
+
+// The key of a compensation that names none is the hash of what it undoes; of jobs that have one effect between them, it is
+// that of the first.
+func TestTheKeyOfACompensation(t *testing.T) {
+	key := func(of string) string {
+		sum := sha256.Sum256([]byte("wf-1|" + of + "|undo.it|book|2"))
+		return hex.EncodeToString(sum[:])
+	}
+	const replay = `"idempotency_key":"job-1:key","labels":{"replay_of":"job-1","replay_count":"1"},`
+	for name, c := range map[string]struct {
+		of, more, names, key string
+		held                 bool
+	}{
+		"of its job":              {of: job1, key: key(job1), held: true},
+		"of another job":          {of: job1, key: key(job2)},
+		"any":                     {of: job1, key: "any"},
+		"one that it names":       {of: job1, names: `"idempotency_key":"named",`, key: "named", held: true},
+		"not the one it names":    {of: job1, names: `"idempotency_key":"named",`, key: key(job1)},
+		"of the original":         {of: "job-1-replay-1", more: replay, key: key(job1), held: true},
+		"of a replay of its own":  {of: "job-1-replay-1", more: replay, key: key("job-1-replay-1")},
+		"of a replay, by its own": {of: "job-1-replay-1", more: strings.Replace(replay, "job-1:key", "job-1-replay-1", 1), key: key("job-1-replay-1"), held: true},
+	} {
+		asked := fmt.Sprintf(`{"job_id":%q,%s"topic":"job.default","workflow_id":"wf-1","step_index":2,"capability":"book","compensation":{%s"topic":"undo.it"}}`, c.of, c.more, c.names)
+		undo := fmt.Sprintf(`{"job_id":"comp-1","topic":"undo.it","priority":"CRITICAL","step_index":2,"capability":"book","idempotency_key":%q,
+			"env":{"saga_compensation":"true","saga_workflow_id":"wf-1"},
+			"labels":{"saga_compensation":"true","saga_workflow_id":"wf-1","is_compensation":"true","saga_job_id":%q}}`, c.key, c.of)
+		s := newStory().write("submitter", c.of, "submit_write", "PENDING", "attempts", "0", "request", asked)
+		s.write(s1, "comp-1", "pending_write", "PENDING", "attempts", "0", "request", undo)
+		var found []string
+		for _, v := range outcomeOf(s.judge(durable), "derived-request-matches-its-source").Violations {
+			if v.Job == "comp-1" {
+				found = append(found, v.Message)
+			}
+		}
+		if c.held {
+			assert.Empty(t, found, name)
+		} else if assert.Len(t, found, 1, name) {
+			assert.Contains(t, found[0], "but its idempotency_key is another", name)
+		}
+	}
+}
+
+// A job's compensation is put onto the stack once, whatever its key.
+func TestACompensationIsRecordedOnceWhateverItsKey(t *testing.T) {
+	s := newStory().joins(job1).executed(w1, job1).pushes(s1, job1, entryOf(job1)).pushes(s2, job1, strings.Replace(entryOf(job1), "undo-", "again-", 1))
+	assert.Len(t, outcomeOf(s.judge(durable), "compensation-recorded-once").Violations, 1)
 }

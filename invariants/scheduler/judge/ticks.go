@@ -56,9 +56,9 @@ var oneWriterATick = rule.New(invariants.Invariant{
 
 var snapshotStaysFresh = rule.New(invariants.Invariant{
 	Name:   "snapshot-stays-fresh",
-	Says:   "While a replica lives that hears of workers, the snapshot of the workers is no older than its lock's TTL and a tick, even if its writer has crashed: 15 s in the documented design. It is a tick older if the writer had not written yet.",
+	Says:   "While a replica lives that hears of workers, the snapshot of the workers is no older than its lock's TTL and a tick, even if its writer has crashed: 15 s in the documented design. It is a tick older if the writer had not written yet. It names each worker of which its writer had heard within the worker TTL, as that worker had reported itself.",
 	Kind:   invariants.Eventually,
-	Source: "Scheduler internals, section 8, snapshot writer lock: maximum snapshot staleness on crash",
+	Source: "Scheduler internals, section 8, snapshot writer lock: maximum snapshot staleness on crash, and no partial snapshots",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	var written time.Duration
 	began := map[string]time.Duration{} // when each process set out to write first
@@ -87,6 +87,9 @@ var snapshotStaysFresh = rule.New(invariants.Invariant{
 			t.Exercise()
 			stale(by, s.At)
 			written = s.At
+			if how := f.Unlike(s); how != "" {
+				t.Violation(nil, "%s wrote the snapshot at step %d %s, of which it had heard within the worker TTL", by, invariants.StepNo(s.Step), how)
+			}
 		}
 	}, Ended: func(*invariants.End) {
 		for _, by := range slices.Sorted(maps.Keys(f.Listens)) {

@@ -1,11 +1,15 @@
 package judge
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -118,5 +122,40 @@ func TestTicksAreAPollApart(t *testing.T) {
 		}
 		s := newStory().ticks(s1, key, c.phase, 3*c.poll)
 		assert.Equal(t, 1, outcomeOf(s.judge(cfg), "no-lock-outlives-its-holder").Promised, "%s: a lock that is held for too long", key)
+	}
+}
+
+// The snapshot names whom its writer has heard of within the worker TTL for sure, as they reported themselves.
+func TestASnapshotIsWhole(t *testing.T) {
+	const said = "of which it had heard within the worker TTL"
+	both := func() *story { return newStory().beats(w1, 2, s1).beats(w2, 3, s1).wait(5 * time.Second) }
+	one, two := heard{worker: w1, active: 2, ago: 5 * time.Second}, heard{worker: w2, active: 3, ago: 5 * time.Second}
+	idle := heard{worker: w2, ago: 5 * time.Second}
+	for name, c := range map[string]struct {
+		s    *story
+		says string // "" if nothing is broken
+	}{
+		"whole":                          {both().writesSnapshot(s1, one, two), ""},
+		"partial":                        {both().writesSnapshot(s1, one), "without worker-2"},
+		"empty":                          {both().writesSnapshot(s1), "without worker-1"},
+		"not what it reported":           {both().writesSnapshot(s1, one, idle), "with another heartbeat of worker-2"},
+		"another has heard of that":      {both().writesSnapshot(s2, one), ""},
+		"it has just come":               {both().beats("worker-3", 0, s1).writesSnapshot(s1, one, two), ""},
+		"it has just reported otherwise": {both().beats(w2, 0, s1).writesSnapshot(s1, one, two), ""},
+		"a heartbeat may have been lost": {both().beats(w2, 0, s1).lost().wait(5*time.Second).writesSnapshot(s1, one, idle), ""},
+		"it is past its TTL":             {both().wait(time.Minute).beats(w1, 2, s1).wait(5*time.Second).writesSnapshot(s1, one), ""},
+		"it is back":                     {both().wait(time.Minute).beats(w1, 2, s1).beats(w2, 3, s1).writesSnapshot(s1, one), ""},
+		"it arrives late":                {both().ticks(s1, history.WriterKey, "snapshot_lock", 10*time.Second).snapshots(s1, one).late(), ""},
+		"its writer stood still":         {both().control("pause", s1).wait(5*time.Second).control("resume", s1).writesSnapshot(s1, one), ""},
+		"its clock was set":              {both().control("skew", s1).writesSnapshot(s1), ""},
+	} {
+		o := outcomeOf(c.s.judge(config.Config{}), "snapshot-stays-fresh")
+		found := slices.DeleteFunc(o.Violations, func(v invariants.Violation) bool { return !strings.Contains(v.Message, said) })
+		if c.says == "" {
+			assert.Empty(t, found, name)
+		} else if assert.Len(t, found, 1, name) {
+			assert.Contains(t, found[0].Message, c.says, name)
+			assert.True(t, found[0].Promised, name)
+		}
 	}
 }

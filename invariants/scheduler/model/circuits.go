@@ -36,6 +36,7 @@ type ownCounter struct {
 	OpenUntil time.Duration
 	probes    int
 	successes int
+	closed    int // the step at which it was closed again
 }
 
 func (o *ownCounter) state(at time.Duration, cfg *config.PolicyConfig) string {
@@ -58,7 +59,7 @@ func (o *ownCounter) fail(at time.Duration, cfg *config.PolicyConfig) {
 	}
 }
 
-func (o *ownCounter) succeed(l *Leave, cfg *config.PolicyConfig) {
+func (o *ownCounter) succeed(l *Leave, step int, cfg *config.PolicyConfig) {
 	if l.Alone && o.Failures >= cfg.FailBudget {
 		if l.State == history.HalfOpen {
 			o.successes++
@@ -67,5 +68,9 @@ func (o *ownCounter) succeed(l *Leave, cfg *config.PolicyConfig) {
 			return
 		}
 	}
-	*o = ownCounter{}
+	closed := o.closed
+	if o.Failures >= cfg.FailBudget {
+		closed = step
+	}
+	*o = ownCounter{closed: closed}
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -35,11 +36,12 @@ func (i *Intent) Matches(d *Dispatch) bool {
 	return i.Step != 0 && (d.Epoch == 0 || d.Epoch == i.Epoch)
 }
 
-// lateIntent is a DISPATCHED write that is on its way, its caller having given it up.
-type lateIntent struct {
-	name       string // the operation and its occurrence, which its late effect has too
-	occurrence int
-	pick       Pick
+// lateWrite is a DISPATCHED write, or one that may make its record, on its way: its caller has given it up.
+type lateWrite struct {
+	phase, name string // the operation and its occurrence, which its late effect has too
+	occurrence  int
+	at          time.Duration // when it set out
+	pick        Pick          // of a DISPATCHED write
 }
 
 // Queued is a dispatch in the outbox; its step is 0 for none.
@@ -64,22 +66,46 @@ type Dispatch struct {
 	Order   *history.Order // what it says, while it is stored; nil if nobody can read it
 }
 
-// Delayed notes whose choice a DISPATCHED write is that sets out and is given up by its caller.
+// Delayed notes when a write set out that is given up by its caller, and whose choice it is if it is a DISPATCHED one.
 func (j *Job) Delayed(s *Step) {
-	if s.Phase == "dispatched_write" && s.Fault == history.FaultLate && s.Handling.Scheduled {
-		j.late = append(j.late, lateIntent{s.Name, s.Occurrence, s.Handling.Pick})
+	w := lateWrite{phase: s.Phase, name: s.Name, occurrence: s.Occurrence, at: s.At}
+	switch {
+	case s.Fault != history.FaultLate || !strings.HasSuffix(s.Phase, "_write"):
+		return
+	case s.Phase == "dispatched_write" && s.Handling != nil && s.Handling.Scheduled:
+		w.pick = s.Handling.Pick
+	case j.State != Absent:
+		return
 	}
+	j.late = append(j.late, w)
+}
+
+// arrives takes out the write whose late effect the step is; it is false if there is none.
+func (j *Job) arrives(s *Step) (w lateWrite, is bool) {
+	i := slices.IndexFunc(j.late, func(w lateWrite) bool {
+		return s.Kind == sim.KindLate && w.phase == s.Phase && w.name == s.Name && w.occurrence == s.Occurrence
+	})
+	if i < 0 {
+		return lateWrite{}, false
+	}
+	w = j.late[i]
+	j.late = slices.Delete(j.late, i, i+1)
+	return w, true
+}
+
+// Expect takes in the deadline that the record has got: it counts from when the write set out that brought it.
+func (j *Job) Expect(s *Step) {
+	from := j.Touched
+	if w, is := j.arrives(s); is {
+		from = w.at
+	}
+	j.DeadlineAt, j.Expected = from+time.Duration(j.Deadline-j.Updated)*time.Millisecond, s.At
 }
 
 // Picked says whose choice, and when, the worker is that the step writes down; the zero Pick is unknown.
 func (j *Job) Picked(s *Step) Pick {
-	if s.Kind == sim.KindLate {
-		for i, l := range j.late {
-			if l.name == s.Name && l.occurrence == s.Occurrence {
-				j.late = slices.Delete(j.late, i, i+1)
-				return l.pick
-			}
-		}
+	if w, is := j.arrives(s); is {
+		return w.pick
 	}
 	switch {
 	case s.Rewinds():

@@ -14,8 +14,11 @@ func (f *Facts) Due(j *Job) (at time.Duration, bounded bool) {
 	case j.State == Running:
 		at, bounded = j.Touched+f.Config.RunningTimeout, true
 	}
-	if j.Deadline != 0 && (!bounded || j.DeadlineAt < at) {
-		at, bounded = j.DeadlineAt, true
+	if j.Deadline != 0 && (!bounded || j.DeadlineDue() < at) {
+		at, bounded = j.DeadlineDue(), true
 	}
 	return at, bounded
 }
+
+// DeadlineDue is when the job is past its deadline, for all who can know: not before its record came.
+func (j *Job) DeadlineDue() time.Duration { return max(j.DeadlineAt, j.Expected) }

@@ -85,6 +85,17 @@ func (j *Job) HandlesTwice(e *sim.Event) bool {
 	return n > 1
 }
 
+// handledSince is the step at which the event's process took the lock under which it handles the job: of two at once the
+// first, as there is no telling which has asked; 0 for none.
+func (j *Job) handledSince(e *sim.Event) (first int) {
+	for i := range j.Handlings {
+		if h := &j.Handlings[i]; h.Node == e.Node && h.Incarnation == e.Incarnation && (first == 0 || h.Lock < first) {
+			first = h.Lock
+		}
+	}
+	return first
+}
+
 // FailedClosed says whether the handling gave up because its state read had failed.
 func (h *Handling) FailedClosed() bool {
 	return h.ReadFailed != 0 && !h.Wrote && !h.Published && !h.StoreFailed

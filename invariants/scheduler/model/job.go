@@ -21,6 +21,7 @@ type Job struct {
 	Deadline   int64         // likewise; 0 for none
 	Touched    time.Duration // when updated was written
 	DeadlineAt time.Duration // when the deadline is, if there is one
+	Expected   time.Duration // when the record got it
 	Topic      string
 	ReasonCode string            // as the record has it
 	Struck     invariants.Kinds  // the strikes that reach it
@@ -70,8 +71,9 @@ type Job struct {
 	Handlings []Handling // under way; more than one only if one outlived its lock
 	Mixed     bool       // two were one process's at once: events do not say which of them they are of
 	Releases  []Release  // under way, or the last of a process
-	late      []lateIntent
+	late      []lateWrite
 	Replayer  string // the process whose replayer has read it, and that has not scheduled it since
+	readings  []reading
 }
 
 // compensates is the job that this one undoes; "" for none.

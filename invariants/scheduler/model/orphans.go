@@ -1,8 +1,17 @@
 package model
 
 import (
+	"slices"
+	"time"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 )
+
+// reading is that a process's replayer has read a job, to ask the safety kernel about it, and has not done so since.
+type reading struct {
+	process string
+	at      time.Duration
+}
 
 // Replayed notes what a replayer has brought on.
 func (f *Facts) Replayed(s *Step, w *Write) {
@@ -40,8 +49,27 @@ func (f *Facts) ReplayerRead(s *Step) {
 	if was := s.About.Replayer; was != "" && was != me {
 		f.Count.OrphansMaybe++ // that one may be at it still
 	}
+	s.About.readings = append(s.About.readings, reading{me, s.At})
 	s.About.Replayer, s.About.Left = me, !f.PutOff(s.About, s.At) && !f.comesAgain(s.About, s.At)
 	if !s.Failed && (s.About.State == Pending || s.About.State == Scheduled || s.About.State == ApprovalRequired) {
 		f.Count.Taken++
 	}
+}
+
+// ReplayerAsked takes in that a process asks the safety kernel about a job. Without a request of the job in hand it is its
+// replayer that asks.
+func (f *Facts) ReplayerAsked(s *Step) {
+	if me := invariants.Process(s.Node, s.Incarnation); s.About != nil && !s.About.InHandOf(me) {
+		s.About.readings = slices.DeleteFunc(s.About.readings, func(r reading) bool { return r.process == me })
+	}
+}
+
+// Crossed says whether the step may ask about its job for somebody else than who was told last to ask later: for a second
+// request; for the replayer of its process, which has read the job in the tick that goes on; or for a request that was put
+// off before the replayer was.
+func (f *Facts) Crossed(s *Step, told time.Duration) bool {
+	j, me, tick := s.About, invariants.Process(s.Node, s.Incarnation), &f.Ticks.Replayer
+	return j.Requests > 1 ||
+		slices.ContainsFunc(j.readings, func(r reading) bool { return r.process == me && (tick.By != me || tick.Began <= r.at) }) ||
+		j.Replayer != "" && slices.ContainsFunc(j.Messages, func(m Message) bool { return m.asks() && m.InHandOf(me) && m.PutOff < told })
 }

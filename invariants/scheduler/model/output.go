@@ -192,6 +192,16 @@ func (f *Facts) OutputWrote(s *Step, w *Write) {
 	}
 }
 
+// ToldOutput is what the output policy told the step's process of the result's metadata in the handling that is under way;
+// asked is whether that has called the policy at all.
+func (f *Facts) ToldOutput(s *Step) (told verdict, asked bool) {
+	told = s.About.Out.Told(invariants.Process(s.Node, s.Incarnation))
+	if told.Step == 0 || told.Step < s.About.handledSince(s.Event) {
+		return verdict{}, false
+	}
+	return told, true
+}
+
 // Told is what a process was told last of the result's metadata.
 func (o *outputJob) Told(process string) verdict {
 	for _, a := range o.sync {

@@ -254,7 +254,7 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 		p.owed[key]++
 		p.Answers[key] = answer{Step: s.Step}
 	} else {
-		own.succeed(&l, cfg)
+		own.succeed(&l, s.Step, cfg)
 		if !l.Alone && l.State == history.HalfOpen && l.Window == p.Counters[c].Window {
 			p.Counters[c].Successes++
 		}
@@ -330,24 +330,20 @@ func (f *Facts) putOff(s *Step, is bool) {
 // whether that has called the kernel at all.
 func (f *Facts) Told(s *Step) (told answer, asked bool) {
 	told, asked = f.Policy.Answers[caller{s.Node, s.Incarnation, s.About.ID, history.CircuitSafety}]
-	first := 0
-	for i := range s.About.Handlings { // of two at once there is no telling which has asked
-		if h := &s.About.Handlings[i]; h.Node == s.Node && h.Incarnation == s.Incarnation && (first == 0 || h.Lock < first) {
-			first = h.Lock
-		}
-	}
-	if told.Step < first {
+	if told.Step < s.About.handledSince(s.Event) {
 		return answer{}, false
 	}
 	return told, asked
 }
 
-// Refused says whether the step's process had to make no call of the safety kernel for the job: it found the circuit open,
-// or half-open.
-func (f *Facts) Refused(s *Step) bool {
-	l, looked := f.Policy.leaves[caller{s.Node, s.Incarnation, s.About.ID, history.CircuitSafety}]
-	if !f.Config.Policy.SharedBreaker || !looked {
-		return f.Policy.ownBy(s.Event, history.CircuitSafety).state(s.At, &f.Config.Policy) != history.Closed
+// Refused says whether the step's process had to make no call about the job in the handling that is under way: it found the
+// circuit open, or half-open.
+func (f *Facts) Refused(s *Step, c history.Circuit) bool {
+	since := s.About.handledSince(s.Event)
+	l, looked := f.Policy.leaves[caller{s.Node, s.Incarnation, s.About.ID, c}]
+	if !f.Config.Policy.SharedBreaker || !looked || l.Step < since {
+		own := f.Policy.ownBy(s.Event, c)
+		return own.state(s.At, &f.Config.Policy) != history.Closed || own.closed > since
 	}
 	return l.State != history.Closed || !l.Clearly
 }

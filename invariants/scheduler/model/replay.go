@@ -100,6 +100,9 @@ func (f *Facts) replays() *replayFacts {
 	return r
 }
 
+// NoteReplay notes which job is the replay of that name. A client may call one so before there is any dead letter.
+func (f *Facts) NoteReplay(key, id string) { f.replays().Counts[key] = id }
+
 // LetterChanged takes in a change of a job's dead letter.
 func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	if !f.Config.Replay.Wanted {

@@ -43,13 +43,16 @@ func (g *Saga) Holds(at time.Duration) int {
 	return len(g.Stack)
 }
 
-// scoped is the name of a compensation among all: its idempotency key is one only within its saga, where several jobs that
-// have one effect between them leave one each under it.
+// scoped is the name of a compensation among all: each job of a saga has one, whatever its key. By its key goes one that
+// names no job.
 func scoped(saga string, p *history.Request) string {
-	return saga + "|" + p.IdempotencyKey + "|" + p.Labels["saga_job_id"]
+	if job := p.Labels["saga_job_id"]; job != "" {
+		return saga + "|of " + job
+	}
+	return saga + "|" + p.IdempotencyKey
 }
 
-// Compensation is one that was put onto a stack, under an idempotency key.
+// Compensation is one that was put onto a stack.
 type Compensation struct {
 	Saga  *Saga
 	entry string
@@ -92,11 +95,11 @@ func (g *Saga) DueAs() invariants.Clause {
 	return invariants.Say("has been due since step %d and began at step %d", invariants.StepNo(g.Due), invariants.StepNo(g.Began))
 }
 
-// Recorded finds what was recorded to undo a job, under an idempotency key; nil if nothing was.
-func (k *Sagas) Recorded(job, key string) *Compensation {
+// Recorded finds what was recorded to undo a job; nil if nothing was.
+func (k *Sagas) Recorded(job string) *Compensation {
 	for _, g := range k.Order {
 		for _, c := range slices.Backward(g.Recorded) {
-			if c.Job == job && c.key == key && !c.lost {
+			if c.Job == job && !c.lost {
 				return c
 			}
 		}
@@ -114,6 +117,19 @@ type sagaJob struct {
 	Denied   bool   // the safety kernel has denied it
 	Recorded bool   // that has been on its saga's stack
 	Done     int    // the step at which its success was in its record, or taken note of although it had ended otherwise; 0 for never
+}
+
+// FirstOf is the first of the jobs that have the job's effect once between them, under one idempotency key: the first attempt
+// of a run's step, and the original of a replay that keeps its key.
+func (f *Facts) FirstOf(j *Job) string {
+	first := j.ID
+	if j.Replay.Of != "" && j.Request.IdempotencyKey != j.ID {
+		first = j.Replay.Of
+	}
+	if k := f.Workflow.Jobs[first]; k != nil {
+		first = history.StepJobID(k.Run.Asked.RunID, k.Step.ID, 1)
+	}
+	return first
 }
 
 func (k *Sagas) Of(id string) *Saga {

@@ -125,6 +125,11 @@ func (k *Strikes) behind(scheduler string, at time.Duration) bool {
 	return slices.ContainsFunc(k.windows, func(w window) bool { return w.kind == history.SchedulerAway && w.node == scheduler && w.open(at) })
 }
 
+// on says whether a strike on a node is felt there.
+func (k *Strikes) on(node string, at time.Duration) bool {
+	return slices.ContainsFunc(k.windows, func(w window) bool { return w.node == node && w.open(at) })
+}
+
 // aftermath is for how long a strike that is over is felt by what appears then. What was taken under the strike lasts for
 // its TTL: a lock of a job or a tick, the word that a worker lives, a circuit that is open. Clients that lost their
 // server are back long before. Of a scheduler's own locks and ticks is known whom they reach; there remains what it knows

@@ -29,6 +29,7 @@ type Ear struct {
 	Worker string
 	At     time.Duration // when it last heard of it, by a heartbeat or from the snapshot
 	Live   bool          // by a heartbeat
+	since  time.Duration // when it first did by a heartbeat, or did again after the worker TTL
 	Seen   time.Duration // from the snapshot: when its writer had last heard of the worker
 	said   string        // the heartbeat, as it was received
 	Load   history.Load
@@ -80,8 +81,12 @@ func (f *Facts) Heartbeat(e *sim.Event) {
 		return
 	}
 	known := f.hear(Hearing{e.Node, e.Incarnation, e.Job})
-	if known.Live && e.At-known.At > f.Config.WorkerTTL {
+	back := known.Live && e.At-known.At > f.Config.WorkerTTL
+	if back {
 		f.Reach(LateHeartbeat)
+	}
+	if back || !known.Live {
+		known.since = e.At
 	}
 	if e.Data != known.said || !known.Live {
 		known.said, known.Load = e.Data, history.Load{}
@@ -156,6 +161,26 @@ func (f *Facts) ReadSnapshot(by *sim.Event, text string) (list []known) {
 		list = append(list, known{Worker: w.Heartbeat.WorkerID, Seen: seen, Load: w.Heartbeat.Load()})
 	}
 	return list
+}
+
+// Unlike says in which way the snapshot that the step has written is not what its writer had heard of the workers, for sure;
+// "" for none. What arrives late says what its writer had heard before.
+func (f *Facts) Unlike(s *Step) string {
+	if s.Kind == sim.KindLate || f.Strikes.on(s.Node, s.At) {
+		return ""
+	}
+	for _, ear := range f.ears(s.Event) {
+		i := slices.IndexFunc(f.Ticks.Snapshot, func(w known) bool { return w.Worker == ear.Worker })
+		switch {
+		case !ear.Live || s.At-ear.At > f.Config.WorkerTTL-Doubt || s.At-ear.since < Doubt:
+		case i < 0:
+			return "without " + ear.Worker
+		case s.At-ear.At < Doubt || f.StruckEver()&history.StrikesOf(history.HeartbeatLost) != 0: // it may have had another heartbeat
+		case f.Ticks.Snapshot[i].Load.Pool != ear.Load.Pool || f.Ticks.Snapshot[i].Load.Score() != ear.Load.Score():
+			return "with another heartbeat of " + ear.Worker
+		}
+	}
+	return ""
 }
 
 // snapshotRead takes in what a replica learns at its start: with snapshot_last_seen once it knows the time, too.

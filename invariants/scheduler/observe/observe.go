@@ -77,6 +77,8 @@ func (o *Observer) operation(e *sim.Event) {
 	if s.Handling != nil {
 		o.fence(s)
 		o.onTime(s)
+	}
+	if s.About != nil {
 		s.About.Delayed(s)
 	}
 	if s.Phase == "publish" && s.Kind == sim.KindPublish && f.Resumes(s) {
@@ -84,6 +86,9 @@ func (o *Observer) operation(e *sim.Event) {
 	}
 	applied, locked := o.changes(s)
 	f.BreakerAsked(s)
+	if s.Kind == sim.KindCall && s.Name == history.MethodCheck {
+		f.ReplayerAsked(s)
+	}
 	f.OutputOperation(s)
 	f.Workflow.Answered(f, s)
 	switch s.Phase {
@@ -309,6 +314,9 @@ func (o *Observer) rewound(e *sim.Event) {
 	for i := range o.said {
 		if about := o.Facts.Jobs[o.said[i].Job]; about != nil && o.said[i].What == history.Record {
 			about.Scheduled = about.Attempts
+			if about.State != model.Cancelled { // nobody knows any more that it was
+				about.Cancelled = model.Cancellation{}
+			}
 			about.Accepted = about.State != model.Absent || about.Requests > 0
 		}
 	}

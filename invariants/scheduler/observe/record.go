@@ -1,8 +1,6 @@
 package observe
 
 import (
-	"time"
-
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -22,7 +20,7 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 		record.MadeBy = s.Node
 	}
 	if record.Deadline != w.Deadline {
-		record.DeadlineAt = record.Touched + time.Duration(record.Deadline-record.Updated)*time.Millisecond
+		record.Expect(s)
 	}
 	if w.Intent.Step != 0 {
 		record.Intended = w.Intent

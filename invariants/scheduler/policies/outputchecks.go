@@ -20,7 +20,7 @@ var outputInvariants = []rule.Rule{
 
 var resultGoesAsThePolicySays = rule.New(invariants.Invariant{
 	Name:   "result-goes-as-the-policy-says",
-	Says:   "A replica writes what the output policy told it of the result's metadata. Allowed, or no answer: SUCCEEDED. To be redacted: SUCCEEDED with the redacted output. Blocked, or to be redacted without a redacted output: OUTPUT_QUARANTINED.",
+	Says:   "A replica writes what the output policy told it of the result's metadata, each time that it handles the result. Allowed, or no answer, as the call failed or an open circuit kept it back: SUCCEEDED. To be redacted: SUCCEEDED with the redacted output. Blocked, or to be redacted without a redacted output: OUTPUT_QUARANTINED.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2, phase 1",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -33,8 +33,12 @@ var resultGoesAsThePolicySays = rule.New(invariants.Invariant{
 			return
 		}
 		t.Exercise()
-		a := j.Out.Told(invariants.Process(s.Node, s.Incarnation))
+		a, asked := f.ToldOutput(s)
 		switch blocks := a.Blocks(false); {
+		case !asked && !f.Refused(s, history.CircuitOutput):
+			t.Violation(j, "%s wrote %s at step %d, although it had not asked the output policy, and no circuit kept it from that", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step))
+		case !asked && j.State == model.Quarantined:
+			t.Violation(j, "%s wrote OUTPUT_QUARANTINED at step %d, although it had not asked the output policy", invariants.Who(s.Event), invariants.StepNo(s.Step))
 		case blocks != (j.State == model.Quarantined):
 			t.Violation(j, "%s wrote %s at step %d, although it was told %s at step %d", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), &a, invariants.StepNo(a.Step))
 		case a.Decision == history.OutputRedact && !blocks && j.Out.Ptr != a.Ptr:

@@ -65,7 +65,7 @@ var noDispatchWithoutDecision = rule.New(invariants.Invariant{
 				t.Violation(j, "%s wrote %s at step %d without a decision", who, j.State, at)
 			case !fits(j, &f.Config.Policy):
 				t.Violation(j, "%s wrote %s at step %d with the decision %q", who, j.State, at, j.Decision)
-			case open && !asked && !f.Refused(s):
+			case open && !asked && !f.Refused(s, history.CircuitSafety):
 				t.Violation(j, "%s wrote %s at step %d with the decision FAIL_OPEN, although it had not asked the safety kernel, and no circuit kept it from that", who, j.State, at)
 			case open && said.Decision != "":
 				t.Violation(j, "%s wrote %s at step %d with the decision FAIL_OPEN, although the safety kernel had told it %q", who, j.State, at, said.Decision)
@@ -113,7 +113,7 @@ var throttledJobWaits = rule.New(invariants.Invariant{
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Calling: func(s *model.Step, c history.Circuit, _ *model.Leave) {
 		told, was := f.Policy.Throttled[s.Job]
-		if c != history.CircuitSafety || !was || s.About == nil || s.About.Requests > 1 || s.About.Replayer != "" {
+		if c != history.CircuitSafety || !was || s.About == nil || f.Crossed(s, told) {
 			return
 		}
 		t.Exercise()

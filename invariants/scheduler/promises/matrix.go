@@ -118,7 +118,7 @@ var Matrix = withDeaths(map[string]row{
 	"failed-never-precedes-its-dlq-entry": {Except: []exception{lost}},
 	"processed-message-not-handled-again": {Except: []exception{rewound}},
 	"one-execution-per-job": {Except: []exception{
-		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
+		{By: StrikesOf(WriteLate, SchedulerAway), But: []mechanism{fenced}},
 		{By: StrikesOf(PublishUnanswered, PublishLate), But: []mechanism{by(resumed.Name, withResume, withEpochs)}},
 		{By: StrikesOf(RedisFailover), But: []mechanism{by("the stream refuses a second dispatch of an epoch to the same worker", withResume, withEpochs, withAddresses)}},
 	}},

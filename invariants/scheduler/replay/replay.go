@@ -179,7 +179,7 @@ var oneReplayPerCount = rule.New(invariants.Invariant{
 		if before := f.Replay.Counts[key]; before != "" && before != s.About.ID {
 			t.Violation(s.About, "is replay %d of %s at step %d, but so is %s", s.About.Replay.Count, s.About.Replay.Of, invariants.StepNo(s.Step), before)
 		}
-		f.Replay.Counts[key] = s.About.ID
+		f.NoteReplay(key, s.About.ID)
 	})}
 })
 
