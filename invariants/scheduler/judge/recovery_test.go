@@ -431,6 +431,23 @@ func TestASnapshotOfAnOverstayedWriter(t *testing.T) {
 	assert.Contains(t, o.Violations[0].Message, "scheduler-1 wrote the snapshot at step 7 without the lock of the snapshot's writer, which nobody held")
 }
 
+// A job goes to the worker with the lowest load, be there one worker of that load or several.
+func TestTheLeastLoadedGetsTheJob(t *testing.T) {
+	said := func(cfg config.Config, to string) (list []string) {
+		s := newStory().beats(w2, 1, s1).beats(w1, 3, s1).submit(job1).dispatched(s1, job1, to)
+		for _, v := range outcomeOf(s.judge(cfg), "ties-broken-by-worker-id").Violations {
+			list = append(list, v.Message)
+		}
+		return list
+	}
+	for _, cfg := range []config.Config{{}, {CountDispatches: true}} {
+		assert.Empty(t, said(cfg, w2))
+		if is := said(cfg, w1); assert.Len(t, is, 1) {
+			assert.Contains(t, is[0], "scheduler-1 dispatched it to worker-1 at step 8; worker-2 had the load 1, and that one 3")
+		}
+	}
+}
+
 // Where the stream holds a dispatch already, its worker is nobody's choice any more.
 func TestWhatTheStreamSaysIsNoChoice(t *testing.T) {
 	cfg := hardened
