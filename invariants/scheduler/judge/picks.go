@@ -188,11 +188,17 @@ var dispatchesCountAsLoad = rule.New(invariants.Invariant{
 	}}
 })
 
+// picked says whether the step's handling has just written down which worker it picked. It has not if the stream held a
+// dispatch of the epoch before: in publish-first order that says who has the job, whatever a later handling chose.
+func picked(s *model.Step) bool {
+	h := s.Handling
+	return h != nil && s.About.State == model.Dispatched && s.At-h.Pick.At <= model.Doubt && (!s.About.Intent.Stored || h.Stored) && !s.About.HandlesTwice(s.Event)
+}
+
 // chosenBy is the candidate that the step's handling has just written down; nil if it wrote something else, or
-// there is no telling what it had to choose from, or the stream held a dispatch of the epoch before: in
-// publish-first order that says who has the job, whatever a later handling chose.
+// there is no telling what it had to choose from.
 func chosenBy(s *model.Step) *model.Candidate {
-	if s.Handling == nil || s.About.State != model.Dispatched || s.At-s.Handling.Pick.At > model.Doubt || s.About.Intent.Stored && !s.Handling.Stored {
+	if !picked(s) {
 		return nil
 	}
 	for i := range s.Handling.Choice {

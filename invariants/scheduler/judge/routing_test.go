@@ -89,6 +89,34 @@ func TestEveryHintIsJudged(t *testing.T) {
 	}
 }
 
+// A job goes to the worker that it prefers, if that is alive, free and fit.
+func TestThePreferredWorkerIsJudged(t *testing.T) {
+	said := func(labels string, heard func(*story)) (list []string) {
+		s := newStory().says(w1, "default", `{"zone":"zone-1"}`, `[]`, s1)
+		heard(s)
+		s.asksFor(job1, "job.default", `,"labels":{"preferred_worker_id":"worker-2"`+labels+`}`).dispatched(s1, job1, w1)
+		for _, v := range outcomeOf(s.judge(pooled), "dispatch-respects-placement").Violations {
+			list = append(list, v.Message)
+		}
+		return list
+	}
+	fit := func(s *story) { s.says(w2, "gpu", `{}`, `[]`, s1) }
+	if is := said("", fit); assert.Len(t, is, 1) {
+		assert.Contains(t, is[0], "scheduler-1 dispatched it to worker-1 at step 8; it prefers worker-2, which was alive and free")
+	}
+	assert.Empty(t, said(`,"placement.zone":"zone-1"`, fit), "it is of no zone")
+	for why, heard := range map[string]func(*story){
+		"nobody has heard of it": func(*story) {},
+		"another replica has":    func(s *story) { s.says(w2, "gpu", `{}`, `[]`, s2) },
+		"it may be past its TTL": func(s *story) { fit(s); s.wait(30*time.Second).says(w1, "default", `{}`, `[]`, s1) },
+		"it is overloaded":       func(s *story) { s.beats(w2, 9, s1) },
+		"its pool is another":    func(s *story) { s.says(w2, "other", `{}`, `[]`, s1) },
+		"the replica was away":   func(s *story) { s.control("pause", s1).wait(time.Minute).control("resume", s1); fit(s) },
+	} {
+		assert.Empty(t, said("", heard), why)
+	}
+}
+
 // What the safety kernel lays upon a job binds as the job's own labels do.
 func TestConstraintsAreJudgedToo(t *testing.T) {
 	s := newStory()

@@ -34,6 +34,7 @@ type Handling struct {
 	Full          bool          // it found its tenant at its limit
 	Fencing       string        // the phase of a state write that has looked, and not written yet
 	Choice        []Candidate   // what it had to pick from; nil if there is no telling
+	Preferred     string        // the worker that its job was to get when it picked, as the one that it prefers; "" if there is no telling, or none
 	Lacks         string        // why it found no worker when it picked; "" if there is no telling, or it found one
 	Busy          []string      // workers that were overloaded by their last heartbeats when it picked
 	Overdue       bool          // it was seen to go on after its lock had expired
