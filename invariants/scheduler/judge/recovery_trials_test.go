@@ -407,7 +407,7 @@ var recoveryTrials = map[string]trial{
 		},
 		says: "scheduler-1 wrote FAILED at step 6, although it had used 1 of its 2 attempts, and no worker had reported a failure",
 		holds: func(s *story) {
-			rolledBack(s.submit(job1)).lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED")
+			rolledBack(s.submit(job1)).lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED", "reason_code", "max_scheduling_retries")
 			s.submit(job2).dispatched(s1, job2, w1).replies(w1, job2, `{"status":"FAILED"}`).message(s2, job2, "result_deliver", sim.KindDeliver, 1).of(3).completed(s2, job2, "FAILED")
 		},
 	},

@@ -117,6 +117,52 @@ func TestThePreferredWorkerIsJudged(t *testing.T) {
 	}
 }
 
+// A job of which no worker has reported a failure is filed under what kept it from a worker for good: its attempts are used
+// up, or no pool serves it.
+func TestWhatJobsAreFiledUnder(t *testing.T) {
+	cfg := pooled
+	cfg.MaxSchedulingRetries = 2
+	said := func(asks, code string, attempts int) (list []string) {
+		s := newStory().asksFor(job1, "job.default", asks)
+		for range attempts {
+			s.begins(s1, job1).unlock(s1, job1)
+		}
+		s.lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED", "reason_code", code).dlq(s1, job1, code, attempts)
+		for _, v := range outcomeOf(s.judge(cfg), "given-up-only-at-the-ceiling").Violations {
+			list = append(list, v.Message)
+		}
+		return list
+	}
+	const gpu, both, preferred, other = `,"requires":["gpu"]`, `,"requires":["gpu","tpu"]`, `,"labels":{"preferred_pool":"gpu"},"requires":["gpu"]`, `,"labels":{"preferred_pool":"default"},"requires":["gpu"]`
+	for _, asks := range []string{"", gpu, preferred} { // a pool serves it
+		assert.Empty(t, said(asks, "max_scheduling_retries", 2), asks)
+		if is := said(asks, "no_pool_mapping", 1); assert.Len(t, is, 1, asks) {
+			assert.Contains(t, is[0], "although it had used 1 of its 2 attempts", asks)
+		}
+		if is := said(asks, "no_pool_mapping", 2); assert.Len(t, is, 1, asks) {
+			assert.Contains(t, is[0], `with the reason code "no_pool_mapping", although no worker had reported a failure`, asks)
+		}
+		assert.Len(t, said(asks, "dispatch_failed", 2), 1, asks)
+	}
+	for _, asks := range []string{both, other} { // none does
+		assert.Empty(t, said(asks, "no_pool_mapping", 1), asks)
+		assert.Len(t, said(asks, "no_workers", 1), 1, asks)
+	}
+}
+
+// What the safety kernel has denied is filed under that.
+func TestDenialsAreFiledAsSuch(t *testing.T) {
+	for code, says := range map[string]string{"safety_denied": "", "no_workers": `its DLQ entry has reason_code "no_workers", although the safety kernel has denied it`} {
+		s := newStory().submit(job1).lock(s1, job1).read(s1, job1).write(s1, job1, "denied_write", "DENIED", "decision", "DENY", "reason_code", code).dlq(s1, job1, code, 0).unlock(s1, job1)
+		list := outcomeOf(s.judge(config.Config{}), "failed-job-has-dlq-entry").Violations
+		if says == "" {
+			assert.Empty(t, list)
+		} else if assert.Len(t, list, 1) {
+			assert.Contains(t, list[0].Message, says)
+		}
+	}
+}
+
 // What the safety kernel lays upon a job binds as the job's own labels do.
 func TestConstraintsAreJudgedToo(t *testing.T) {
 	s := newStory()
