@@ -400,6 +400,17 @@ var recoveryTrials = map[string]trial{
 			rolledBack(s).dispatched(s1, job1, w1).executed(w1, job1).completed(s1, job1, "SUCCEEDED")
 		},
 	},
+	"retry-waits-its-delay": {
+		breaks: func(s *story) {
+			sentBack(s.submit(job1), 1).wait(time.Second-3*time.Millisecond).message(s1, job1, "submit_deliver", sim.KindDeliver, 2)
+		},
+		says: "its message 1 of CORDUM_SYS was delivered again at step 14, 998ms after it had been sent back; it was to stay away for 1s at least",
+		holds: func(s *story) {
+			sentBack(s.submit(job1), 1).wait(time.Second)
+			sentBack(s, 2).wait(4 * time.Second) // two attempts each
+			sentBack(s, 3)
+		},
+	},
 	"given-up-only-at-the-ceiling": {
 		cfg: config.Config{MaxSchedulingRetries: 2},
 		breaks: func(s *story) {
