@@ -32,6 +32,7 @@ type Config struct {
 	PublishTimeout       time.Duration // of one publish (the client library's default)
 	RetryDelayBusy       time.Duration // when a job's lock is busy (Scheduler internals)
 	RetryDelayStore      time.Duration // after a store failure, or when a run's lock is busy (State-read errors and Scheduler internals)
+	RetryDelayPublish    time.Duration // after a publish that failed and was no dispatch (Scheduler internals)
 	RetryDelayNoWorkers  time.Duration // for want of a worker (Scheduler internals)
 	BackoffBase          time.Duration // the first delay (Scheduler internals)
 	BackoffMax           time.Duration // the longest (Scheduler internals)
@@ -161,9 +162,9 @@ var documentedConfig = Config{
 	DispatchOrder: "state-first", ReadError: "fail-closed", StaleWorker: "fixed-retries", TickLock: "until-expiry", StaleReasonCode: "no_workers", DLQOrder: "state-then-dlq",
 	MaxDispatchRetries: 3, MaxSchedulingRetries: 50, MaxDeliver: 100, MaxRenewalFailures: 3, BatchSize: 200, MaxIterations: 100,
 	WorkerTTL: 30 * time.Second, RegistrySweep: 10 * time.Second, JobLockTTL: time.Minute, PublishTimeout: 5 * time.Second, StoreOpTimeout: 2 * time.Second,
-	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, RetryDelayNoWorkers: 2 * time.Second, BackoffBase: time.Second, BackoffMax: 30 * time.Second, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second, ScheduledAge: 2 * time.Minute,
+	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, RetryDelayPublish: 2 * time.Second, RetryDelayNoWorkers: 2 * time.Second, BackoffBase: time.Second, BackoffMax: 30 * time.Second, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second, ScheduledAge: 2 * time.Minute,
 	PollInterval: 30 * time.Second, DispatchTimeout: 5 * time.Minute, RunningTimeout: 30 * time.Minute, SnapshotLockTTL: 10 * time.Second, SnapshotEvery: 5 * time.Second, SnapshotReadTimeout: 5 * time.Second,
-	Policy: PolicyConfig{FailMode: failModeClosed, FailBudget: 3, OpenFor: 30 * time.Second, ThrottleDelay: 5 * time.Second, HalfOpenMax: 3, CloseAfter: 2},
+	Policy: PolicyConfig{FailMode: failModeClosed, FailBudget: 3, OpenFor: 30 * time.Second, OpenDelay: 5 * time.Second, ThrottleDelay: 5 * time.Second, HalfOpenMax: 3, CloseAfter: 2},
 	Saga:   SagaConfig{LockTTL: 2 * time.Minute}, Workflow: WorkflowConfig{RunLockTTL: 30 * time.Second},
 }
 
@@ -261,9 +262,33 @@ func (c *Config) LongestTry() time.Duration {
 	return time.Duration(c.MaxSchedulingRetries) * max(c.BackoffMax, c.RetryDelayNoWorkers) * 3 / 2
 }
 
-// ShortestDelay is the least for which a request is sent back.
+// handBack is for how long a message is sent back that its scheduler has not begun with, as it stops.
+const handBack = 500 * time.Millisecond
+
+// ShortestDelay is the least for which a message is sent back.
 func (c *Config) ShortestDelay() time.Duration {
-	return min(c.BackoffBase, c.RetryDelayBusy, c.RetryDelayStore, c.RetryDelayNoWorkers)
+	return min(handBack, c.BackoffBase, c.BackoffMax, c.RetryDelayBusy, c.RetryDelayStore, c.RetryDelayPublish, c.RetryDelayNoWorkers, c.Policy.ThrottleDelay, c.Policy.OpenDelay)
+}
+
+// Backoff is for how long a job stays away at least after an attempt before which it has had so many (Scheduler internals,
+// section 5).
+func (c *Config) Backoff(attempts int) time.Duration {
+	return doubled(c.BackoffBase, c.BackoffMax, attempts)
+}
+
+// BackoffForWorkers is the same for want of workers, which takes a flat delay without even_backoff (Scheduler internals, section 7).
+func (c *Config) BackoffForWorkers(attempts int) time.Duration {
+	if !c.EvenBackoff {
+		attempts = 0
+	}
+	return doubled(c.RetryDelayNoWorkers, max(c.BackoffMax, c.RetryDelayNoWorkers), attempts)
+}
+
+func doubled(base, most time.Duration, times int) time.Duration {
+	for ; times > 0 && base < most; times-- {
+		base *= 2
+	}
+	return min(base, most)
 }
 
 // RoutingConfig says which pools there are. The zero value judges no pool.
@@ -292,6 +317,7 @@ type PolicyConfig struct {
 	FailMode      string        // "closed" or "open" (Scheduler internals, section 6, as the rest)
 	FailBudget    int           // consecutive failures that open the circuit
 	OpenFor       time.Duration // how long
+	OpenDelay     time.Duration // before a job is handled again that an open circuit puts off
 	ThrottleDelay time.Duration // before a job that is throttled is asked about again
 	HalfOpenMax   int           // probes in half-open
 	CloseAfter    int           // successes among them that close the circuit

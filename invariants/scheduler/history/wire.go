@@ -47,6 +47,8 @@ const (
 	ReasonTenant    = "tenant_limit"
 	ReasonDispatch  = "dispatch_failed"
 	ReasonCeiling   = "max_scheduling_retries"
+	ReasonNoPool    = "no_pool_mapping"
+	ReasonDenied    = "safety_denied"
 	ReasonCancelled = "cancelled"
 	DlqAtomic       = "atomic"
 	DlqThenState    = "dlq-then-state"

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
@@ -46,6 +47,21 @@ var attemptsDrainByTwo = rule.New(invariants.Invariant{
 		}
 		if rollback {
 			t.Exercise()
+		}
+	}}
+})
+
+var retryWaitsItsDelay = rule.New(invariants.Invariant{
+	Name:   "retry-waits-its-delay",
+	Says:   "A message that a scheduler sends back comes again no sooner than after its retry delay: min(base x 2^attempt, max) for a publish that failed, a pool that is overloaded or a tenant at its limit, retry_delay_no_workers for want of workers, and for whatever else the shortest of all delays.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 5, exponential backoff, and section 7, retry delays",
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Back: func(s *model.Step, m *model.Message) {
+		t.Exercise()
+		if after := s.At - m.PutOff; after < m.Away-model.Slack {
+			t.Violation(s.About, "its message %d of %s was delivered again at step %d, %s after it had been sent back; it was to stay away for %s at least",
+				m.Seq, history.StreamSys, invariants.StepNo(s.Step), after, m.Away)
 		}
 	}}
 })

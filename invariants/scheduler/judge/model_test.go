@@ -228,7 +228,7 @@ func (m *miniature) run(jobs int) {
 				continue
 			}
 			if alive {
-				m.message(node, job, "submit_nak", sim.KindNak, uint64(delivery))
+				m.message(node, job, "submit_nak", sim.KindNak, uint64(delivery)).wait(30 * time.Second) // the longest back-off
 			}
 			if m.outbox && rapid.Bool().Draw(m.t, "relay now") {
 				m.relay(m.replica(rapid.IntRange(0, 1).Draw(m.t, "relay")), job)

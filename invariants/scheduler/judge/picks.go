@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -131,35 +132,27 @@ var stalePreferenceIsPassedOver = rule.New(invariants.Invariant{
 
 var tiesBrokenByWorkerID = rule.New(invariants.Invariant{
 	Name:   "ties-broken-by-worker-id",
-	Says:   "Of several workers with the same, lowest load a job goes to the first by its id.",
+	Says:   "A job goes to the worker with the lowest load, and of several with that load to the first by its id.",
 	Kind:   invariants.Always,
-	Source: "Scheduler internals, section 5, least-loaded: the same input dispatches alike on each run",
+	Source: "Scheduler internals, section 5, routing algorithm: select the worker with the lowest score; the same input dispatches alike on each run",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		chosen := chosenBy(s)
-		if chosen == nil {
-			return
-		}
-		lowest := loadOf(chosen, &f.Config)
-		first, ties := chosen, 0
-		for i := range s.Handling.Choice {
-			switch other := &s.Handling.Choice[i]; {
-			case loadOf(other, &f.Config) < lowest:
-				return // the load decides
-			case loadOf(other, &f.Config) == lowest:
-				ties++
-				if other.Worker < first.Worker {
-					first = other
-				}
-			}
-		}
-		if ties < 2 {
+		if chosen == nil || len(s.Handling.Choice) < 2 {
 			return
 		}
 		t.Exercise()
-		if first != chosen {
-			t.Violation(s.About, "%s dispatched it to %s at step %d; %s had the same load, and comes first", invariants.Who(s.Event), chosen.Worker, invariants.StepNo(s.Step), first.Worker)
+		first := slices.MinFunc(s.Handling.Choice, func(a, b model.Candidate) int {
+			return cmp.Or(cmp.Compare(loadOf(&a, &f.Config), loadOf(&b, &f.Config)), cmp.Compare(a.Worker, b.Worker))
+		})
+		if first.Worker == chosen.Worker {
+			return
 		}
+		why := invariants.Say("had the same load, and comes first")
+		if is, least := loadOf(chosen, &f.Config), loadOf(&first, &f.Config); least < is {
+			why = invariants.Say("had the load %.4g, and that one %.4g", least, is)
+		}
+		t.Violation(s.About, "%s dispatched it to %s at step %d; %s %s", invariants.Who(s.Event), chosen.Worker, invariants.StepNo(s.Step), first.Worker, why)
 	}}
 })
 
@@ -195,11 +188,17 @@ var dispatchesCountAsLoad = rule.New(invariants.Invariant{
 	}}
 })
 
+// picked says whether the step's handling has just written down which worker it picked. It has not if the stream held a
+// dispatch of the epoch before: in publish-first order that says who has the job, whatever a later handling chose.
+func picked(s *model.Step) bool {
+	h := s.Handling
+	return h != nil && s.About.State == model.Dispatched && s.At-h.Pick.At <= model.Doubt && (!s.About.Intent.Stored || h.Stored) && !s.About.HandlesTwice(s.Event)
+}
+
 // chosenBy is the candidate that the step's handling has just written down; nil if it wrote something else, or
-// there is no telling what it had to choose from, or the stream held a dispatch of the epoch before: in
-// publish-first order that says who has the job, whatever a later handling chose.
+// there is no telling what it had to choose from.
 func chosenBy(s *model.Step) *model.Candidate {
-	if s.Handling == nil || s.About.State != model.Dispatched || s.At-s.Handling.Pick.At > model.Doubt || s.About.Intent.Stored && !s.Handling.Stored {
+	if !picked(s) {
 		return nil
 	}
 	for i := range s.Handling.Choice {

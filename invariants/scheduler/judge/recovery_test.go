@@ -463,6 +463,89 @@ func TestASnapshotOfAnOverstayedWriter(t *testing.T) {
 	assert.Contains(t, o.Violations[0].Message, "scheduler-1 wrote the snapshot at step 7 without the lock of the snapshot's writer, which nobody held")
 }
 
+// A job goes to the worker with the lowest load, be there one worker of that load or several.
+func TestTheLeastLoadedGetsTheJob(t *testing.T) {
+	said := func(cfg config.Config, to string) (list []string) {
+		s := newStory().beats(w2, 1, s1).beats(w1, 3, s1).submit(job1).dispatched(s1, job1, to)
+		for _, v := range outcomeOf(s.judge(cfg), "ties-broken-by-worker-id").Violations {
+			list = append(list, v.Message)
+		}
+		return list
+	}
+	for _, cfg := range []config.Config{{}, {CountDispatches: true}} {
+		assert.Empty(t, said(cfg, w2))
+		if is := said(cfg, w1); assert.Len(t, is, 1) {
+			assert.Contains(t, is[0], "scheduler-1 dispatched it to worker-1 at step 8; worker-2 had the load 1, and that one 3")
+		}
+	}
+}
+
+// sentBack is a delivery whose handling ends with a publish that fails.
+func sentBack(s *story, delivery uint64) *story {
+	return s.message(s1, job1, "submit_deliver", sim.KindDeliver, delivery).begins(s1, job1).intended(s1, job1, w1).publishFails(s1, job1, w1).
+		scheduled(s1, job1, "rollback_write").unlock(s1, job1).message(s1, job1, "submit_nak", sim.KindNak, delivery)
+}
+
+// For how long a message is to stay away goes by what its handling met. Where that is not known for sure, it is the shortest of
+// all delays.
+func TestForHowLongAMessageStaysAway(t *testing.T) {
+	nobody := func(s *story) { s.begins(s1, job1).unlock(s1, job1) }
+	fails := func(s *story) *story { return s.begins(s1, job1).intended(s1, job1, w1).publishFails(s1, job1, w1) }
+	back := func(s *story) { fails(s).scheduled(s1, job1, "rollback_write").unlock(s1, job1) }
+	const shortest = 500 * time.Millisecond
+	for name, it := range map[string]struct {
+		before int // attempts
+		meets  func(s *story)
+		cfg    config.Config
+		least  time.Duration
+	}{
+		"a publish that failed":         {0, back, config.Config{}, time.Second},
+		"another one":                   {2, back, config.Config{}, 4 * time.Second},
+		"the last but one":              {40, back, config.Config{}, 30 * time.Second},
+		"at the ceiling":                {2, back, config.Config{MaxSchedulingRetries: 4}, shortest},
+		"no workers":                    {4, nobody, config.Config{}, 2 * time.Second},
+		"no workers, with even_backoff": {4, nobody, config.Config{EvenBackoff: true}, 30 * time.Second},
+		"a pool that is overloaded":     {4, func(s *story) { nobody(s.beats(w1, 9, s1)) }, config.Config{}, 16 * time.Second},
+		"what may be a stale worker":    {4, func(s *story) { nobody(s.beats(w1, 0, s1)) }, config.Config{}, 2 * time.Second},
+		"a busy lock":                   {4, func(s *story) { s.busy(s1, job1) }, config.Config{}, shortest},
+		"a read that failed":            {4, func(s *story) { s.lock(s1, job1).read(s1, job1).fails().unlock(s1, job1) }, config.Config{}, shortest},
+		"a rollback that failed":        {4, func(s *story) { fails(s).op(s1, job1, "rollback_write").fails().unlock(s1, job1) }, config.Config{}, shortest},
+		"the stream's refusal":          {4, func(s *story) { s.begins(s1, job1).minted(s1, job1, w1, 1).refused(s1, job1, w1, 1).unlock(s1, job1) }, hardened, shortest},
+		"the handling of a replayer": {4, func(s *story) {
+			s.add(s1, sim.KindRedis, "", history.RecordPrefix+job1, job1, "replay_read")
+			nobody(s)
+		}, config.Config{}, shortest},
+	} {
+		for after, violations := range map[time.Duration]int{it.least - 2*time.Millisecond: 1, it.least: 0} {
+			s := newStory().submit(job1).write(s2, job1, "submit_write", "PENDING", "attempts", strconv.Itoa(it.before))
+			s.message(s1, job1, "submit_deliver", sim.KindDeliver, 1)
+			it.meets(s)
+			s.message(s1, job1, "submit_nak", sim.KindNak, 1).wait(after-time.Millisecond).message(s2, job1, "submit_deliver", sim.KindDeliver, 2)
+			assert.Len(t, outcomeOf(s.judge(it.cfg), "retry-waits-its-delay").Violations, violations, "%s: after %s", name, after)
+		}
+	}
+}
+
+// A message that comes again for another reason may come at any time.
+func TestWhatWasNotSentBackMayComeAtOnce(t *testing.T) {
+	for name, then := range map[string]func(s *story){
+		"the nak was lost":                    func(s *story) { s.lost() },
+		"a delivery was lost":                 func(s *story) { s.message(s1, job1, "submit_deliver", sim.KindDeliver, 2).lost() },
+		"nats-server was killed":              func(s *story) { s.control("kill", sim.NATS).control("start", sim.NATS) },
+		"somebody has it":                     func(s *story) { s.message(s1, job1, "submit_deliver", sim.KindDeliver, 2) },
+		"there is a delivery nobody has seen": func(s *story) {},
+	} {
+		s := newStory().submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1)
+		if name == "somebody has it" {
+			s.message(s2, job1, "submit_deliver", sim.KindDeliver, 1)
+		}
+		s.busy(s1, job1).message(s1, job1, "submit_nak", sim.KindNak, 1)
+		then(s)
+		s.message(s1, job1, "submit_deliver", sim.KindDeliver, 3)
+		assert.Empty(t, outcomeOf(s.judge(config.Config{}), "retry-waits-its-delay").Violations, name)
+	}
+}
+
 // Where the stream holds a dispatch already, its worker is nobody's choice any more.
 func TestWhatTheStreamSaysIsNoChoice(t *testing.T) {
 	cfg := hardened

@@ -409,6 +409,17 @@ var recoveryTrials = map[string]trial{
 			rolledBack(s).dispatched(s1, job1, w1).executed(w1, job1).completed(s1, job1, "SUCCEEDED")
 		},
 	},
+	"retry-waits-its-delay": {
+		breaks: func(s *story) {
+			sentBack(s.submit(job1), 1).wait(time.Second-3*time.Millisecond).message(s1, job1, "submit_deliver", sim.KindDeliver, 2)
+		},
+		says: "its message 1 of CORDUM_SYS was delivered again at step 14, 998ms after it had been sent back; it was to stay away for 1s at least",
+		holds: func(s *story) {
+			sentBack(s.submit(job1), 1).wait(time.Second)
+			sentBack(s, 2).wait(4 * time.Second) // two attempts each
+			sentBack(s, 3)
+		},
+	},
 	"given-up-only-at-the-ceiling": {
 		cfg: config.Config{MaxSchedulingRetries: 2},
 		breaks: func(s *story) {
@@ -416,7 +427,7 @@ var recoveryTrials = map[string]trial{
 		},
 		says: "scheduler-1 wrote FAILED at step 6, although it had used 1 of its 2 attempts, and no worker had reported a failure",
 		holds: func(s *story) {
-			rolledBack(s.submit(job1)).lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED")
+			rolledBack(s.submit(job1)).lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED", "reason_code", "max_scheduling_retries")
 			s.submit(job2).dispatched(s1, job2, w1).replies(w1, job2, `{"status":"FAILED"}`).message(s2, job2, "result_deliver", sim.KindDeliver, 1).of(3).completed(s2, job2, "FAILED")
 		},
 	},

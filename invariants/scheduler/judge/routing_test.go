@@ -89,6 +89,80 @@ func TestEveryHintIsJudged(t *testing.T) {
 	}
 }
 
+// A job goes to the worker that it prefers, if that is alive, free and fit.
+func TestThePreferredWorkerIsJudged(t *testing.T) {
+	said := func(labels string, heard func(*story)) (list []string) {
+		s := newStory().says(w1, "default", `{"zone":"zone-1"}`, `[]`, s1)
+		heard(s)
+		s.asksFor(job1, "job.default", `,"labels":{"preferred_worker_id":"worker-2"`+labels+`}`).dispatched(s1, job1, w1)
+		for _, v := range outcomeOf(s.judge(pooled), "dispatch-respects-placement").Violations {
+			list = append(list, v.Message)
+		}
+		return list
+	}
+	fit := func(s *story) { s.says(w2, "gpu", `{}`, `[]`, s1) }
+	if is := said("", fit); assert.Len(t, is, 1) {
+		assert.Contains(t, is[0], "scheduler-1 dispatched it to worker-1 at step 8; it prefers worker-2, which was alive and free")
+	}
+	assert.Empty(t, said(`,"placement.zone":"zone-1"`, fit), "it is of no zone")
+	for why, heard := range map[string]func(*story){
+		"nobody has heard of it": func(*story) {},
+		"another replica has":    func(s *story) { s.says(w2, "gpu", `{}`, `[]`, s2) },
+		"it may be past its TTL": func(s *story) { fit(s); s.wait(30*time.Second).says(w1, "default", `{}`, `[]`, s1) },
+		"it is overloaded":       func(s *story) { s.beats(w2, 9, s1) },
+		"its pool is another":    func(s *story) { s.says(w2, "other", `{}`, `[]`, s1) },
+		"the replica was away":   func(s *story) { s.control("pause", s1).wait(time.Minute).control("resume", s1); fit(s) },
+	} {
+		assert.Empty(t, said("", heard), why)
+	}
+}
+
+// A job of which no worker has reported a failure is filed under what kept it from a worker for good: its attempts are used
+// up, or no pool serves it.
+func TestWhatJobsAreFiledUnder(t *testing.T) {
+	cfg := pooled
+	cfg.MaxSchedulingRetries = 2
+	said := func(asks, code string, attempts int) (list []string) {
+		s := newStory().asksFor(job1, "job.default", asks)
+		for range attempts {
+			s.begins(s1, job1).unlock(s1, job1)
+		}
+		s.lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED", "reason_code", code).dlq(s1, job1, code, attempts)
+		for _, v := range outcomeOf(s.judge(cfg), "given-up-only-at-the-ceiling").Violations {
+			list = append(list, v.Message)
+		}
+		return list
+	}
+	const gpu, both, preferred, other = `,"requires":["gpu"]`, `,"requires":["gpu","tpu"]`, `,"labels":{"preferred_pool":"gpu"},"requires":["gpu"]`, `,"labels":{"preferred_pool":"default"},"requires":["gpu"]`
+	for _, asks := range []string{"", gpu, preferred} { // a pool serves it
+		assert.Empty(t, said(asks, "max_scheduling_retries", 2), asks)
+		if is := said(asks, "no_pool_mapping", 1); assert.Len(t, is, 1, asks) {
+			assert.Contains(t, is[0], "although it had used 1 of its 2 attempts", asks)
+		}
+		if is := said(asks, "no_pool_mapping", 2); assert.Len(t, is, 1, asks) {
+			assert.Contains(t, is[0], `with the reason code "no_pool_mapping", although no worker had reported a failure`, asks)
+		}
+		assert.Len(t, said(asks, "dispatch_failed", 2), 1, asks)
+	}
+	for _, asks := range []string{both, other} { // none does
+		assert.Empty(t, said(asks, "no_pool_mapping", 1), asks)
+		assert.Len(t, said(asks, "no_workers", 1), 1, asks)
+	}
+}
+
+// What the safety kernel has denied is filed under that.
+func TestDenialsAreFiledAsSuch(t *testing.T) {
+	for code, says := range map[string]string{"safety_denied": "", "no_workers": `its DLQ entry has reason_code "no_workers", although the safety kernel has denied it`} {
+		s := newStory().submit(job1).lock(s1, job1).read(s1, job1).write(s1, job1, "denied_write", "DENIED", "decision", "DENY", "reason_code", code).dlq(s1, job1, code, 0).unlock(s1, job1)
+		list := outcomeOf(s.judge(config.Config{}), "failed-job-has-dlq-entry").Violations
+		if says == "" {
+			assert.Empty(t, list)
+		} else if assert.Len(t, list, 1) {
+			assert.Contains(t, list[0].Message, says)
+		}
+	}
+}
+
 // What the safety kernel lays upon a job binds as the job's own labels do.
 func TestConstraintsAreJudgedToo(t *testing.T) {
 	s := newStory()

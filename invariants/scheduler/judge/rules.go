@@ -30,7 +30,7 @@ var all = sync.OnceValue(func() []rule.Rule {
 		noDispatchAfterFailedRead, noDispatchToExpiredWorker, noDispatchToOverloadedWorker, snapshotRevivesNoWorker, tiesBrokenByWorkerID, dispatchesCountAsLoad,
 		noRetryForWantOfKnownWorkers, stalePreferenceIsPassedOver, staleWorkerHasItsOwnReason,
 		terminalStatesFinal, documentedTransitionsOnly, timeoutOnlyWhenDue, noTimeoutWhileExecuting, deadWorkerIsNoticed, overdueJobFoundWithinAPoll,
-		attemptsEqualScheduledWrites, attemptsDrainByTwo, attemptsNeverPastCeiling,
+		attemptsEqualScheduledWrites, attemptsDrainByTwo, retryWaitsItsDelay, attemptsNeverPastCeiling,
 		succeededImpliesFinishedExecution, resultOfCurrentEpoch, jobEndsAsItsResultSays, oneExecutionPerDispatch, oneExecutionAtATime, oneExecutionPerJob,
 		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, oneWriterATick, snapshotStaysFresh,
 		ackedOnlyWhenDurable, dispatchAckedOnlyWhenAnswered, processedMessageNotHandledAgain, noMessageGivenUp, onlyPoisonIsTerminated, terminatedMessageHasDLQEntry,

@@ -95,9 +95,9 @@ var failedNeverPrecedesItsDLQEntry = rule.New(invariants.Invariant{
 
 var failedJobHasDLQEntry = rule.New(invariants.Invariant{
 	Name:   "failed-job-has-dlq-entry",
-	Says:   "Every FAILED, DENIED or OUTPUT_QUARANTINED job has an indexed DLQ entry with the reason code and the attempts of its record.",
+	Says:   "Every FAILED, DENIED or OUTPUT_QUARANTINED job has an indexed DLQ entry with the reason code and the attempts of its record. That of a DENIED one is safety_denied.",
 	Kind:   invariants.Eventually,
-	Source: "Scheduler internals, section 1; Dead letters, for the entry's shape and for the caveat of an entry lost after the terminal write",
+	Source: "Scheduler internals, section 1, and section 5, reason codes; Dead letters, for the entry's shape and for the caveat of an entry lost after the terminal write",
 	Needs:  []string{"events-agree-with-servers"},
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	judge := func(end *invariants.End) {
@@ -121,6 +121,8 @@ var failedJobHasDLQEntry = rule.New(invariants.Invariant{
 				t.Violation(j, "its DLQ entry cannot be read: %v", err)
 			case entry.ReasonCode != record["reason_code"]:
 				t.Violation(j, "its DLQ entry has reason_code %q, but the record has %q", entry.ReasonCode, record["reason_code"])
+			case j.State == model.Denied && entry.ReasonCode != history.ReasonDenied:
+				t.Violation(j, "its DLQ entry has reason_code %q, although the safety kernel has denied it", entry.ReasonCode)
 			case strconv.Itoa(entry.Attempts) != record["attempts"]:
 				t.Violation(j, "its DLQ entry has attempts %d, but the record has %s", entry.Attempts, record["attempts"])
 			case !indexed:

@@ -33,16 +33,22 @@ var noFailureForWantOfAttempts = rule.New(invariants.Invariant{
 
 var givenUpOnlyAtTheCeiling = rule.New(invariants.Invariant{
 	Name:   "given-up-only-at-the-ceiling",
-	Says:   "A job of which no worker has reported a failure, and that a pool serves, ends FAILED only once it has used up its scheduling retries.",
+	Says:   "A job of which no worker has reported a failure, and that a pool serves, ends FAILED only once it has used up its scheduling retries, with the reason code max_scheduling_retries. One that no pool serves may end with no_pool_mapping instead.",
 	Kind:   invariants.Always,
-	Source: "Scheduler internals, section 1, max scheduling retries; Dead letters, retry ceiling before DLQ",
+	Source: "Scheduler internals, section 1, max scheduling retries, and section 5, reason codes; Dead letters, retry ceiling before DLQ, and retry exhaustion reason code",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
-		if j := s.About; f.GivenUpBy(s, w) {
-			t.Exercise()
-			if most := f.Config.MaxSchedulingRetries; j.Attempts < most {
-				t.Violation(j, "%s wrote FAILED at step %d, although it had used %d of its %d attempts, and no worker had reported a failure", invariants.Who(s.Event), invariants.StepNo(s.Step), j.Attempts, most)
-			}
+		j := s.About
+		if j.State != model.Failed || w.From == model.Failed || j.FailureReported() {
+			return
+		}
+		t.Exercise()
+		who, at, given := invariants.Who(s.Event), invariants.StepNo(s.Step), f.GivenUpBy(s, w)
+		switch most := f.Config.MaxSchedulingRetries; {
+		case given && j.Attempts < most:
+			t.Violation(j, "%s wrote FAILED at step %d, although it had used %d of its %d attempts, and no worker had reported a failure", who, at, j.Attempts, most)
+		case j.ReasonCode != history.ReasonCeiling && (given || j.ReasonCode != history.ReasonNoPool):
+			t.Violation(j, "%s wrote FAILED at step %d with the reason code %q, although no worker had reported a failure; it had used %d of its %d attempts", who, at, j.ReasonCode, j.Attempts, most)
 		}
 	}}
 })

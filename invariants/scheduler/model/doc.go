@@ -11,6 +11,7 @@
 //	orphans.go, open.go, due.go         jobs with nobody at them, jobs still to come to an end, and jobs past their time
 //	left.go                             messages that nobody answers
 //	wantofattempts.go                   jobs that end for want of attempts
+//	away.go                             for how long a handling sends its request back
 //	tails.go                            messages that a stream lost
 //	dispatch.go                         dispatches
 //	reach.go                            which jobs a strike has reached

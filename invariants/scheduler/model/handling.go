@@ -13,6 +13,7 @@ type Handling struct {
 	Incarnation int
 	Lock        int           // the step at which it took its lock
 	Expires     time.Duration // when that expires, as renewed by it; 0 is never
+	Prior       int           // attempts that the job had when it last read it
 	Cost        int           // attempts: how often it wrote SCHEDULED
 	Pick        Pick          // of the worker that it would publish to: its own, or that of the intent that it has read
 
@@ -25,6 +26,7 @@ type Handling struct {
 	Wrote         bool          // it wrote a state at all
 	Published     bool          // it tried to publish
 	orphan        bool          // it wrote SCHEDULED first for what a replayer of its process had read
+	replays       bool          // likewise, whether that is counted or not
 	Stored        bool          // a stream stored what it published
 	Entered       bool          // it wrote the DLQ entry
 	StoreFailed   bool          // a state write of its own failed
@@ -34,6 +36,7 @@ type Handling struct {
 	Full          bool          // it found its tenant at its limit
 	Fencing       string        // the phase of a state write that has looked, and not written yet
 	Choice        []Candidate   // what it had to pick from; nil if there is no telling
+	Preferred     string        // the worker that its job was to get when it picked, as the one that it prefers; "" if there is no telling, or none
 	Lacks         string        // why it found no worker when it picked; "" if there is no telling, or it found one
 	Busy          []string      // workers that were overloaded by their last heartbeats when it picked
 	Overdue       bool          // it was seen to go on after its lock had expired, or the lock to have run out without it

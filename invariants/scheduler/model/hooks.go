@@ -20,6 +20,7 @@ type Checker struct {
 	Released        func(*Step)                                      // a handling ended
 	Acked           func(*Step, *Message)                            // a scheduler acknowledged a message; nil if the stream was not seen to store it
 	Termed          func(*Step, *Message)                            // a scheduler terminated a message; likewise
+	Back            func(*Step, *Message)                            // a message that was sent back was delivered again, for no other reason
 	Again           func(*Step, *Message)                            // a message whose handling is known to be done was delivered again
 	Twice           func(*Step, *Message)                            // and is handled again
 	Given           func(*Job, *Message)                             // JetStream delivers a message no more, which nobody has acknowledged; likewise
@@ -61,6 +62,7 @@ type Hooks struct {
 	Released        []func(*Step)
 	Acked           []func(*Step, *Message)
 	Termed          []func(*Step, *Message)
+	Back            []func(*Step, *Message)
 	Again           []func(*Step, *Message)
 	Twice           []func(*Step, *Message)
 	Given           []func(*Job, *Message)

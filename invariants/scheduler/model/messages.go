@@ -28,6 +28,7 @@ type Message struct {
 	deliveries
 	Stored    time.Duration // when
 	PutOff    time.Duration // when it was last sent back, to come again after a delay
+	Away      time.Duration // of how long at least; 0 if that did not arrive
 	Delivered uint64        // how often somebody saw it delivered
 	Since     int           // the step up to which every delivery is among those
 	Done      bool          // acknowledged, or terminated
@@ -149,11 +150,43 @@ func (f *Facts) Follow(j *Job, e *sim.Event) (m *Message, first, again bool) {
 			m.Over = invariants.Process(e.Node, e.Incarnation)
 		}
 	case sim.KindNak:
-		m.PutOff = e.At
+		if m.PutOff, m.Away = e.At, 0; reached {
+			m.Away = max(f.Config.ShortestDelay(), j.away(m, e))
+		}
 	case sim.KindAck, sim.KindTerm:
 		m.Done = m.Done || reached
 	}
 	return m, first, again
+}
+
+// disturbsDeliveries are the strikes under which a message may come again at any time.
+var disturbsDeliveries = history.StrikesOf(history.AckLost, history.DeliveryLost, history.NATSAway, history.NATSPowerLoss)
+
+// away is what the handling that has just ended says of the message that the event sends back; 0 if that may be of another.
+func (j *Job) away(m *Message, e *sim.Event) time.Duration {
+	given := slices.IndexFunc(m.deliveries, func(d delivery) bool { return d.step == e.Answers })
+	if !m.asks() || j.Requests != 1 || given < 0 {
+		return 0
+	}
+	for i := range j.Releases {
+		if r := &j.Releases[i]; r.by(e) && r.Hung == "" && r.Lock > m.deliveries[given].step {
+			return r.away
+		}
+	}
+	return 0
+}
+
+// ComesBack is the job's message that the event delivers again because it was sent back, and for no other reason; nil if
+// it is none.
+func (j *Job) ComesBack(e *sim.Event) *Message {
+	m := j.message(e.Seq)
+	if e.Kind != sim.KindDeliver || m == nil || m.Away == 0 || m.twice || m.held() || e.Delivered != m.Delivered+1 || j.Struck&disturbsDeliveries != 0 {
+		return nil
+	}
+	if n := len(m.deliveries); n == 0 || !m.deliveries[n-1].back {
+		return nil
+	}
+	return m
 }
 
 // HeardNotice notes the delivery of a notice to the worker that it is for.

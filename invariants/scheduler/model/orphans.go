@@ -18,7 +18,7 @@ func (f *Facts) Replayed(s *Step, w *Write) {
 	if s.About.State != Scheduled || s.About.Replayer != invariants.Process(s.Node, s.Incarnation) || s.Handling.Scheduled {
 		return
 	}
-	s.Handling.orphan = s.Phase == "scheduled_write"
+	s.Handling.orphan, s.Handling.replays = s.Phase == "scheduled_write", true
 	switch {
 	case s.Phase != "scheduled_write":
 	case w.From == Pending:

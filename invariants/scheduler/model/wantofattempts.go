@@ -10,7 +10,7 @@ import (
 // was handed a failure of it, a pool serves it, and its tenant had a slot as far as the writer knew.
 func (f *Facts) GivenUpBy(s *Step, w *Write) bool {
 	j := s.About
-	return j.State == Failed && w.From != Failed && !j.FailureReported() && f.pooled(&j.Wish) && (s.Handling == nil || !s.Handling.Full)
+	return j.State == Failed && w.From != Failed && !j.FailureReported() && j.Wish.pooled(&f.Config.Routing) && (s.Handling == nil || !s.Handling.Full)
 }
 
 // FailureReported says whether a scheduler has had a result of the job that is no success.
@@ -18,13 +18,6 @@ func (j *Job) FailureReported() bool {
 	return slices.ContainsFunc(j.Messages, func(m Message) bool {
 		return m.Consumer == history.ConsumerResult && m.Delivered > 0 && !m.Succeeded() && !m.Garbled
 	})
-}
-
-// pooled says whether a pool serves the job for sure.
-func (f *Facts) pooled(w *Wish) bool {
-	const preferred = "preferred_pool"
-	served := w.Topic == "" || w.Topic == usualTopic || len(f.Config.Routing.Topics[w.Topic]) > 0
-	return served && len(w.Requires) == 0 && w.Labels[preferred] == "" && w.Constraints[preferred] == ""
 }
 
 // Free is a worker that the step's replica could pick for its job, for sure: the first by its name; "" for none, or

@@ -240,6 +240,17 @@ func (f *Facts) Candidates(s *Step) (list []Candidate) {
 	return list
 }
 
+// Preferred is the worker that the step's job prefers, if the step's replica, now that it picks, knows for sure that it is
+// alive and free, and all that the job asks for; else "".
+func (f *Facts) Preferred(s *Step) string {
+	w := &s.About.Wish
+	known := f.Ear(Hearing{s.Node, s.Incarnation, w.hints()[preferredWorker]})
+	if known == nil || !known.Live || !f.free(s, known) || f.Strikes.behind(s.Node, s.At) || !w.pooled(&f.Config.Routing) || w.Unmet(&known.Load, &f.Config.Routing) != "" {
+		return ""
+	}
+	return known.Worker
+}
+
 // OnlyStale says whether the step's replica still lists that worker although it is past its TTL, and no other such worker.
 func (f *Facts) OnlyStale(s *Step, worker string) bool {
 	is := false

@@ -95,7 +95,7 @@ func (o *Observer) lockAnswered(s *model.Step, locked bool) {
 func (o *Observer) lockReleased(s *model.Step) {
 	f := o.Facts
 	if s.Handling != nil {
-		s.About.Release(s)
+		s.About.Release(s, f.Away(s))
 		o.handled(s)
 	}
 	r := s.About.Releasing(s)

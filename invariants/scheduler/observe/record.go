@@ -59,7 +59,7 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 				break
 			}
 			h.Scheduled, h.Pick = true, model.Pick{Node: s.Node, Incarnation: s.Incarnation, At: s.At} // it follows at once
-			h.Choice, h.Busy, h.Lacks = f.Candidates(own), f.Overloaded(own), f.Lacks(own)
+			h.Choice, h.Busy, h.Lacks, h.Preferred = f.Candidates(own), f.Overloaded(own), f.Lacks(own), f.Preferred(own)
 		case model.Dispatched:
 			h.Intended = true
 		case model.Failed, model.Denied, model.Quarantined:
@@ -189,6 +189,7 @@ func (o *Observer) stateRead(s *model.Step) {
 		if s.Failed {
 			s.Handling.ReadFailed = s.Step
 		} else {
+			s.Handling.Prior = s.About.Attempts
 			s.Handling.Silent = o.Facts.Silence(s.Event, s.About.Worker)
 		}
 	}

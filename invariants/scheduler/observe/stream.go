@@ -172,13 +172,19 @@ func (o *Observer) message(e *sim.Event) {
 	last := e.Delivered >= uint64(f.Config.MaxDeliver)
 	what, _, _ := strings.Cut(e.Phase, "_")
 	ours := what != "job" && what != "notice" && what != "void" // those are the other stream's
-	var m *model.Message
+	var m, back *model.Message
 	var first, again bool
 	if ours {
+		back = about.ComesBack(e)
 		m, first, again = f.Follow(about, e)
 	}
 	s := &o.step
 	*s = model.Step{Event: e, About: about, Failed: history.AnswerOf(e).Failed()}
+	if back != nil {
+		for _, check := range o.hooks.Back {
+			check(s, back)
+		}
+	}
 	switch e.Phase {
 	case "submit_deliver":
 		if e.Delivered > 1 && about.State.InFlight() {
