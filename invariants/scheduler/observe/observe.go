@@ -189,6 +189,8 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 		applied = applied || record == s.About
 		if stateful {
 			o.recordWritten(s, record)
+		} else {
+			o.recordAmended(s, record)
 		}
 	}
 	for i := range o.said {
@@ -229,6 +231,7 @@ func (o *Observer) remember(record *model.Job) {
 	o.write = model.Write{
 		From: record.State, Attempts: record.Attempts, Epoch: record.Epoch, Version: record.Version,
 		Updated: record.Updated, Since: record.Touched, Deadline: record.Deadline, Intent: record.Intent,
+		Ptr: record.Out.Ptr, Code: record.ReasonCode,
 	}
 	o.write.Due, o.write.Bounded = o.Facts.Due(record)
 }

@@ -80,6 +80,15 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 	}
 }
 
+// recordAmended takes in a change of a record that is no state write.
+func (o *Observer) recordAmended(s *model.Step, record *model.Job) {
+	own := o.concerning(s)
+	own.About = record
+	for _, check := range o.hooks.Amended {
+		check(own, &o.write)
+	}
+}
+
 // outboxChanged takes in a change of a job's entry in the outbox, and says whether the job is the step's own.
 func (o *Observer) outboxChanged(s *model.Step, c *sim.Change, about *model.Job) bool {
 	if about == nil {
