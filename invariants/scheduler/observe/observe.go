@@ -290,7 +290,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 		f.LetterChanged(s, of, c)
 		about := f.Job(of)
 		first := !about.Entered
-		about.Entered, about.DlqExpires = !c.Gone, c.Expires
+		f.FileLetter(s, about, c)
 		if s.Handling != nil {
 			s.Handling.Entered = true
 			if entry, err := history.Read[history.DeadLetter](c.Value); first && !c.Gone && about == s.About && err == nil {
