@@ -60,6 +60,7 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 			if s.Phase == "rollback_write" { // no pick follows
 				break
 			}
+			h.Attempt = record.Attempts
 			h.Scheduled, h.Pick = true, model.Pick{Node: s.Node, Incarnation: s.Incarnation, At: s.At} // it follows at once
 			h.Choice, h.Busy, h.Lacks = f.Candidates(own), f.Overloaded(own), f.Lacks(own)
 		case model.Dispatched:
