@@ -16,18 +16,12 @@ import (
 
 var eventsAgreeWithServers = rule.New(invariants.Invariant{
 	Name:   "events-agree-with-servers",
-	Says:   "What the steps were seen to change adds up to what Redis and the streams hold at the end.",
+	Says:   "What the steps were seen to change adds up to the records that Redis holds at the end.",
 	Kind:   invariants.Always,
 	Source: "the testbed itself: an oracle that misses a change can judge nothing",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ended: func(end *invariants.End) {
 		// Violations of this one are the run's, even where they name a job: they stop what is judged at the end.
-		stored := map[string]int{}
-		for i := range end.Streams {
-			if what, job := history.Classify(&end.Streams[i]); what == history.Dispatch {
-				stored[job]++
-			}
-		}
 		for _, j := range f.Order {
 			t.Exercise()
 			record := end.Redis[history.RecordPrefix+j.ID]
@@ -36,9 +30,6 @@ var eventsAgreeWithServers = rule.New(invariants.Invariant{
 			}
 			if is, _ := strconv.Atoi(record["attempts"]); is != j.Attempts {
 				t.Violation(nil, "%s has attempts %d in Redis, but the steps left it %d", j.ID, is, j.Attempts)
-			}
-			if is, were := stored[j.ID], dispatchesKept(j); end.Streams != nil && is != were {
-				t.Violation(nil, "%s holds %d dispatches of %s, but the steps stored %d", history.StreamJobs, is, j.ID, were)
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
@@ -110,14 +101,4 @@ func recordState(record map[string]string) model.State {
 		return model.Absent
 	}
 	return model.ParseState(record["state"])
-}
-
-// dispatchesKept counts the job's dispatches that the stream still holds.
-func dispatchesKept(j *model.Job) (n int) {
-	for i := range j.Dispatches {
-		if !j.Dispatches[i].Lost {
-			n++
-		}
-	}
-	return n
 }
