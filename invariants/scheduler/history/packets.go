@@ -42,6 +42,7 @@ type Word struct {
 // DeadLetter is an entry of the dead-letter queue.
 type DeadLetter struct {
 	Topic        string `json:"topic"`
+	Key          string `json:"idempotency_key"`
 	Status       string `json:"status"`
 	ReasonCode   string `json:"reason_code"`
 	LastCause    string `json:"last_cause"`

@@ -72,6 +72,19 @@ func ungranted(labels map[string]string) map[string]string {
 // Granted says whether the request bears an approval.
 func (r *Request) Granted() bool { return r.Labels[LabelGranted] == "true" }
 
+// DeadlineMS is how long after its submission the request's job has its deadline, in milliseconds; 0 is never.
+func (r *Request) DeadlineMS() int64 {
+	b, err := Read[budget](string(r.Budget))
+	if err != nil {
+		return 0
+	}
+	return max(b.DeadlineMS, 0)
+}
+
+type budget struct {
+	DeadlineMS int64 `json:"deadline_ms"`
+}
+
 // Undoable says whether the request names what undoes its job.
 func (r *Request) Undoable() bool {
 	return r.WorkflowID != "" && len(r.Compensation) > 0 && string(r.Compensation) != "null"

@@ -25,8 +25,11 @@ func (s *story) left() AuditInput {
 		}
 	}
 	for key := range s.redis {
-		if what, _ := history.KeyOf(key); what == history.Lock {
+		switch what, _ := history.KeyOf(key); what {
+		case history.Lock:
 			in.TTLs[key] = time.Minute
+		case history.Letter:
+			in.TTLs[key] = 30 * 24 * time.Hour
 		}
 	}
 	return in

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,22 +11,17 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 var eventsAgreeWithServers = rule.New(invariants.Invariant{
 	Name:   "events-agree-with-servers",
-	Says:   "What the steps were seen to change adds up to what Redis and the streams hold at the end.",
+	Says:   "What the steps were seen to change adds up to the records that Redis holds at the end.",
 	Kind:   invariants.Always,
 	Source: "the testbed itself: an oracle that misses a change can judge nothing",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ended: func(end *invariants.End) {
 		// Violations of this one are the run's, even where they name a job: they stop what is judged at the end.
-		stored := map[string]int{}
-		for i := range end.Streams {
-			if what, job := history.Classify(&end.Streams[i]); what == history.Dispatch {
-				stored[job]++
-			}
-		}
 		for _, j := range f.Order {
 			t.Exercise()
 			record := end.Redis[history.RecordPrefix+j.ID]
@@ -34,9 +30,6 @@ var eventsAgreeWithServers = rule.New(invariants.Invariant{
 			}
 			if is, _ := strconv.Atoi(record["attempts"]); is != j.Attempts {
 				t.Violation(nil, "%s has attempts %d in Redis, but the steps left it %d", j.ID, is, j.Attempts)
-			}
-			if is, were := stored[j.ID], dispatchesKept(j); end.Streams != nil && is != were {
-				t.Violation(nil, "%s holds %d dispatches of %s, but the steps stored %d", history.StreamJobs, is, j.ID, were)
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
@@ -49,11 +42,12 @@ var eventsAgreeWithServers = rule.New(invariants.Invariant{
 
 var redisIndexAgreesWithRecord = rule.New(invariants.Invariant{
 	Name:   "redis-index-agrees-with-record",
-	Says:   "Every record is in the index of its state, with the time of its last update, and in no other.",
+	Says:   "Every record is in the index of its state, with the time of its last update, and in no other. A job that is not over is in job:deadlines with its deadline, if it has one, and no other is.",
 	Kind:   invariants.Always,
-	Source: "Scheduler internals, sections 1 and 3: the reconciler finds stale jobs by state and updated_at",
+	Source: "Scheduler internals, sections 1 and 3: the reconciler finds stale jobs by state and updated_at, and those with explicit deadlines",
 	Needs:  []string{"events-agree-with-servers"},
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	revived := map[*model.Job]bool{} // its end took it out of job:deadlines, and it was not the end
 	judge := func(end *invariants.End) {
 		for _, j := range f.Order {
 			record := end.Redis[history.RecordPrefix+j.ID]
@@ -68,6 +62,16 @@ var redisIndexAgreesWithRecord = rule.New(invariants.Invariant{
 			case score != record["updated_at"]:
 				t.Violation(j, "the record was updated at %s, but %s has it at %s", record["updated_at"], index, score)
 			}
+			if due := record["deadline_at"]; due != "" && !j.State.Terminal() && !revived[j] {
+				if score := end.Redis[history.DeadlinesKey][j.ID]; score != due {
+					t.Violation(j, "is %s, and its deadline is %s, but %s has it at %s", j.State, due, history.DeadlinesKey, cmp.Or(score, "none"))
+				}
+			}
+		}
+		for _, id := range slices.Sorted(maps.Keys(end.Redis[history.DeadlinesKey])) {
+			if record := end.Redis[history.RecordPrefix+id]; record["deadline_at"] == "" || recordState(record).Terminal() {
+				t.Violation(f.Job(id), "%s lists it, but the record says %s, and deadline_at %q", history.DeadlinesKey, recordState(record), record["deadline_at"])
+			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
 			what, word := history.KeyOf(key)
@@ -81,7 +85,15 @@ var redisIndexAgreesWithRecord = rule.New(invariants.Invariant{
 			}
 		}
 	}
-	return observe.Checker{Ended: judge, Audited: judge}
+	wrote := func(s *model.Step, w *model.Write) {
+		if w.From.Terminal() && !s.About.State.Terminal() {
+			revived[s.About] = true
+		}
+		if j := s.About; j.Deadline != 0 && w.Deadline == 0 && !slices.ContainsFunc(s.Changes, func(c sim.Change) bool { return c.Key == history.DeadlinesKey && c.Field == j.ID && !c.Gone }) {
+			t.Violation(j, "%s gave it a deadline at step %d (%s), and did not list it in %s", invariants.Who(s.Event), invariants.StepNo(s.Step), s.Phase, history.DeadlinesKey)
+		}
+	}
+	return observe.Checker{Wrote: wrote, Ended: judge, Audited: judge}
 })
 
 func recordState(record map[string]string) model.State {
@@ -89,14 +101,4 @@ func recordState(record map[string]string) model.State {
 		return model.Absent
 	}
 	return model.ParseState(record["state"])
-}
-
-// dispatchesKept counts the job's dispatches that the stream still holds.
-func dispatchesKept(j *model.Job) (n int) {
-	for i := range j.Dispatches {
-		if !j.Dispatches[i].Lost {
-			n++
-		}
-	}
-	return n
 }

@@ -10,7 +10,7 @@ import (
 
 var dispatchIsWhatWasDecided = rule.New(invariants.Invariant{
 	Name:   "dispatch-is-what-was-decided",
-	Says:   "A dispatch can be read, and names its job and the worker that it goes to. It has the topic, the tenant, the payload, the idempotency key, the labels and the environment of the request that the record kept when the safety kernel's last decision was written; the kernel's constraints may be among the labels. Where no kernel decides, it has those of a request of the job.",
+	Says:   "A dispatch can be read, and names its job and the worker that it goes to. It has the topic, the tenant, the payload, the idempotency key, the labels and the environment of the request that the record kept when the safety kernel's last decision was written; the kernel's constraints may be among the labels. Where no kernel decides, it has those of a request of the job. It is of the attempt that its handling has counted.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, submit-time and dispatch-time policy check: what was allowed is what runs",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
@@ -29,6 +29,8 @@ var dispatchIsWhatWasDecided = rule.New(invariants.Invariant{
 				t.Violation(j, "the dispatch stored at step %d, %s seq %d, is for %q, and names %q", at, history.StreamJobs, d.Seq, d.Worker, o.WorkerID)
 			case o.JobID != j.ID:
 				t.Violation(j, "the dispatch stored at step %d, %s seq %d, names the job %q", at, history.StreamJobs, d.Seq, o.JobID)
+			case s.Handling != nil && s.Handling.Attempt != 0 && !j.HandlesTwice(s.Event) && o.Attempt != s.Handling.Attempt:
+				t.Violation(j, "the dispatch stored at step %d, %s seq %d, is of attempt %d, and its handling has counted attempt %d", at, history.StreamJobs, d.Seq, o.Attempt, s.Handling.Attempt)
 			default:
 				if other := unlike(j, asked, &o.Request); other != "" && j.Decision != "" {
 					t.Violation(j, "what was dispatched at step %d, %s seq %d, is not the request that was decided upon: they differ in the %s", at, history.StreamJobs, d.Seq, other)

@@ -55,6 +55,15 @@ func TestADispatchIsWhatWasDecided(t *testing.T) {
 			},
 			says: "is not the request that was decided upon: they differ in the labels",
 		},
+		"of its attempt": {tell: func(s *story) {
+			s.keepsRequest(payload(1), "decision", "ALLOW", "attempts", "2").sends(order(`"attempt":2,"payload":{"n":1}`))
+		}},
+		"of another attempt": {
+			tell: func(s *story) {
+				s.keepsRequest(payload(1), "decision", "ALLOW", "attempts", "2").sends(order(`"attempt":99,"payload":{"n":1}`))
+			},
+			says: "is of attempt 99, and its handling has counted attempt 2",
+		},
 		"without its environment": {
 			tell: func(s *story) {
 				s.keepsRequest(marked, "decision", "ALLOW").sends(order(`"labels":{"saga_job_id":"job-9"}`))

@@ -347,6 +347,18 @@ func TestARefusalMustBeTheKernels(t *testing.T) {
 	}
 }
 
+// The count of jobs that went on without a decision is no less than the writes that say so. It may be more: of a write that failed.
+func TestJobsThatGoOnUndecidedAreCounted(t *testing.T) {
+	open := guarded
+	open.Policy.FailMode = "open"
+	for n, holds := range map[float64]bool{0: false, 1: true, 2: true} {
+		s := newStory().submit(job1).lock(s1, job1).read(s1, job1).readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 0).decided(s1, job1, "FAIL_OPEN")
+		s.counted(map[string]float64{`cordum_scheduler_input_fail_open_total{topic="job.default"}`: n})
+		found := outcomeOf(s.judge(open), "counters-equal-trace").Violations
+		assert.Equal(t, holds, len(found) == 0, "%g: %v", n, found)
+	}
+}
+
 // What the kernel has told in an earlier handling decides nothing.
 func TestEachHandlingAsksTheKernel(t *testing.T) {
 	s := newStory().submit(job1).lock(s1, job1).read(s1, job1).calls(s1, job1).hears(s1, job1, 1).unlock(s1, job1)

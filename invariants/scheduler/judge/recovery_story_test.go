@@ -82,7 +82,7 @@ func (s *story) dispatchesPayload(node, job, worker, payload string) *story {
 	s.intended(node, job, worker)
 	subject := "worker." + worker + ".jobs"
 	c := s.store(history.StreamJobs, subject, job)
-	c.Value = fmt.Sprintf(`{"job_id":%q,"topic":"job.default","worker_id":%q,"payload":%s}`, job, worker, payload)
+	c.Value = fmt.Sprintf(`{"job_id":%q,"topic":"job.default","worker_id":%q,"attempt":%d,"payload":%s}`, job, worker, s.attempts(job), payload)
 	s.streams[len(s.streams)-1] = c
 	return s.add(node, sim.KindPublish, "", subject, job, "publish", c)
 }

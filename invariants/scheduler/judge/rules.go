@@ -29,7 +29,7 @@ var all = sync.OnceValue(func() []rule.Rule {
 		oneDispatchPerJob, intentBeforeDispatch, everyIntentIsPublished, noDispatchAfterEnd, epochsNeverDecrease,
 		noDispatchAfterFailedRead, noDispatchToExpiredWorker, noDispatchToOverloadedWorker, snapshotRevivesNoWorker, tiesBrokenByWorkerID, dispatchesCountAsLoad,
 		noRetryForWantOfKnownWorkers, stalePreferenceIsPassedOver, staleWorkerHasItsOwnReason,
-		terminalStatesFinal, documentedTransitionsOnly, timeoutOnlyWhenDue, noTimeoutWhileExecuting, deadWorkerIsNoticed, overdueJobFoundWithinAPoll,
+		terminalStatesFinal, documentedTransitionsOnly, deadlineCountsFromSubmission, timeoutOnlyWhenDue, noTimeoutWhileExecuting, deadWorkerIsNoticed, overdueJobFoundWithinAPoll,
 		attemptsEqualScheduledWrites, attemptsDrainByTwo, retryWaitsItsDelay, attemptsNeverPastCeiling,
 		succeededImpliesFinishedExecution, resultOfCurrentEpoch, jobEndsAsItsResultSays, oneExecutionPerDispatch, oneExecutionAtATime, oneExecutionPerJob,
 		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, oneWriterATick, snapshotStaysFresh,

@@ -1,7 +1,9 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -95,7 +97,7 @@ var failedNeverPrecedesItsDLQEntry = rule.New(invariants.Invariant{
 
 var failedJobHasDLQEntry = rule.New(invariants.Invariant{
 	Name:   "failed-job-has-dlq-entry",
-	Says:   "Every FAILED, DENIED or OUTPUT_QUARANTINED job has an indexed DLQ entry with the reason code and the attempts of its record. That of a DENIED one is safety_denied.",
+	Says:   "Every FAILED, DENIED or OUTPUT_QUARANTINED job has an indexed DLQ entry with the state, the reason code, the reason, the attempts and the policy snapshot of its record, and the topic and the idempotency key of a request of the job. The reason code of a DENIED job is safety_denied. An entry lasts for dlq_entry_ttl. An entry that was there before the state may have the reason and the snapshot of an earlier try.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1, and section 5, reason codes; Dead letters, for the entry's shape and for the caveat of an entry lost after the terminal write",
 	Needs:  []string{"events-agree-with-servers"},
@@ -108,23 +110,32 @@ var failedJobHasDLQEntry = rule.New(invariants.Invariant{
 			t.Exercise()
 			data, there := end.Redis[history.DlqPrefix+j.ID][""]
 			if !there {
-				if j.DlqExpires == 0 || end.At < j.DlqExpires {
+				switch amiss := &j.DlqAmiss; {
+				case j.DlqExpires == 0 || end.At < j.DlqExpires:
 					t.Violation(j, "is %s%s, but %s%s does not exist", j.State, rule.SinceStep(j), history.DlqPrefix, j.ID)
+				case amiss.Step != 0:
+					t.Violation(j, "its DLQ entry was written at step %d to last for %s, and should have %s", invariants.StepNo(amiss.Step), amiss.Is, amiss.Should)
 				}
 				continue
 			}
 			record := end.Redis[history.RecordPrefix+j.ID]
 			entry, err := history.Read[history.DeadLetter](data)
 			_, indexed := end.Redis[history.DlqIndex][j.ID]
-			switch {
-			case err != nil:
+			if err != nil {
 				t.Violation(j, "its DLQ entry cannot be read: %v", err)
-			case entry.ReasonCode != record["reason_code"]:
-				t.Violation(j, "its DLQ entry has reason_code %q, but the record has %q", entry.ReasonCode, record["reason_code"])
+				continue
+			}
+			field, is, should := letterDiffers(f, j, entry, record)
+			left, expires := end.TTLs[history.DlqPrefix+j.ID]
+			switch amiss := &j.DlqAmiss; {
+			case field != "":
+				t.Violation(j, "its DLQ entry has %s %q, but the record has %q", field, is, should)
 			case j.State == model.Denied && entry.ReasonCode != history.ReasonDenied:
 				t.Violation(j, "its DLQ entry has reason_code %q, although the safety kernel has denied it", entry.ReasonCode)
-			case strconv.Itoa(entry.Attempts) != record["attempts"]:
-				t.Violation(j, "its DLQ entry has attempts %d, but the record has %s", entry.Attempts, record["attempts"])
+			case amiss.Step != 0:
+				t.Violation(j, "its DLQ entry was written at step %d to last for %s, and should have %s", invariants.StepNo(amiss.Step), amiss.Is, amiss.Should)
+			case end.TTLs != nil && (!expires || left > f.Config.DLQEntryTTL+model.Slack):
+				t.Violation(j, "its DLQ entry has %s left (0s is for ever), and dlq_entry_ttl is %s", left, f.Config.DLQEntryTTL)
 			case !indexed:
 				t.Violation(j, "its DLQ entry is not in %s", history.DlqIndex)
 			}
@@ -132,3 +143,30 @@ var failedJobHasDLQEntry = rule.New(invariants.Invariant{
 	}
 	return observe.Checker{Ended: judge, Audited: judge}
 })
+
+// letterDiffers names a field in which a job's dead letter is not as the record says, or "".
+func letterDiffers(f *model.Facts, j *model.Job, entry *history.DeadLetter, record map[string]string) (field, is, should string) {
+	fields := [...]struct{ name, is, should string }{
+		{"status", entry.Status, record["state"]},
+		{"reason_code", entry.ReasonCode, record["reason_code"]},
+		{"attempts", strconv.Itoa(entry.Attempts), record["attempts"]},
+		{"reason", entry.Reason, record["reason"]},
+		{"policy_snapshot", entry.Snapshot, record["policy_snapshot"]},
+	}
+	last := len(fields)
+	if f.Config.DLQOrder == "dlq-then-state" {
+		last = 3
+	}
+	for _, c := range fields[:last] {
+		if c.is != c.should {
+			return c.name, c.is, c.should
+		}
+	}
+	// An audit does not know what else was asked for under the job's name.
+	if r := j.Request; r != nil && j.StateAt != 0 && !slices.ContainsFunc(append(j.Earlier[:len(j.Earlier):len(j.Earlier)], r), func(r *history.Request) bool {
+		return r.Topic == entry.Topic && cmp.Or(r.IdempotencyKey, j.ID) == entry.Key
+	}) {
+		return "topic and idempotency_key", entry.Topic + ", " + entry.Key, r.Topic + ", " + cmp.Or(r.IdempotencyKey, j.ID)
+	}
+	return "", "", ""
+}

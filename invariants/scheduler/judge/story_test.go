@@ -235,7 +235,7 @@ func (s *story) ordered(c sim.Change, job, worker string) sim.Change {
 	}
 	order := map[string]any{}
 	_ = json.Unmarshal([]byte(packet), &order) // a story need not have any request
-	order["job_id"], order["worker_id"], order["attempt"] = job, worker, 1
+	order["job_id"], order["worker_id"], order["attempt"] = job, worker, max(1, s.attempts(job))
 	body, err := json.Marshal(order)
 	if err != nil {
 		panic(err)
@@ -300,7 +300,7 @@ func (s *story) completed(node, job, state string) *story {
 
 // dlq writes an entry and its index.
 func (s *story) dlq(node, job, reason string, attempts int) *story {
-	data, err := json.Marshal(map[string]any{"job_id": job, "reason_code": reason, "attempts": attempts})
+	data, err := json.Marshal(map[string]any{"job_id": job, "reason_code": reason, "attempts": attempts, "status": s.redis[history.RecordPrefix+job]["state"]})
 	if err != nil {
 		panic(err)
 	}

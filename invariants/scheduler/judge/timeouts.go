@@ -58,6 +58,36 @@ func pastDeadline(f *model.Facts, j *model.Job) bool {
 	return j.Deadline != 0 && j.Updated >= j.Deadline && f.At+f.Config.JobLockTTL >= j.DeadlineAt
 }
 
+var deadlineCountsFromSubmission = rule.New(invariants.Invariant{
+	Name:   "deadline-counts-from-submission",
+	Says:   "A job whose request has a budget.deadline_ms has its deadline for as long after the write that makes its record, by the clock of that write, and keeps it. One without has none.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 3, deadline expiration: jobs with explicit deadlines (budget.deadline_ms)",
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		j := s.About
+		is, due := j.Deadline, w.Deadline
+		if due == 0 && j.State == model.Pending && j.Request != nil && j.Request.DeadlineMS() > 0 && (w.From == model.Absent || is != 0) {
+			due = j.Updated + j.Request.DeadlineMS()
+		}
+		if is == 0 && due == 0 {
+			return
+		}
+		t.Exercise()
+		if is != due {
+			t.Violation(j, "%s wrote %s at step %d (%s) with deadline_at %s; by its request it is %s", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), s.Phase, orNone(is), orNone(due))
+		}
+	}}
+})
+
+// orNone is a time of a record in words.
+func orNone(unix int64) string {
+	if unix == 0 {
+		return "none"
+	}
+	return fmt.Sprint(unix)
+}
+
 var timeoutOnlyWhenDue = rule.New(invariants.Invariant{
 	Name:   "timeout-only-when-due",
 	Says:   "A scheduler times out only a job that has been DISPATCHED or RUNNING for its timeout, or is past its deadline. With watch_workers it also times out one that has been RUNNING for the dispatch timeout on a worker of which it has heard nothing for as long, while it heard of others.",

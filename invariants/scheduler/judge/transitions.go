@@ -9,19 +9,27 @@ import (
 
 var terminalStatesFinal = rule.New(invariants.Invariant{
 	Name:   "terminal-states-final",
-	Says:   "A job in a terminal state stays in it, but for SUCCEEDED, which may become OUTPUT_QUARANTINED.",
+	Says:   "A job in a terminal state stays in it, with its output and its reason code, but for SUCCEEDED, which may become OUTPUT_QUARANTINED.",
 	Kind:   invariants.Always,
-	Source: "Scheduler internals, section 1, terminal states and idempotency",
+	Source: "Scheduler internals, section 1, terminal states and idempotency: duplicate results for jobs that are over are ignored",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
-		to := s.About.State
-		if to.Terminal() {
-			t.Exercise()
-		}
-		if w.From.Terminal() && !allowed[w.From][to] {
-			t.Violation(s.About, "%s wrote %s at step %d (%s) over the terminal state %s", invariants.Who(s.Event), to, invariants.StepNo(s.Step), s.Phase, w.From)
-		}
-	}}
+	return observe.Checker{
+		Wrote: func(s *model.Step, w *model.Write) {
+			to := s.About.State
+			if to.Terminal() {
+				t.Exercise()
+			}
+			if w.From.Terminal() && !allowed[w.From][to] {
+				t.Violation(s.About, "%s wrote %s at step %d (%s) over the terminal state %s", invariants.Who(s.Event), to, invariants.StepNo(s.Step), s.Phase, w.From)
+			}
+		},
+		Amended: func(s *model.Step, w *model.Write) {
+			if j := s.About; w.From.Terminal() && (j.Out.Ptr != w.Ptr || j.ReasonCode != w.Code) {
+				t.Violation(j, "%s changed the record at step %d (%s), which is %s: result_ptr %q to %q, reason_code %q to %q",
+					invariants.Who(s.Event), invariants.StepNo(s.Step), s.Phase, w.From, w.Ptr, j.Out.Ptr, w.Code, j.ReasonCode)
+			}
+		},
+	}
 })
 
 var documentedTransitionsOnly = rule.New(invariants.Invariant{

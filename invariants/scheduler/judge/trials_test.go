@@ -66,6 +66,11 @@ var trials = map[string]trial{
 			s.wait(2*time.Second).intended(s1, job1, w1).publish(s1, job1, w1)
 		},
 	},
+	"deadline-counts-from-submission": {
+		breaks: func(s *story) { s.expects(job1, 10000, 20000) },
+		says:   "submitter wrote PENDING at step 1 (submit_write) with deadline_at 20001; by its request it is 10001",
+		holds:  func(s *story) { s.expects(job1, 10000, 10000).submit(job2) },
+	},
 	"terminal-states-final": {
 		breaks: func(s *story) { calm(s); s.lock(s1, job1).write(s1, job1, "result_write", "FAILED") },
 		says:   "over the terminal state SUCCEEDED",

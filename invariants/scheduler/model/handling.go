@@ -15,6 +15,7 @@ type Handling struct {
 	Expires     time.Duration // when that expires, as renewed by it; 0 is never
 	Prior       int           // attempts that the job had when it last read it
 	Cost        int           // attempts: how often it wrote SCHEDULED
+	Attempt     int           // what the record counted after the last of those writes that a pick follows; 0 for none
 	Pick        Pick          // of the worker that it would publish to: its own, or that of the intent that it has read
 
 	Silent        time.Duration // for how long the job's worker had been when it last read the job

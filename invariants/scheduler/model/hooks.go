@@ -12,6 +12,7 @@ import (
 type Checker struct {
 	Read            func(*Step)                                      // a state read has ended
 	Wrote           func(*Step, *Write)                              // a job's record was written
+	Amended         func(*Step, *Write)                              // it was changed, and its state was not written
 	Sent            func(*Step)                                      // a dispatch's publish was granted, whatever came of it
 	Stored          func(*Step, *Dispatch)                           // a stream stored a dispatch; it is not among the job's yet
 	Voided          func(*Step)                                      // a stream stored a void in a dispatch's place
@@ -54,6 +55,7 @@ type Checker struct {
 type Hooks struct {
 	Read            []func(*Step)
 	Wrote           []func(*Step, *Write)
+	Amended         []func(*Step, *Write)
 	Sent            []func(*Step)
 	Stored          []func(*Step, *Dispatch)
 	Voided          []func(*Step)

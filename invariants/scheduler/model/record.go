@@ -57,7 +57,7 @@ func (j *Job) Take(c *sim.Change) bool {
 			return false
 		}
 		j.State, j.Attempts, j.Worker, j.Epoch, j.Version = Absent, 0, "", 0, 0
-		j.ReasonCode, j.Out.Ptr = "", ""
+		j.ReasonCode, j.Out.Ptr, j.Deadline = "", "", 0
 	default:
 		return false
 	}

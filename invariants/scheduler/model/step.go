@@ -26,6 +26,8 @@ type Write struct {
 	Updated  int64
 	Since    time.Duration // when updated was written
 	Deadline int64
+	Ptr      string        // of its output
+	Code     string        // its reason code
 	Due      time.Duration // when the job's time was up, if it was bounded
 	Bounded  bool
 	Intent   Intent

@@ -196,6 +196,8 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 		applied = applied || record == s.About
 		if stateful {
 			o.recordWritten(s, record)
+		} else {
+			o.recordAmended(s, record)
 		}
 	}
 	for i := range o.said {
@@ -236,6 +238,7 @@ func (o *Observer) remember(record *model.Job) {
 	o.write = model.Write{
 		From: record.State, Attempts: record.Attempts, Epoch: record.Epoch, Version: record.Version,
 		Updated: record.Updated, Since: record.Touched, Deadline: record.Deadline, Intent: record.Intent,
+		Ptr: record.Out.Ptr, Code: record.ReasonCode,
 	}
 	o.write.Due, o.write.Bounded = o.Facts.Due(record)
 }
@@ -294,7 +297,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 		f.LetterChanged(s, of, c)
 		about := f.Job(of)
 		first := !about.Entered
-		about.Entered, about.DlqExpires = !c.Gone, c.Expires
+		f.FileLetter(s, about, c)
 		if s.Handling != nil {
 			s.Handling.Entered = true
 			if entry, err := history.Read[history.DeadLetter](c.Value); first && !c.Gone && about == s.About && err == nil {

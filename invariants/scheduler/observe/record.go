@@ -58,6 +58,7 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 			if s.Phase == "rollback_write" { // no pick follows
 				break
 			}
+			h.Attempt = record.Attempts
 			h.Scheduled, h.Pick = true, model.Pick{Node: s.Node, Incarnation: s.Incarnation, At: s.At} // it follows at once
 			h.Choice, h.Busy, h.Lacks, h.Preferred = f.Candidates(own), f.Overloaded(own), f.Lacks(own), f.Preferred(own)
 		case model.Dispatched:
@@ -75,6 +76,15 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 	o.stepWritten(own)
 	for _, check := range o.hooks.Wrote {
 		check(own, w)
+	}
+}
+
+// recordAmended takes in a change of a record that is no state write.
+func (o *Observer) recordAmended(s *model.Step, record *model.Job) {
+	own := o.concerning(s)
+	own.About = record
+	for _, check := range o.hooks.Amended {
+		check(own, &o.write)
 	}
 }
 

@@ -1,0 +1,71 @@
+package judge
+
+import (
+	"encoding/json"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+)
+
+// A dead letter says of its job what the job's record says, and lasts for as long as the settings say.
+func TestADeadLetterIsOfItsJob(t *testing.T) {
+	month := 30 * 24 * time.Hour
+	// filed is a job that fails with an entry that differs, and lasts.
+	filed := func(differs map[string]any, lasts time.Duration) *story {
+		s := newStory()
+		request := `{"job_id":"job-1","topic":"job.default"}`
+		s.write("submitter", job1, "submit_write", "PENDING", "attempts", "0", "request", request).asksOf(request).begins(s1, job1)
+		s.write(s1, job1, "failed_write", "FAILED", "reason_code", "no_pool_mapping", "reason", "nobody serves it", "policy_snapshot", "v1")
+		entry := map[string]any{"status": "FAILED", "reason_code": "no_pool_mapping", "reason": "nobody serves it", "attempts": s.attempts(job1), "policy_snapshot": "v1", "topic": "job.default", "idempotency_key": "job-1"}
+		maps.Copy(entry, differs)
+		data, _ := json.Marshal(entry)
+		s.dlq(s1, job1, "", 0)
+		e := s.last()
+		e.Changes[0].Value, e.Changes[0].Expires = string(data), e.At+lasts
+		s.redis[history.DlqPrefix+job1][""] = string(data)
+		return s.unlock(s1, job1).ack(s1, job1, "submit_ack")
+	}
+	again := func(s *story, lasts time.Duration) *story { // the same, written once more an hour later
+		s.wait(time.Hour).dlq(s1, job1, "", 0)
+		e := s.last()
+		e.Changes[0].Value, e.Changes[0].Expires = filed(nil, 0).redis[history.DlqPrefix+job1][""], e.At+lasts
+		s.redis[history.DlqPrefix+job1][""] = e.Changes[0].Value
+		return s
+	}
+	gone := func(s *story) *story { // it has expired
+		s.wait(time.Minute)
+		delete(s.redis, history.DlqPrefix+job1)
+		return s
+	}
+	for name, c := range map[string]struct {
+		s    *story
+		says string // "" if it holds
+	}{
+		"as it is":                {filed(nil, month), ""},
+		"another state":           {filed(map[string]any{"status": "SUCCEEDED"}, month), `has status "SUCCEEDED", but the record has "FAILED"`},
+		"another reason":          {filed(map[string]any{"reason": "x"}, month), `has reason "x"`},
+		"another snapshot":        {filed(map[string]any{"policy_snapshot": "v2"}, month), `has policy_snapshot "v2", but the record has "v1"`},
+		"another topic":           {filed(map[string]any{"topic": "x"}, month), `has topic and idempotency_key "x, job-1", but the record has "job.default, job-1"`},
+		"another key":             {filed(map[string]any{"idempotency_key": "x"}, month), `"job.default, x"`},
+		"for a second":            {filed(nil, time.Second), "to last for 1s, and should have 720h0m0s"},
+		"for a second, and gone":  {gone(filed(nil, time.Second)), "to last for 1s, and should have 720h0m0s"},
+		"for ever":                {filed(nil, -time.Hour*24*365), "to last for 0s"},
+		"again, with what it had": {again(filed(nil, month), month-time.Hour), ""},
+		"again, as new":           {again(filed(nil, month), month), ""},
+		"again, for less":         {again(filed(nil, month), time.Hour), "to last for 1h0m0s"},
+	} {
+		said := ""
+		if found := outcomeOf(c.s.judge(config.Config{}), "failed-job-has-dlq-entry").Violations; len(found) > 0 {
+			said = found[0].Message
+		}
+		if c.says == "" {
+			assert.Empty(t, said, name)
+		}
+		assert.Contains(t, said, c.says, name)
+	}
+}
