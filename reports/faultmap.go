@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/words"
@@ -214,7 +215,11 @@ func certified(c *exhaust.Certificate) (tone, says string) {
 }
 
 func titleOf(c *exhaust.Certificate, n int) string {
-	return c.Words(n) + ": " + c.Tries[n].Came()
+	title := c.Words(n) + ": " + c.Tries[n].Came()
+	if unjudged := c.Tries[n].Unjudged; len(unjudged) > 0 {
+		title += "; not judged: " + strings.Join(unjudged, ", ")
+	}
+	return title
 }
 
 // fileOf is what a try opens: its page, or its plan; "" is nothing.

@@ -307,6 +307,9 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 	for _, r := range c.Releases {
 		p.Line("    %4d  %s: %s", r.Tries, r.Invariant, r.Says())
 	}
+	if says := c.NotJudged(); says != "" {
+		p.Line("  %s", words.LowerFirst(says))
+	}
 	for _, o := range []exhaust.Outcome{exhaust.Inconclusive, exhaust.Missed} {
 		if n := c.Counts[o]; n > 0 {
 			p.Line("  %s: %s", o, cli.Plural(n, c.Noun()))

@@ -227,6 +227,7 @@ func printCertified(say *cli.Printer, t *certifiable, c *exhaust.Certificate) {
 func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.Printer) error {
 	tried, broken, outside, inconclusive, whole := 0, 0, 0, 0, 0
 	var found campaign.Result      // all that their campaigns found
+	unjudged := map[string]int{}   // tries in which an invariant was not judged
 	violations := map[string]int{} // outside of a promise, by the status of the cells that release them
 	var entries []reports.Entry
 	var table []string
@@ -243,6 +244,9 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 		if c.Complete {
 			whole++
 			table = append(table, c.Row())
+		}
+		for _, u := range c.Unjudged {
+			unjudged[u.Invariant] += u.Tries
 		}
 		for _, r := range c.Releases {
 			violations[r.Cell.Status] += r.Tries
@@ -289,6 +293,9 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 	}
 	for _, status := range slices.Sorted(maps.Keys(violations)) {
 		say.Line("    %6s  %s", cli.Thousands(violations[status]), status)
+	}
+	for _, name := range slices.Sorted(maps.Keys(unjudged)) {
+		say.Line("  not judged, once an invariant that it needs was violated: %s in %s", name, cli.Plural(unjudged[name], "single fault"))
 	}
 	say.Line("Index: %s", filepath.Join(dir, reports.IndexFile))
 	return exitOf(&found, broken > 0, whole < len(tasks)+apart || inconclusive > 0)

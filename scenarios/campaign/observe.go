@@ -23,6 +23,9 @@ func RecordOf(n int, plan *plans.Plan, res *scenarios.Result) *Record {
 		if i.Status == scenarios.StatusUnpromised {
 			r.Outside = append(r.Outside, outsideOf(res, i.Name))
 		}
+		if len(i.StoppedBy) > 0 {
+			r.Unjudged = append(r.Unjudged, i.Name)
+		}
 		if i.Exercised > 0 {
 			r.Exercised = append(r.Exercised, i.Name)
 		}

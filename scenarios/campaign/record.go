@@ -18,6 +18,7 @@ type Record struct {
 	Virtual   time.Duration     `json:"virtual_ns"`          //
 	Broken    []Broken          `json:"broken,omitempty"`    // promises, each invariant once
 	Outside   []Outside         `json:"outside,omitempty"`   // invariants broken outside their promise, each once
+	Unjudged  []string          `json:"unjudged,omitempty"`  // invariants that were not judged, of some job at least, once one that they need was violated
 	Exercised []string          `json:"exercised,omitempty"` // invariants that had something to judge, situations that were reached
 	Drawn     []string          `json:"drawn,omitempty"`     // kinds of fault that the plan has, as FaultKind writes them
 	Fired     []string          `json:"fired,omitempty"`     // those of them that took effect

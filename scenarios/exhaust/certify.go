@@ -47,7 +47,7 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 		}
 		outside := c.besides(r.Outside)
 		t := d.tried(&d.Tries[r.N-1], c.Kinds)
-		t.Digest = r.Digest
+		t.Digest, t.Unjudged = r.Digest, r.Unjudged
 		t.Outcome, t.Invariants = outcomeOf(r, outside, last)
 		c.Counts[t.Outcome]++
 		if t.Outcome == Outside {
@@ -57,6 +57,7 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 		}
 		c.Tries = append(c.Tries, t)
 	}
+	c.Unjudged = unjudged(c.Tries)
 	slices.SortStableFunc(c.Releases, func(a, b Release) int { return b.Tries - a.Tries })
 	return c, nil
 }

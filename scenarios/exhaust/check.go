@@ -108,6 +108,8 @@ func (d *Definition) again(ctx context.Context, c *Certificate, n int) (r *campa
 		differs = fmt.Sprintf("%s: the run has the digest %s, and the certificate says %s", c.Words(n), r.Digest, t.Digest)
 	case is != t.Outcome || !slices.Equal(broken, t.Invariants):
 		differs = fmt.Sprintf("%s: the run is %s, and the certificate says %s", c.Words(n), came(is, broken), t.Came())
+	case c.saysUnjudged() && !slices.Equal(r.Unjudged, t.Unjudged):
+		differs = fmt.Sprintf("%s: of the run these invariants are not judged: %s; the certificate says %s", c.Words(n), named(r.Unjudged), named(t.Unjudged))
 	}
 	return r, differs, nil
 }
@@ -164,6 +166,8 @@ func sameBreak(a, b Break) bool {
 func sameCell(a, b invariants.Cell) bool {
 	return a.Strike == b.Strike && a.Status == b.Status && a.Says == b.Says && slices.Equal(a.With, b.With)
 }
+
+func named(list []string) string { return cmp.Or(strings.Join(list, ", "), "none") }
 
 func breaksIn(list []Break) string {
 	var says []string

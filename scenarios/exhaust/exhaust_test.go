@@ -144,6 +144,7 @@ func TestACertificateSaysWhatCameOfEachTry(t *testing.T) {
 	records[6].Verdict = scenarios.Inconclusive
 	records[7].Outside = []campaign.Outside{{Invariant: "one-effect-per-key"}}
 	records[8].Verdict, records[8].Outside = scenarios.Inconclusive, records[7].Outside
+	records[2].Unjudged, records[3].Unjudged = []string{"one-execution-per-job"}, []string{"quarantined-output-stays", "one-execution-per-job"}
 	c, err := d.Certify(records, &campaign.Result{Complete: true, Digest: "all"})
 	require.NoError(t, err)
 	assert.True(t, c.Complete)
@@ -153,6 +154,11 @@ func TestACertificateSaysWhatCameOfEachTry(t *testing.T) {
 	}
 	assert.Equal(t, []Outcome{Held, Outside, Broken, OutOfBounds, Missed, Inconclusive, Outside, Inconclusive, Held}, outcomes)
 	assert.Equal(t, map[Outcome]int{Held: len(d.Tries) - 7, Outside: 2, Broken: 1, OutOfBounds: 1, Missed: 1, Inconclusive: 2}, c.Counts)
+	assert.Equal(t, "Not judged, once an invariant that it needs was violated: one-execution-per-job in 2, quarantined-output-stays in 1", c.NotJudged())
+	assert.Equal(t, []string{"one-execution-per-job"}, c.Tries[1].Unjudged)
+	require.NoError(t, c.Check())
+	c.Tries[1].Unjudged = nil
+	assert.ErrorContains(t, c.Check(), "what was not judged is not that of its runs")
 	require.Len(t, c.Releases, 2)
 	assert.Equal(t, "redis-failover (promised with: wait_replica)", c.Releases[0].Says())
 	assert.Equal(t, 1, c.Releases[0].First)
