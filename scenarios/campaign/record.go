@@ -70,9 +70,11 @@ type Broken struct {
 
 // Outside is an invariant that a run broke outside of its promise.
 type Outside struct {
-	Invariant string   `json:"invariant"`
-	Released  []string `json:"released,omitempty"` // by those kinds of strike, as [scenarios.Violation] has them
-	Jobs      []string `json:"jobs,omitempty"`     // of which it was broken
+	Invariant  string   `json:"invariant"`
+	Unprovided bool     `json:"unprovided,omitempty"` // the settings promise nothing of it, whatever struck
+	Released   []string `json:"released,omitempty"`   // by those kinds of strike, as [scenarios.Violation] has them
+	InGap      bool     `json:"in_gap,omitempty"`     // some of it by no strike, under what the promise matrix leaves open
+	Jobs       []string `json:"jobs,omitempty"`       // of which it was broken
 }
 
 // Containment says how the code under test went out of bounds, so that its worker process had to go.

@@ -75,7 +75,7 @@ func baselineOf(r *campaign.Record) (list []Break) {
 func (c *Certificate) besides(list []campaign.Outside) []campaign.Outside {
 	return slices.DeleteFunc(slices.Clone(list), func(o campaign.Outside) bool {
 		return slices.ContainsFunc(c.Baseline, func(b Break) bool {
-			return b.Invariant == o.Invariant && among(b.Released, o.Released) && among(o.Jobs, b.Jobs)
+			return b.Invariant == o.Invariant && (b.InGap || !o.InGap) && among(b.Released, o.Released) && among(o.Jobs, b.Jobs)
 		})
 	})
 }
@@ -138,17 +138,16 @@ func cellsOf(o campaign.Outside) (cells []invariants.Cell) {
 		return nil
 	}
 	p := promises()[i]
+	if o.Unprovided { // whatever struck
+		return []invariants.Cell{{Status: notProvided, With: p.Takes}}
+	}
 	for _, cell := range p.Cells {
 		if slices.Contains(o.Released, cell.Strike) {
 			cells = append(cells, cell)
 		}
 	}
-	switch {
-	case len(cells) > 0:
-	case p.Open != nil:
+	if o.InGap && p.Open != nil {
 		cells = append(cells, *p.Open)
-	default:
-		cells = append(cells, invariants.Cell{Status: notProvided, With: p.Takes})
 	}
 	return cells
 }
