@@ -282,6 +282,8 @@ func (f *exhaustFlags) define(ctx context.Context, dir string, a *asked, stderr 
 		return nil, cli.Fail(cli.ExitInterrupted, "interrupted %s", when)
 	case ctx.Err() != nil:
 		return nil, cli.Fail(cli.ExitInconclusive, "--budget, %s, has passed %s", f.budget, when)
+	case errors.As(err, new(*exhaust.BrokenError)):
+		return nil, cli.Fail(cli.ExitViolated, "%v", err)
 	case err != nil:
 		return nil, cli.Fail(cli.ExitUsage, "%v", err)
 	}
