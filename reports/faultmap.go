@@ -87,7 +87,7 @@ func FaultMap(w io.Writer, c *exhaust.Certificate) error {
 	if triesEvery(c) {
 		v.Empty = "it cannot strike there"
 	}
-	v.Lead, v.Same = leadOf(c), exhaust.LooksTheSame(c.Reduced)
+	v.Lead, v.Same = leadOf(c), exhaust.LooksTheSame(c.Reduced, c.Pairs)
 	row := v.rows()
 	met := make([]bool, len(c.Kinds))
 	worst := map[[2]int]int{}
@@ -176,8 +176,11 @@ func leadOf(c *exhaust.Certificate) string {
 	if c.Pairs {
 		lead = fmt.Sprintf("Each of %s %s followed by %s, at every operation%s that its run makes from then on, in a run for each.", words.Counted(len(c.Firsts), "single fault"), was, kinds, where)
 	}
+	if c.Pairs {
+		lead += " The single faults have a certificate of their own."
+	}
 	if c.Alike > 0 {
-		lead += " A fault is left out where another " + exhaust.LooksTheSame(c.Reduced) + "."
+		lead += " A fault is left out where another " + exhaust.LooksTheSame(c.Reduced, c.Pairs) + "."
 	}
 	if c.Reduced {
 		lead += " Operations of jobs that the plan is not about are not struck."

@@ -58,8 +58,8 @@ func TestAFaultMapSaysWhatWasTried(t *testing.T) {
 		"some kinds":           {func(c *exhaust.Certificate) { c.Kinds = c.Kinds[:2] }, "calm, single faults", []string{"by every kind of fault that was asked for and can strike it, in a run for each."}, false},
 		"unfinished":           {func(c *exhaust.Certificate) { c.Complete, c.All = false, 1200 }, "calm, single faults", []string{"is to be struck alone", "So far 3 of 1,200 single faults were tried. An operation that nothing has struck yet has no row."}, false},
 		"every pair": {inPairs, "calm, every pair of faults", []string{
-			"Each of 2 single faults was followed by every kind of fault, at every operation that its run makes from then on, in a run for each."}, true},
-		"pairs": {func(c *exhaust.Certificate) { inPairs(c); c.Alike = 4 }, "calm, pairs of faults", []string{"that its run makes from then on, in a run for each. A fault is left out where another looks the same, whatever the time."}, false},
+			"Each of 2 single faults was followed by every kind of fault, at every operation that its run makes from then on, in a run for each. The single faults have a certificate of their own."}, true},
+		"pairs": {func(c *exhaust.Certificate) { inPairs(c); c.Alike = 4 }, "calm, pairs of faults", []string{"that its run makes from then on, in a run for each. The single faults have a certificate of their own. A fault is left out where another pair or a single fault looks the same, whatever the time."}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			of := tried()

@@ -295,7 +295,10 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 		p.Line("%s  no promise was broken by %s", p.Paint(cli.Green, "HELD"), cli.Plural(len(c.Tries), c.Noun()))
 	}
 	if c.Alike > 0 {
-		p.Line("  left out, as another %s: %s", exhaust.LooksTheSame(c.Reduced), cli.Plural(c.Alike, "fault"))
+		p.Line("  left out, as another %s: %s", exhaust.LooksTheSame(c.Reduced, c.Pairs), cli.Plural(c.Alike, "fault"))
+	}
+	if c.Pairs {
+		p.Line("  the single faults have a certificate of their own, without --faults")
 	}
 	for i := range c.Baseline {
 		b := &c.Baseline[i]

@@ -59,8 +59,8 @@ shrunk and saved as a plan, as by fuzz.
 
 With --faults 2, each of these faults is followed by every fault at every
 operation that its run makes from then on, those that it brings about among
-them. A second fault that looks the same as another is left out, whatever the
-time: the same operation, and the same known of its job, or of everything. The
+them. A second fault that looks the same as another, or as one without a first, is
+left out, whatever the time: the same operation, and the same known of its job, or of everything. The
 closest pairs come first, and --budget ends the search after a time; the same
 command goes on.
 
@@ -164,7 +164,7 @@ func (f *exhaustFlags) sayWhat(say *cli.Printer, dir string, d *exhaust.Definiti
 		say.Line("%s: %s, each struck alone by what can strike it: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Sites), "operation"), cli.Plural(1+len(d.Tries), "run"))
 	}
 	if d.Alike > 0 {
-		say.Line("  left out, as another %s: %s", exhaust.LooksTheSame(d.Reduced), cli.Plural(d.Alike, "fault"))
+		say.Line("  left out, as another %s: %s", exhaust.LooksTheSame(d.Reduced, d.Pairs), cli.Plural(d.Alike, "fault"))
 	}
 	if d.Own > 0 {
 		say.Line("  left out, as another fault strikes the operation or keeps it from its server: %s", cli.Plural(d.Own, "fault"))

@@ -57,10 +57,10 @@ type Certificate struct {
 	Preset   string          `json:"preset"`               // likewise
 	Plan     string          `json:"plan"`                 // as YAML
 	All      int             `json:"all"`                  // tries that there are
-	Alike    int             `json:"alike,omitempty"`      // faults that were not tried, first or second, as one that was looks the same; see LooksTheSame
+	Alike    int             `json:"alike,omitempty"`      // faults that were not tried, first or second, as one that was, or of pairs a single fault, looks the same; see LooksTheSame
 	Own      int             `json:"own,omitempty"`        // likewise, as a fault that comes before strikes the operation or keeps it from its server
 	Reduced  bool            `json:"reduced,omitempty"`    // see Options
-	Pairs    bool            `json:"pairs,omitempty"`      // each try is of two faults
+	Pairs    bool            `json:"pairs,omitempty"`      // each try is of two faults; the single faults are in a certificate of their own
 	Unpruned bool            `json:"unpruned,omitempty"`   // pairs that are alike were tried, too
 	Complete bool            `json:"complete"`             // every try was made
 	Calm     string          `json:"calm"`                 // the digest of the run without a fault
@@ -120,11 +120,16 @@ func (c *Certificate) has(site, kind int) bool {
 
 // LooksTheSame says of faults that are left out, by the rule of pairs, what they have in common with one that is tried. It is
 // what is known where they strike, and neither the time nor, if the search is reduced, what other jobs do.
-func LooksTheSame(reduced bool) string {
-	if reduced {
-		return "looks the same to the jobs that the plan is about, whatever the time"
+// A pair is left out for a single fault, too, of which a certificate of single faults tells.
+func LooksTheSame(reduced, pairs bool) string {
+	what, to := "", ""
+	if pairs {
+		what = "pair or a single fault "
 	}
-	return "looks the same, whatever the time"
+	if reduced {
+		to = " to the jobs that the plan is about"
+	}
+	return what + "looks the same" + to + ", whatever the time"
 }
 
 // Noun is what one try is called.

@@ -31,7 +31,7 @@ func (d *Definition) Differs(c *Certificate) string {
 	case len(d.Tries) != c.All:
 		return fmt.Sprintf("there are %d %ss, and the certificate says %d", len(d.Tries), c.Noun(), c.All)
 	case d.Alike != c.Alike:
-		return fmt.Sprintf("%d faults are left out as another %s, and the certificate says %d", d.Alike, LooksTheSame(d.Reduced), c.Alike)
+		return fmt.Sprintf("%d faults are left out as another %s, and the certificate says %d", d.Alike, LooksTheSame(d.Reduced, d.Pairs), c.Alike)
 	case d.Aside != c.Aside:
 		return fmt.Sprintf("%d operations are of jobs that the plan is not about, and the certificate says %d", d.Aside, c.Aside)
 	case d.Own != c.Own:

@@ -59,7 +59,7 @@ type Definition struct {
 	Lengths []time.Duration // of faults that last; none: one of their own
 	Firsts  []Try           // that the tries strike after; none: each try is alone
 	Tries   []Try
-	Alike   int    // faults that are not tried, first or second, as one that is looks the same
+	Alike   int    // faults that are not tried, first or second, as one that is, or of pairs a single fault, looks the same
 	Own     int    // likewise, as a fault that comes before strikes the operation or keeps it from its server
 	Calm    string // the digest of the run without any
 }

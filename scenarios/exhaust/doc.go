@@ -10,7 +10,7 @@
 // duration that the engine's settings name.
 //
 // A pair is a single fault, and after it every fault at every operation that its run makes from then on, those that only
-// the first brings about among them. Of pairs that look the same, one is tried; [Options.Unpruned] tries all. Two faults
+// the first brings about among them. Of pairs that look the same, one is tried, and none that looks the same as a single fault; [Options.Unpruned] tries all. Two faults
 // do not strike one operation.
 //
 // The tries are a campaign; [Definition.Certify] makes a [Certificate] of its records: what was tried, what held, what broke,
