@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -29,6 +30,7 @@ type exhaustFlags struct {
 	kinds    []string
 	budget   time.Duration
 	resume   string
+	merging  bool // the folders are of others, and only read
 	shard    shardFlag
 	part     *campaign.Shard // nil is all
 	queue    queueFlags
@@ -270,7 +272,7 @@ func (f *exhaustFlags) define(ctx context.Context, dir string, a *asked, stderr 
 	o, when := a.Options, "before the first run"
 	o.Keep = func() (*exhaust.Kept, error) {
 		show.Begin("looking for pairs, in the run of each single fault")
-		return a.keep(dir)
+		return f.keep(a, dir)
 	}
 	o.Progress = func(done, all int) {
 		show.Show("looking for pairs: %d of %d runs", done, all)
@@ -320,8 +322,27 @@ func (f *exhaustFlags) resumed(ctx context.Context, cmd *cobra.Command, args []s
 	if err := f.queue.use(ctx, &f.campaignFlags, stderr); err != nil {
 		return nil, "", err
 	}
+	if err := madeHere(f.resume, "go on with that one, or begin anew in another folder"); err != nil {
+		return nil, "", err
+	}
 	d, err := f.begunIn(ctx, f.resume, a, stderr)
 	return d, f.resume, err
+}
+
+// madeHere refuses the folder of a certificate of which another build has made the runs.
+func madeHere(dir, remedy string) error {
+	at := in(dir, exhaust.CampaignDir)
+	if state, err := campaign.Look(at); err != nil || state == campaign.None {
+		return nil // nothing is made yet, or begin says what is wrong
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := campaign.MadeBy(at, self); errors.Is(err, campaign.ErrOtherBuild) {
+		return cli.Fail(cli.ExitUsage, "%s: %v; %s", dir, err, remedy)
+	}
+	return nil
 }
 
 // begunIn is what was begun in dir.
