@@ -156,7 +156,7 @@ func (v *faultMapView) rows() func(*exhaust.Tried) int {
 
 // triesEvery says whether the certificate is of all that there is to try: nothing was asked for alone, left out or cut short.
 func triesEvery(c *exhaust.Certificate) bool {
-	return c.Complete && !c.Reduced && c.Alike == 0 && c.Apart == 0 && len(c.Phases) == 0 && len(c.Kinds) == len(exhaust.Kinds())
+	return c.Complete && !c.Reduced && c.Alike == 0 && c.Apart == 0 && c.Beyond == 0 && len(c.Phases) == 0 && len(c.Kinds) == len(exhaust.Kinds())
 }
 
 // leadOf says what was tried, and what was not.
@@ -175,6 +175,9 @@ func leadOf(c *exhaust.Certificate) string {
 	lead := fmt.Sprintf("Each of %s%s in one run %s struck alone by every kind of fault that %s, in a run for each.", words.Counted(len(c.Sites), "operation"), where, was, can)
 	if c.Pairs {
 		lead = fmt.Sprintf("Each of %s %s followed by %s, at every operation%s that its run makes from then on, in a run for each.", words.Counted(len(c.Firsts), "single fault"), was, kinds, where)
+	}
+	if c.Beyond > 0 {
+		lead += fmt.Sprintf(" No second follows %s, which took the process down.", words.Counted(c.Beyond, "single fault"))
 	}
 	if c.Pairs {
 		lead += " The single faults have a certificate of their own."
@@ -200,7 +203,7 @@ func WriteFaultMap(dir string, c *exhaust.Certificate) error {
 func certified(c *exhaust.Certificate) (tone, says string) {
 	broken := c.Counts[exhaust.Broken] + c.Counts[exhaust.OutOfBounds]
 	switch {
-	case broken > 0:
+	case broken+c.Beyond > 0:
 		return "bad", fmt.Sprintf("%s of %s broke a promise.", words.Count(broken), words.Counted(len(c.Tries), c.Noun()))
 	case !c.Complete:
 		return "warn", fmt.Sprintf("Unfinished: %s of %s were tried, and none broke a promise.", words.Count(len(c.Tries)), words.Counted(c.All, c.Noun()))

@@ -312,7 +312,7 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 	printFindings(p, in(dir, exhaust.CampaignDir), res)
 	broken := broke(c)
 	switch {
-	case broken > 0:
+	case broken+c.Beyond > 0:
 		p.Line("%s  %s of %s broke a promise", p.Paint(cli.Red, "BROKEN"), cli.Thousands(broken), cli.Plural(len(c.Tries), c.Noun()))
 	case !c.Complete:
 		p.Line("%s  %s of %s were tried", p.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(len(c.Tries)), cli.Plural(c.All, c.Noun()))
@@ -323,6 +323,9 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 	}
 	if c.Alike > 0 {
 		p.Line("  left out, as another %s: %s", exhaust.LooksTheSame(c.Reduced, c.Pairs), cli.Plural(c.Alike, "fault"))
+	}
+	if c.Beyond > 0 {
+		p.Line("  out of bounds by itself: %s, which no second follows", cli.Plural(c.Beyond, "single fault"))
 	}
 	if c.Pairs {
 		p.Line("  the single faults have a certificate of their own, without --faults")

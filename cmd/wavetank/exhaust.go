@@ -168,6 +168,9 @@ func (f *exhaustFlags) sayWhat(say *cli.Printer, dir string, d *exhaust.Definiti
 	if d.Alike > 0 {
 		say.Line("  left out, as another %s: %s", exhaust.LooksTheSame(d.Reduced, d.Pairs), cli.Plural(d.Alike, "fault"))
 	}
+	if d.Beyond > 0 {
+		say.Line("  %s by itself: %s, which no second follows", say.Paint(cli.Red, "out of bounds"), cli.Plural(d.Beyond, "single fault"))
+	}
 	if d.Own > 0 {
 		say.Line("  left out, as another fault strikes the operation or keeps it from its server: %s", cli.Plural(d.Own, "fault"))
 	}
@@ -200,7 +203,7 @@ func (f *exhaustFlags) tell(dir string, c *exhaust.Certificate, res *campaign.Re
 			p.Line("Go on with:  %s", goOnIn(dir))
 		}
 	}
-	return cmp.Or(failed, exitOf(res, broke(c) > 0, !c.Complete || c.Counts[exhaust.Inconclusive] > 0))
+	return cmp.Or(failed, exitOf(res, broke(c)+c.Beyond > 0, !c.Complete || c.Counts[exhaust.Inconclusive] > 0))
 }
 
 // target is what is tried, and its folder.
@@ -277,6 +280,13 @@ func (f *exhaustFlags) define(ctx context.Context, dir string, a *asked, stderr 
 	o.Progress = func(done, all int) {
 		show.Show("looking for pairs: %d of %d runs", done, all)
 		when = fmt.Sprintf("after %d of %d runs that look for pairs; they are kept. Go on with: %s", done, all, goOnIn(dir))
+	}
+	if o.Pairs {
+		var done func()
+		if ctx, done, err = inChild(ctx, &o); err != nil {
+			return nil, err
+		}
+		defer done()
 	}
 	d, err := exhaust.Define(ctx, plan, o)
 	switch {

@@ -58,6 +58,7 @@ type Certificate struct {
 	Plan     string          `json:"plan"`                 // as YAML
 	All      int             `json:"all"`                  // tries that there are
 	Alike    int             `json:"alike,omitempty"`      // faults that were not tried, first or second, as one that was, or of pairs a single fault, looks the same; see LooksTheSame
+	Beyond   int             `json:"beyond,omitempty"`     // of pairs: single faults that no second follows, as their runs took their process down
 	Own      int             `json:"own,omitempty"`        // likewise, as a fault that comes before strikes the operation or keeps it from its server
 	Reduced  bool            `json:"reduced,omitempty"`    // see Options
 	Pairs    bool            `json:"pairs,omitempty"`      // each try is of two faults; the single faults are in a certificate of their own

@@ -23,7 +23,7 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 	c := &Certificate{
 		Version: CertificateVersion, Build: buildname.Of(), Name: p.Name, Preset: p.Preset, Plan: d.Plan,
 		All: len(d.Tries), Complete: res.Complete && len(records) == 1+len(d.Tries), Calm: d.Calm, Digest: res.Digest,
-		Pairs: d.Pairs, Unpruned: d.Unpruned, Alike: d.Alike, Own: d.Own, Reduced: d.Reduced, Lengths: d.Lengths, Phases: d.Phases, Apart: d.Apart, Aside: d.Aside, Kinds: d.columns(), Sites: d.Sites,
+		Pairs: d.Pairs, Unpruned: d.Unpruned, Alike: d.Alike, Beyond: d.Beyond, Own: d.Own, Reduced: d.Reduced, Lengths: d.Lengths, Phases: d.Phases, Apart: d.Apart, Aside: d.Aside, Kinds: d.columns(), Sites: d.Sites,
 		Counts: map[Outcome]int{}, Tries: []Tried{}, Releases: []Release{},
 	}
 	for i := range d.Firsts {

@@ -32,6 +32,8 @@ func (d *Definition) Differs(c *Certificate) string {
 		return fmt.Sprintf("there are %d %ss, and the certificate says %d", len(d.Tries), c.Noun(), c.All)
 	case d.Alike != c.Alike:
 		return fmt.Sprintf("%d faults are left out as another %s, and the certificate says %d", d.Alike, LooksTheSame(d.Reduced, d.Pairs), c.Alike)
+	case d.Beyond != c.Beyond:
+		return fmt.Sprintf("%d single faults took their process down, and the certificate says %d", d.Beyond, c.Beyond)
 	case d.Aside != c.Aside:
 		return fmt.Sprintf("%d operations are of jobs that the plan is not about, and the certificate says %d", d.Aside, c.Aside)
 	case d.Own != c.Own:

@@ -73,12 +73,15 @@ func (d *Definition) seconds(ctx context.Context, about []int) (list []second, e
 			if err != nil {
 				return listed{}, err
 			}
-			l, _, err := d.momentsOf(ctx, plan, true)
+			l, err := d.listedBy(ctx, plan)
 			d.wanted(&l, about)
 			return l, err
 		})
 		if err != nil {
 			return nil, err
+		}
+		if l.Beyond {
+			d.Beyond++
 		}
 		d.Apart += l.Apart
 		d.Aside += l.Aside
@@ -88,6 +91,19 @@ func (d *Definition) seconds(ctx context.Context, about []int) (list []second, e
 	}
 	slices.SortStableFunc(list, func(a, b second) int { return cmp.Compare(a.distance, b.distance) })
 	return list, nil
+}
+
+// listedBy lists the moments of the plan's run after its last fault, in another process if there is one for it.
+func (d *Definition) listedBy(ctx context.Context, plan *plans.Plan) (l listed, err error) {
+	if d.Lists == nil {
+		l, _, err = d.momentsOf(ctx, plan, true)
+		return l, err
+	}
+	text, err := plans.Marshal(plan)
+	if err != nil {
+		return l, err
+	}
+	return d.Lists(ctx, string(text))
 }
 
 // found are the moments that faults have struck: of pairs, those of the run without a fault, too, which single faults strike. Two moments are one to a fault if it strikes the same there and they look the
