@@ -44,6 +44,21 @@ func (in *Injector) lasts(w *sim.World, i int, d time.Duration, verb, target str
 	}
 }
 
+// Freed says whether the end of the i-th that took effect ended what it did: no other holds the node in the same way any more. Of
+// several that ended as one it was the last.
+func (in *Injector) Freed(i int) bool {
+	f := in.fired[i]
+	for k, o := range in.fired {
+		if k == i || o.Fault.Do != f.Fault.Do || o.Node != f.Node || o.Fault.From != f.Fault.From || o.At > f.Until {
+			continue
+		}
+		if o.Until > f.Until || o.Until == f.Until && k > i || o.Until == 0 && !o.Fault.Do.OfServer() {
+			return false
+		}
+	}
+	return true
+}
+
 // Fired lists what took effect, in order.
 func (in *Injector) Fired() []Fired { return in.fired }
 
@@ -80,6 +95,23 @@ func (in *Injector) Unfired() (list []Unfired) {
 	return list
 }
 
+// missed notes why a has no effect now.
+func (a *armed) missed(why string) { a.miss, a.early = why, nil }
+
+// missedNode notes that a strikes no process, as none is up on the node.
+func (a *armed) missedNode(w *sim.World, node string) {
+	a.missed(node + " was down")
+	began := func() (at time.Duration, ever bool) {
+		if n := w.Find(node); n != nil {
+			return n.Began()
+		}
+		return 0, false
+	}
+	if _, ever := began(); !ever {
+		a.miss, a.early = node+" had not started yet", began
+	}
+}
+
 // because says why the fault had no effect, or not as often as it should have.
 func (a *armed) because() string {
 	most, of := 0, ""
@@ -90,6 +122,11 @@ func (a *armed) because() string {
 		of = " for any job"
 	}
 	switch timed := a.On == nil && a.After == nil; {
+	case a.early != nil:
+		if began, ever := a.early(); ever {
+			return fmt.Sprintf(", as %s; it did at %v", a.miss, began.Round(time.Millisecond))
+		}
+		return ", as " + a.miss
 	case a.miss != "":
 		return ", as " + a.miss
 	case timed || a.hits > 0:

@@ -40,9 +40,10 @@ type armed struct {
 	seen   map[string]int // matching operations so far, by job
 	met    bool           // an operation of its phase was made, whoever's and about whatever
 	hits   int
-	spared int    // operations that it would have struck, and that failed by themselves
-	away   int    // of the hits, operations that are late and have not arrived
-	miss   string // why it had no effect when its moment last came
+	spared int                                  // operations that it would have struck, and that failed by themselves
+	away   int                                  // of the hits, operations that are late and have not arrived
+	miss   string                               // why it had no effect when its moment last came
+	early  func() (at time.Duration, ever bool) // of a node that had not started by then: when it did
 }
 
 // NewInjector arms faults. They must be valid. links names the phase in which a node sends what a
@@ -124,7 +125,7 @@ func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() erro
 		case hit && struck == nil:
 			struck, moment = a, Fired{Job: op.Job, Phase: op.Phase, Occurrence: n}
 		case hit:
-			a.miss = "another fault struck the operation"
+			a.missed("another fault struck the operation")
 		}
 	}
 	from, refusal := in.cutFrom(op), in.refusedWith(op)
@@ -133,14 +134,14 @@ func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() erro
 	}
 	if from != "" {
 		if struck != nil {
-			struck.miss = "a partition had cut " + op.Node() + " off from " + from
+			struck.missed("a partition had cut " + op.Node() + " off from " + from)
 		}
 		op.Fault(string(Partition))
 		return cutOff(ctx, op, from)
 	}
 	if refusal != "" {
 		if struck != nil {
-			struck.miss = "Redis refused the operation"
+			struck.missed("Redis refused the operation")
 		}
 		op.Fault(string(Refusal))
 		return refused(op, refusal, apply)
@@ -171,7 +172,7 @@ func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() erro
 // spare notes that a could not strike an operation, which failed by itself.
 func (in *Injector) spare(a *armed, err error) error {
 	a.spared++
-	a.miss = byItself
+	a.missed(byItself)
 	return err
 }
 
@@ -257,7 +258,7 @@ func (in *Injector) match(a *armed, op *sim.Op) (occurrence int, hit bool) {
 func (in *Injector) crash(w *sim.World, a *armed, node string, f Fired) (crashed bool) {
 	n := w.Find(node)
 	if n == nil || !n.Up() {
-		a.miss = node + " was down"
+		a.missedNode(w, node)
 		return false
 	}
 	a.hits++
@@ -312,7 +313,7 @@ func (in *Injector) strikeServer(w *sim.World, a *armed, f Fired) {
 
 func (in *Injector) strikeNATS(w *sim.World, a *armed, f Fired) {
 	if w.NATSDown() { // it can neither stop nor lose anything
-		a.miss = "nats-server was down"
+		a.missed("nats-server was down")
 		return
 	}
 	a.hits++
@@ -334,7 +335,7 @@ func (in *Injector) strikeNATS(w *sim.World, a *armed, f Fired) {
 
 func (in *Injector) strikeRedis(w *sim.World, a *armed, f Fired) {
 	if w.Now() < in.redisBack {
-		a.miss = "Redis was down"
+		a.missed("Redis was down")
 		return
 	}
 	a.hits++
@@ -402,7 +403,7 @@ func (in *Injector) right(w *sim.World, node string) {
 func (in *Injector) pause(w *sim.World, a *armed, node string, f Fired) (paused bool) {
 	n := w.Find(node)
 	if n == nil || !n.Up() {
-		a.miss = node + " was down"
+		a.missedNode(w, node)
 		return false
 	}
 	a.hits++
@@ -410,4 +411,12 @@ func (in *Injector) pause(w *sim.World, a *armed, node string, f Fired) (paused 
 	i := in.note(w, a, node, f)
 	in.pauses[i] = in.lasts(w, i, a.For, "resume", node, func() { delete(in.pauses, i) })
 	return true
+}
+
+// CutOff says whether the node does not reach Redis, or nats-server.
+func (in *Injector) CutOff(node string) bool {
+	return slices.ContainsFunc(in.cut[node], func(i int) bool {
+		f := in.fired[i].Fault
+		return f.Do != Partition || f.From == Redis || f.From == NATS
+	})
 }

@@ -297,6 +297,8 @@ func TestPartitionsOverlap(t *testing.T) {
 		}).Start()
 		w.Step(time.Minute, nil)
 		assert.True(t, in.Quiet())
+		assert.False(t, in.Freed(0), "the other still cuts it off")
+		assert.True(t, in.Freed(1))
 	})
 	require.NotEmpty(t, heard)
 	for _, s := range heard {

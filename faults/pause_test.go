@@ -86,6 +86,33 @@ func TestPauseOfANodeThatIsDown(t *testing.T) {
 	assert.Equal(t, []string{"pause of n at 6s for 1s: never, as n was down"}, unfired(in))
 }
 
+// A node that has not started yet is not down: nothing took it down. When it did start helps to set the fault's time.
+func TestFaultsOnANodeThatHasNotStarted(t *testing.T) {
+	in, events := world(t, []faults.Fault{
+		{At: time.Second, Do: faults.Crash, Node: "late"},
+		{At: time.Second, Do: faults.Pause, Node: "never", For: time.Second},
+		{At: 6 * time.Second, Do: faults.Crash, Node: "late"},
+		{At: 7 * time.Second, Do: faults.Crash, Node: "late"},
+	}, func(w *sim.World, _ *faults.Injector) {
+		w.Node("never", func(*sim.Process) {})
+		w.Step(5*time.Second, nil)
+		w.Node("late", func(p *sim.Process) { <-p.Context().Done() }).Start()
+		w.Step(time.Minute, nil)
+	})
+	var start time.Duration
+	for _, e := range events {
+		if e.Kind == sim.KindStart {
+			start = e.At.Round(time.Millisecond)
+		}
+	}
+	require.NotZero(t, start)
+	assert.Equal(t, []string{
+		"crash of late at 1s: never, as late had not started yet; it did at " + start.String(),
+		"pause of never at 1s for 1s: never, as never had not started yet",
+		"crash of late at 7s: never, as late was down",
+	}, unfired(in))
+}
+
 // What the server sends a paused node counts as delivered; another node gets it after AckWait, and the
 // paused one handles it all the same when it goes on.
 func TestPauseWithAPullUnderWay(t *testing.T) {

@@ -37,6 +37,7 @@ func TestSkew(t *testing.T) {
 	require.Len(t, in.Fired(), 3)
 	assert.Empty(t, in.Unfired())
 	assert.Less(t, in.Fired()[1].Until, 8*time.Second, "it ends where the next begins")
+	assert.Equal(t, []bool{true, false, true}, []bool{in.Freed(0), in.Freed(1), in.Freed(2)}, "and there the clock is not right again")
 	var controls []string
 	for _, e := range events {
 		if e.Kind == sim.KindControl {

@@ -50,7 +50,7 @@ func markSighting(b *strings.Builder, r *ledger.Report, o *ledger.Outcome, file,
 	fmt.Fprintf(b, "%s\n\n", markText(Standing(o)))
 	fmt.Fprintf(b, "To replay it%s, with the ledger's file of it or the plan below:\n\n%s\n", atCommit(r.Commit), markBlock("sh", "bin/"+scenarios.RunCommand(scenarios.ProgramName, filepath.ToSlash(file))))
 	if good := goodCommit(r, o); good != "" && r.Commit != "" && good != r.Commit { // nights of one commit draw other plans
-		fmt.Fprintf(b, "To find the commit that brought it:\n\n%s\n", markBlock("sh", fmt.Sprintf("bin/wavetank bisect %s %s %s", shell.Word(filepath.ToSlash(file)), good, r.Commit)))
+		fmt.Fprintf(b, "To find the commit that brought it:\n\n%s\n", markBlock("sh", fmt.Sprintf("bin/wavetank bisect %s %s %s", shell.Operand(filepath.ToSlash(file)), good, r.Commit)))
 	}
 	if o.Seen.Verdict != "" && !o.Seen.Flaky {
 		page := markCode(path.Join(filepath.ToSlash(o.Seen.Dir), FindingPage(o.Seen.Finding)))

@@ -12,8 +12,8 @@ import (
 func inhabitants(plan *plans.Plan) (said []string) {
 	w := &plan.Workload
 	said = append(said, words.Counted(plan.Topology.Schedulers, "scheduler"), words.Counted(plan.Topology.Workers, "worker"))
-	if d := plan.Kernel.Default; d != "" && d != "none" {
-		said = append(said, kernelWords(plan))
+	if plan.Kernel.On() {
+		said = append(said, KernelWords(&plan.Kernel))
 	}
 	if plan.Engine.Replay.Enabled {
 		triage := "dead-letter replay"
@@ -56,9 +56,8 @@ func jobsWords(w *plans.Workload) string {
 	return says
 }
 
-// kernelWords says what the safety kernel goes by.
-func kernelWords(plan *plans.Plan) string {
-	k := &plan.Kernel
+// KernelWords says what the safety kernel goes by.
+func KernelWords(k *plans.Kernel) string {
 	said := "a safety kernel (" + k.Default
 	if n := len(k.Rules); n > 0 {
 		said += " but for " + words.Counted(n, "rule")

@@ -20,7 +20,7 @@ type Command struct {
 const ProgramName = "wavetank"
 
 // RunCommand is the shell command that has program run a scenario or a plan's file as it is.
-func RunCommand(program, source string) string { return program + " run " + shell.Word(source) }
+func RunCommand(program, source string) string { return program + " run " + shell.Operand(source) }
 
 // RepeatedBy sets the command that repeats the run.
 func (res *Result) RepeatedBy(c Command) {
@@ -43,7 +43,7 @@ func (res *Result) HardenedCommand() string {
 
 func (res *Result) arguments(verb string, overrides []string) string {
 	var b strings.Builder
-	b.WriteString(verb + " " + shell.Word(res.Command.Source))
+	b.WriteString(verb + " " + shell.Operand(res.Command.Source))
 	if res.Command.Seeded {
 		fmt.Fprintf(&b, " --seed %d", res.Seed)
 	}

@@ -22,4 +22,8 @@ func TestCommandsCanBePasted(t *testing.T) {
 
 	res.RepeatedBy(Command{Program: ProgramName, Source: "calm", Redis: DefaultRedisProgram})
 	assert.Contains(t, res.Replay, "wavetank run calm --redis-server --preset documented")
+
+	res.Overrides = nil
+	res.RepeatedBy(Command{Program: ProgramName, Source: "--x.yaml"})
+	assert.Equal(t, "wavetank run ./--x.yaml", res.Replay, "a file is no flag")
 }

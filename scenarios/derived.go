@@ -197,6 +197,11 @@ const derivedMax = 8
 
 func (d *derived) follows(j *DerivedJob) bool { return j.About || len(d.jobs) <= derivedMax }
 
+// followsOf says whether the story follows a derived job of that job or run.
+func (d *derived) followsOf(id string) bool {
+	return slices.ContainsFunc(d.jobs, func(j *DerivedJob) bool { return j.Of == id && d.follows(j) })
+}
+
 // others say what became of the derived jobs that the story does not follow.
 func (d *derived) others() string {
 	n, became := 0, map[string]int{}

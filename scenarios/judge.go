@@ -164,8 +164,8 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 		return Inconclusive, fmt.Sprintf("the run used up its %d steps (schedule.steps_max) before it was over", r.plan.Schedule.StepsMax)
 	case r.busy() != "":
 		return Inconclusive, fmt.Sprintf("%s was still under way when the time was over; raise then.settle_within, now %s", r.busy(), r.plan.Then.SettleWithin)
-	case r.tooShort():
-		return Inconclusive, fmt.Sprintf("an outage lasted longer than the world had to settle after it; raise then.settle_within, now %s", r.plan.Then.SettleWithin)
+	case r.short != "":
+		return Inconclusive, r.short
 	case len(unfired) > 0 && !r.opt.Drawn:
 		return Inconclusive, "a fault did not fire as it should, so the run did not test what the plan is about: " + unfired[0].String()
 	case len(missed) > 0 && !r.modified():

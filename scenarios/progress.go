@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -79,12 +80,29 @@ func (r *record) asked(w plans.Workload) bool {
 	return r.cancels == len(w.Cancel) && len(r.poison) == w.Poison && len(r.runs) == w.Runs
 }
 
-// tooShort says whether the world had less time to settle than one of the plan's outages lasts, and needed more: what
-// comes again after such an outage may wait for as long as that.
-func (r *run) tooShort() bool {
-	return r.stop != sim.StopDone && slices.ContainsFunc(r.plan.Faults, func(f faults.Fault) bool {
-		return f.On == nil && f.For+f.RestartIn > r.plan.Then.SettleWithin
-	})
+// tooShort says why the world, which is not at rest, could not settle in its time, and what to do about it, or "". What comes
+// again after an outage may wait for as long as that lasted. And the plan's settings may have a job wait for longer than the
+// defaults do.
+func (r *run) tooShort() string {
+	within := r.plan.Then.SettleWithin
+	raise := fmt.Sprintf("; raise then.settle_within, now %s", within)
+	switch {
+	case r.stop == sim.StopDone:
+	case slices.ContainsFunc(r.plan.Faults, func(f faults.Fault) bool { return f.On == nil && f.For+f.RestartIn > within }):
+		return "an outage lasted longer than the world had to settle after it" + raise
+	case r.record.settled == r.plan.Workload.Jobs:
+	case r.plan.LongestAge() > max(within, plans.Defaults().Then.SettleWithin):
+		return fmt.Sprintf("with these settings it may take %s until somebody looks for a job", r.plan.LongestAge()) + raise
+	case !r.plan.Then.Heal && !slices.ContainsFunc(plans.NodeNames("scheduler", r.plan.Topology.Schedulers), r.goesOn):
+		return "no scheduler was left that could go on; give the outages an end (for, restart_in), or let them heal (then.heal)"
+	}
+	return ""
+}
+
+// goesOn says whether the node is there, and reaches both servers.
+func (r *run) goesOn(node string) bool {
+	n := r.world.Find(node)
+	return n.Up() && !n.Paused() && !r.injector.CutOff(node)
 }
 
 // busy is the name of a job that a living worker has still to finish, or "".

@@ -122,6 +122,7 @@ type run struct {
 	lagAt    func(draw uint64) time.Duration // of a heartbeat; nil is no time
 
 	stop   sim.Stop
+	short  string // why the world could not settle in its time, or ""
 	end    time.Duration
 	report invariants.Report
 	counts map[string]float64
@@ -237,7 +238,8 @@ func (r *run) play(w *sim.World) error {
 	if r.opt.Sample {
 		r.sample(w.Now()) // the scrape after the end, of a world at rest
 	}
-	r.report = r.judge.Finish(invariants.End{At: w.Now(), Redis: w.Redis(), Metrics: r.counts, InTime: r.stop != sim.StopSteps && !r.over() && r.busy() == "" && !r.tooShort()})
+	r.short = r.tooShort()
+	r.report = r.judge.Finish(invariants.End{At: w.Now(), Redis: w.Redis(), Metrics: r.counts, InTime: r.stop != sim.StopSteps && !r.over() && r.busy() == "" && r.short == ""})
 	return nil
 }
 

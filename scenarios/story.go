@@ -184,8 +184,10 @@ func (r *run) happened(res *Result, needed dependence, about []*jobRecord, run *
 			lines = append(lines, linesOf(j.moments, &j.JobResult, needed)...)
 		}
 	}
-	if run != nil {
-		lines = append(lines, linesOf(run.moments, &JobResult{ID: run.ID}, needed)...)
+	for _, o := range r.record.runs {
+		if o == run || r.record.derived.followsOf(o.ID) {
+			lines = append(lines, linesOf(o.moments, &JobResult{ID: o.ID}, needed)...)
+		}
 	}
 	return slices.Concat(lines, linesOf(r.record.derived.trail, &JobResult{}, needed), linesOf(r.breakerMoments(), &JobResult{}, needed), linesOf(r.reconnections(), &JobResult{}, needed))
 }

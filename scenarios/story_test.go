@@ -98,9 +98,27 @@ faults: [{after: {job: 1, phase: dispatched_write}, do: restart, node: nats, for
 workload: {jobs: 1}
 faults: [{on: {job: 1, phase: publish}, do: fail-after}]`,
 		},
+		"pauses, partitions and skews that overlap": {
+			plan: `
+workload: {jobs: 1}
+topology: {schedulers: 2}
+faults:
+  - {at: 3s, do: pause, node: scheduler-1, for: 10s}
+  - {at: 5s, do: pause, node: scheduler-1, for: 1s}
+  - {at: 6s, do: pause, node: scheduler-2, for: 1s}
+  - {at: 14s, do: partition, node: scheduler-1, from: redis, for: 2s}
+  - {at: 15s, do: partition, node: scheduler-1, from: redis, for: 4s}
+  - {at: 15500ms, do: partition, node: scheduler-1, from: nats, for: 1s}
+  - {at: 20s, do: skew, node: scheduler-1, by: 1h, for: 10s}
+  - {at: 25s, do: skew, node: scheduler-1, by: 2h, for: 10s}`,
+		},
 		"a run of a workflow": {
 			plan: `
 workload: {jobs: 2, runs: 1, steps: 2}`,
+		},
+		"two runs of a workflow": {
+			plan: `
+workload: {jobs: 1, runs: 2, steps: 2}`,
 		},
 		"a run's holder is paused, and fenced": {
 			plan: `

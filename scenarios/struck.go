@@ -37,11 +37,11 @@ func (r *run) strikes(res *Result, about []*jobRecord) (lines []line) {
 		list := all[key]
 		if key.fault.On == nil || len(list) <= alikeMax {
 			for _, i := range list {
-				lines = append(lines, r.strike(fired[i])...)
+				lines = append(lines, r.strike(i, fired[i])...)
 			}
 			continue
 		}
-		first := r.strike(fired[list[0]])
+		first := r.strike(list[0], fired[list[0]])
 		var others []FiredFault
 		for _, i := range list[1:] {
 			others = append(others, res.Fired[i])
@@ -100,15 +100,15 @@ func (f FiredFault) Hit(v *Violation) bool {
 	return v.Job != "" && f.Job == v.Job || slices.Contains(v.Steps, f.Step)
 }
 
-// strike tells of one fault that fired, and of its end.
-func (r *run) strike(f faults.Fired) []line {
+// strike tells of the i-th fault that fired, and of its end, if that ended what it did.
+func (r *run) strike(i int, f faults.Fired) []line {
 	rank := rankStrike
 	if f.Fault.After != nil && !f.Fault.Do.OfServer() {
 		rank = rankAfter
 	}
 	begin, end := r.strikeWords(f, r.record.lossOf(f).words())
 	lines := []line{always(f.At, f.Step, rank, begin, append(r.record.lossOf(f).named(), f.Job)...)}
-	if end != "" && f.Until > 0 {
+	if end != "" && f.Until > 0 && r.injector.Freed(i) {
 		l := always(f.Until, 0, rankStrike, end)
 		l.ends = f.Step
 		lines = append(lines, l)

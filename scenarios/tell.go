@@ -10,6 +10,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // aboutMax bounds the stories that a result tells when the plan does not say whose.
@@ -103,6 +104,10 @@ func (r *run) unsettled(j *jobRecord) string {
 		return "its submission was never stored in the stream"
 	case j.requests >= r.plan.Engine.MaxDeliver:
 		return fmt.Sprintf("its request was given up after %d deliveries (engine.max_deliver)", j.requests)
+	case j.requests == 0:
+		return "no scheduler has taken up its request"
+	case r.stop == sim.StopSteps:
+		return "it was under way when the steps were used up"
 	}
 	return "it was still being retried when the time was over"
 }

@@ -15,6 +15,7 @@ type Node struct {
 	main        func(*Process)
 	process     *Process
 	incarnation int
+	began       time.Duration // when a process on it first took a step; guarded by World.mu
 	pausedUntil time.Duration
 	skew        time.Duration // see [Node.Skew]
 }
@@ -52,6 +53,21 @@ func (n *Node) Process() *Process { return n.process }
 // Up says whether a process runs on the node.
 func (n *Node) Up() bool { return n.process != nil }
 
+// Began says when a process of the node first took a step, 0 before, and whether the node was ever started.
+func (n *Node) Began() (at time.Duration, ever bool) {
+	n.world.mu.Lock()
+	defer n.world.mu.Unlock()
+	return n.began, n.incarnation > 0
+}
+
+func (n *Node) begin() {
+	n.world.mu.Lock()
+	defer n.world.mu.Unlock()
+	if n.began == 0 {
+		n.began = n.world.Now()
+	}
+}
+
 // Finished says whether the node's process has nothing left to do: its main function has returned.
 func (n *Node) Finished() bool { return n.process != nil && n.process.finished.Load() }
 
@@ -71,6 +87,7 @@ func (n *Node) Start() {
 	n.process = p
 	go func() {
 		n.world.park(&Op{Kind: KindStart, process: p, world: n.world, outcome: OutcomeOK})
+		n.begin()
 		p.connect()
 		n.main(p)
 		p.finished.Store(true)

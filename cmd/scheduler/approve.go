@@ -84,7 +84,7 @@ func (f *approveFlags) run(ctx context.Context, id string, stdout io.Writer) err
 		if seen.Reason != "" {
 			p.Line("It needs an approval: %s", seen.Reason)
 		}
-		p.Line("Approve it: scheduler approve %s --hash %s", id, seen.Hash)
+		p.Line("Approve it: %s", cli.Pasteable("scheduler approve "+id+" --hash "+seen.Hash))
 		return nil
 	}
 	if f.hash == "" {

@@ -64,7 +64,7 @@ func awaitJobs(ctx context.Context, client *redis.Client, ids []string, timeout 
 		}
 		if i := slices.IndexFunc(open, func(o *ending) bool { return o.State == job.ApprovalRequired }); i >= 0 && !parked {
 			parked = true
-			v.say("%s waits for its approval%s; `scheduler approve %s --look` shows it", open[i].Job, of(": ", open[i].Reason), open[i].Job)
+			v.say("%s waits for its approval%s; `%s` shows it", open[i].Job, of(": ", open[i].Reason), lookAt(open[i].Job))
 		}
 		if i := slices.IndexFunc(open, func(o *ending) bool { return o.State == job.Absent }); i >= 0 && !gone {
 			gone = true
@@ -166,14 +166,18 @@ func conclude(p *cli.Printer, list []ending, late string) error {
 		p.Line("  %s is %s (%s)", o.Job, o.State, why)
 	}
 	for _, hint := range []struct {
-		parked bool
-		text   string
-	}{{true, "`scheduler approve %s --look` shows what waits for its approval."}, {false, "`scheduler show %s` says what it waits for."}} {
+		parked  bool
+		command func(id string) string
+		text    string
+	}{
+		{true, lookAt, "shows what waits for its approval"},
+		{false, func(id string) string { return cli.Pasteable("scheduler show " + id) }, "says what it waits for"},
+	} {
 		i := slices.IndexFunc(bad, func(o ending) bool {
 			return !o.State.Terminal() && o.State != job.Absent && (o.State == job.ApprovalRequired) == hint.parked
 		})
 		if i >= 0 {
-			p.Line("  "+hint.text, bad[i].Job)
+			p.Line("  `%s` %s.", hint.command(bad[i].Job), hint.text)
 		}
 	}
 	if code == cli.ExitHeld {

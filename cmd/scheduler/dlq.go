@@ -180,7 +180,7 @@ func printLetters(p *cli.Printer, entries []dlq.Entry) error {
 	if err := table.Write(p.W); err != nil {
 		return err
 	}
-	p.Line("%s; `scheduler dlq show JOB` tells of one.", cli.Plural(len(entries), "dead letter"))
+	p.Line("%s; `%s` tells of one.", cli.Plural(len(entries), "dead letter"), cli.Pasteable("scheduler dlq show JOB"))
 	return nil
 }
 

@@ -191,7 +191,7 @@ takes no writes.`,
 				if err := r.Mend(ctx, args[0], json.RawMessage(payload), f.who()); err != nil {
 					return err
 				}
-				cli.NewPrinter(cmd.OutOrStdout()).Line("%s has another payload. Schedulers with --dlq-policy replay it at their next tick; so does: scheduler dlq replay %s", args[0], args[0])
+				cli.NewPrinter(cmd.OutOrStdout()).Line("%s has another payload. Schedulers with --dlq-policy replay it at their next tick; so does: %s", args[0], cli.Pasteable("scheduler dlq replay "+args[0]))
 				return nil
 			})
 		},

@@ -46,7 +46,7 @@ func printJob(p *cli.Printer, s *shown, now time.Time) {
 	}
 	if e := s.Letter; e != nil {
 		p.Line("  dead letter: %s; replay: %s%s", e.ReasonCode, e.ReplayStatus, becameOf(*e))
-		p.Line("    `scheduler dlq show %s` tells more of it", j.Job)
+		p.Line("    `%s` tells more of it", cli.Pasteable("scheduler dlq show "+j.Job))
 	}
 	for _, r := range s.Replays {
 		state := string(r.State)
@@ -100,13 +100,16 @@ func (o *ending) why() string {
 	return o.ReasonCode + ": " + o.Reason
 }
 
+// lookAt is the command that shows what a job needs an approval for.
+func lookAt(id string) string { return cli.Pasteable("scheduler approve " + id + " --look") }
+
 // waitsFor says what a job that has not ended waits for, and what can be done about it.
 func waitsFor(o ending) string {
 	switch o.State {
 	case job.Pending:
 		return "It waits for a scheduler, or for a decision of its safety kernel; the schedulers' logs say which."
 	case job.ApprovalRequired:
-		return "It waits for its approval: scheduler approve " + o.Job + " --look"
+		return "It waits for its approval: " + lookAt(o.Job)
 	case job.Scheduled:
 		return "It waits for a worker; the schedulers' logs say why it has none."
 	case job.Dispatched:

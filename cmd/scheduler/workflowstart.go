@@ -92,7 +92,7 @@ func (f *workflowStartFlags) run(ctx context.Context, path string, stdin io.Read
 		p.Line("There is a run %s already; it stays as it was first started", run.RunID)
 	}
 	if !f.wait {
-		p.Line("See how far it is: scheduler workflow show %s", run.RunID)
+		p.Line("See how far it is: %s", cli.Pasteable("scheduler workflow show "+run.RunID))
 		return nil
 	}
 	show := cli.NewProgress(stderr, false)
@@ -155,6 +155,6 @@ func concludeRun(p *cli.Printer, r *workflow.Run, late string) error {
 		state = workflow.Running // or nobody has read it yet
 	}
 	p.Line("%s  %s: %s", p.Paint(runColor(state), string(state)), r.RunID, says)
-	p.Line("See its steps: scheduler workflow show %s", r.RunID)
+	p.Line("See its steps: %s", cli.Pasteable("scheduler workflow show "+r.RunID))
 	return &cli.Error{Code: code, Text: late}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
@@ -110,6 +111,9 @@ func topics() []topic {
 		name := ofAnyJob(s.Name)
 		list = append(list, topic{name: name, short: lastWord(name), text: func() string { return explainSetting(s) }})
 	}
+	for _, c := range campaign.Containments() {
+		list = append(list, topic{name: string(c), text: func() string { return explainContainment(c) }})
+	}
 	for _, v := range append([][2]string{{"verdict"}}, runVerdicts...) {
 		list = append(list, topic{name: v[0], text: explainVerdict})
 	}
@@ -139,11 +143,18 @@ func terms() (list []topic) {
 		{"pct", "", "Probabilistic concurrency testing, a strategy of schedule.strategy: each actor has a priority, the ready one of the highest goes, and at a few steps that are drawn it loses its priority. What takes d orderings to go wrong, it finds with a known probability at least, which a run prints.\n\nTry it: wavetank run calm --set schedule.strategy=pct"},
 		{"blind-window", "blind_window", "The time for which a job is DISPATCHED or RUNNING to nobody: no worker that is up has it, and no dispatch is on its way to one. It ends when somebody takes the job up again, such as the reconciler.\n\nSee it: wavetank run rollback-failure"},
 		{"epoch", "epochs", "The number of a job's dispatch, with engine.epochs. Writing DISPATCHED mints it, and the stream stores one dispatch of an epoch at most, so that a publish whose answer was lost can be made again."},
+		{"promise", "promises", "Under which kinds of strike an invariant is to hold. A violation within its promise makes the run violated. One that is broken only where a strike releases it is reported, as outside of its promise, and does not.\n\nAll of them: wavetank list promises"},
+		{"toggle", "toggles", "A setting that takes a part of the scheduler or of its servers away. With each off, a scenario violates an invariant, which shows what the part is for.\n\nAll of them: wavetank list toggles"},
+		{"digest", "digests", "16 hex digits over every event of a run. Runs with equal digests are the same, event by event.\n\nSee it: wavetank verify calm --seeds 1"},
 		{"out-of-bounds", "out of bounds", "The code under test panicked, hung, left goroutines behind or took memory without bound, so that its run has no verdict. It is a finding, as a broken promise is. The worker process is what ends, and not the campaign."},
 	} {
 		list = append(list, topic{name: t[0], short: t[1], text: func() string { return fmt.Sprintf("%s (term)\n\n%s", t[0], t[2]) }})
 	}
 	return list
+}
+
+func explainContainment(c campaign.Containment) string {
+	return fmt.Sprintf("%s (finding)\n\n%s, so that the run went out of bounds. A finding of that has this name where another has an invariant's.\n\nSee: wavetank explain out-of-bounds", c, capital(c.Says()))
 }
 
 // lastWord is the last part of a dotted name.
@@ -220,20 +231,21 @@ func explainStrike(k strikeRow) string {
 }
 
 func explainPhase(p faults.Phase) string {
-	var can []string
+	var on, after []string
 	for _, k := range faults.Kinds() {
-		for _, place := range k.Places {
-			if place == p.Place {
-				can = append(can, string(k.Effect))
-			}
+		switch {
+		case k.Strikes(p):
+			on = append(on, string(k.Effect))
+		case k.OnNode() && k.Effect != faults.Partition: // which begins at a time
+			after = append(after, string(k.Effect))
 		}
 	}
-	if p.Place != faults.PlaceNone {
-		can = append(can, "a crash right after it")
-	}
 	happens := "Nothing can happen there: it is no operation."
-	if len(can) > 0 {
-		happens = "What a plan can let happen there: " + strings.Join(can, ", ") + "."
+	if p.Place != faults.PlaceNone {
+		happens = "Right after it, a plan can let happen: " + strings.Join(after, ", ") + "."
+		if len(on) > 0 {
+			happens = "What a plan can let happen there: " + strings.Join(on, ", ") + ".\n" + happens
+		}
 	}
 	return fmt.Sprintf("%s (phase, %s)\n\n%s.\n%s", p.Name, p.Place, capital(p.Says), happens)
 }

@@ -54,8 +54,8 @@ With --queue it leaves the runs of such a budget to the machines that join with
 ` + "`wavetank work`" + `, and looks into what they find. The result is the same again. Whoever
 is killed, this command or a machine, loses nothing: --resume DIR --queue URL goes on.
 
-Exit codes: 0 no promise was broken, 1 one was, 2 usage or input, 3 no run could be
-judged, 4 not deterministic, 130 interrupted.`,
+Exit codes: 0 no promise was broken, or the shard has no run, 1 one was, 2 usage or
+input, 3 no run could be judged, 4 not deterministic, 130 interrupted.`,
 		Example: `  wavetank fuzz
   wavetank fuzz --budget 1h --preset hardened
   wavetank fuzz publish-failure stale-worker --budget 10000runs --seed 7
@@ -336,7 +336,7 @@ func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
 		return cli.ErrInterrupted
 	}
 	if err := reports.WriteCampaign(dir, cli.ProgramName(), res); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; the result is kept: make room for the page, and make it with `wavetank report %s`", in(dir, reports.PageFile), strictyaml.FileReason(err), shell.Word(dir))
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; the result is kept: make room for the page, and make it with `wavetank report %s`", in(dir, reports.PageFile), strictyaml.FileReason(err), shell.Operand(dir))
 	}
 	if interrupted {
 		return cli.ErrInterrupted

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
@@ -16,6 +17,9 @@ func printPlan(p *cli.Printer, s *subject) {
 		p.Line("  %s", lead)
 	}
 	for _, change := range s.Changes() {
+		if k := &s.Kernel; k.Rules != nil || k.Output != nil || k.Then != nil { // which no setting shows
+			change = strings.Replace(change, "kernel.default="+k.Default, reports.KernelWords(k), 1)
+		}
 		p.Line("  %s", change)
 	}
 	for _, f := range s.Faults {

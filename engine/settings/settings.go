@@ -132,7 +132,7 @@ type Settings struct {
 	RetryDelayBusy      time.Duration `yaml:"retry_delay_busy" json:"retry_delay_busy" min:"1ms" max:"1h" doc:"delay when the job's lock is busy (Scheduler internals)"`
 	RetryDelayStore     time.Duration `yaml:"retry_delay_store" json:"retry_delay_store" min:"1ms" max:"1h" doc:"delay after a store failure (State-read errors and Scheduler internals)"`
 	RetryDelayPublish   time.Duration `yaml:"retry_delay_publish" json:"retry_delay_publish" min:"1ms" max:"1h" doc:"delay after a failed publish that is not a dispatch, such as a void or a cancel notice (Scheduler internals)"`
-	RetryDelayNoWorkers time.Duration `yaml:"retry_delay_no_workers" json:"retry_delay_no_workers" min:"1ms" max:"1h" doc:"delay when no worker can take the job (Scheduler internals)"`
+	RetryDelayNoWorkers time.Duration `yaml:"retry_delay_no_workers" json:"retry_delay_no_workers" min:"1ms" max:"1h" doc:"delay when there is no worker for the job; a busy pool has the back-off (Scheduler internals)"`
 
 	StoreOpTimeout     time.Duration `yaml:"store_op_timeout" json:"store_op_timeout" min:"1ms" max:"10m" doc:"deadline of one Redis operation (Scheduler internals)"`
 	PublishTimeout     time.Duration `yaml:"publish_timeout" json:"publish_timeout" min:"1ms" max:"10m" doc:"deadline of one JetStream publish (the client library's default), and with confirm_acks of one ack"`

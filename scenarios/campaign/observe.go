@@ -40,7 +40,7 @@ func RecordOf(n int, plan *plans.Plan, res *scenarios.Result) *Record {
 		}
 	}
 	slices.Sort(r.Fired)
-	if res.OutOfSteps && res.Verdict == scenarios.Inconclusive {
+	if res.OutOfSteps && res.Verdict == scenarios.Inconclusive && plan.Schedule.StepsMax >= plans.StepsMaxDefault(plan.Workload.Jobs) {
 		r.Verdict, r.Reason = "", ""
 		r.Contained = &Contained{What: Endless, Step: res.Steps, Stack: res.Reason}
 	}

@@ -86,13 +86,22 @@ const (
 	Hung     Containment = "no-hang"        // no step for too long, in real time
 	Leaked   Containment = "no-leak"        // goroutines outlived their world
 	Overgrew Containment = "bounded-memory" // the heap grew past its bound
-	Endless  Containment = "bounded-steps"  // it used up schedule.steps_max
+	Endless  Containment = "bounded-steps"  // it used up schedule.steps_max, which is not below its default
 	BrokeOff Containment = "no-breakdown"   // the world itself could not go on
 )
 
 // Containments lists them.
 func Containments() []Containment {
 	return []Containment{Panicked, Hung, Leaked, Overgrew, Endless, BrokeOff}
+}
+
+// Says says in a sentence what happened.
+func (c Containment) Says() string {
+	return map[Containment]string{
+		Panicked: "the code under test panicked", Hung: "the code under test hung",
+		Leaked: "goroutines of the code under test outlived their world", Overgrew: "the heap grew past its bound",
+		Endless: "the run used up its steps", BrokeOff: "the world could not go on",
+	}[c]
 }
 
 // Contained is a run that did not end by itself.

@@ -45,11 +45,7 @@ func (c *Contained) lasting() int {
 
 // contained says in a sentence or two how the code under test went out of bounds.
 func contained(p *plans.Plan, c *Contained) string {
-	what := map[Containment]string{
-		Panicked: "the code under test panicked", Hung: "the code under test hung",
-		Leaked: "goroutines of the code under test outlived their world", Overgrew: "the heap grew past its bound",
-		Endless: "the run used up its steps", BrokeOff: "the world could not go on",
-	}[c.What]
+	what := c.What.Says()
 	with := "Without a fault"
 	if n := len(p.Faults); n > 0 {
 		var words []string

@@ -29,6 +29,24 @@ func (p *Plan) Patience() time.Duration {
 	return min(longest, base.Then.SettleWithin+max(0, waits(p)-waits(base))+p.sweeps())
 }
 
+// LongestAge is how old a job may be before reconciler or replayer take it up.
+func (p *Plan) LongestAge() (age time.Duration) {
+	e := &p.Engine
+	if e.Reconciler {
+		age = max(e.DispatchTimeout, e.RunningTimeout)
+		for _, d := range p.TopicTimeouts() {
+			age = max(age, d)
+		}
+	}
+	if e.PendingReplayer {
+		age = max(age, e.PendingAge)
+	}
+	if e.SweepScheduled {
+		age = max(age, e.ScheduledAge)
+	}
+	return age + 3*e.PollInterval // a tick's lock is held for two
+}
+
 // Budgets says for how long a job of the plan outlasts each cause of retries.
 func (p *Plan) Budgets() []engine.Budget { return engine.Budgets(&p.Engine) }
 

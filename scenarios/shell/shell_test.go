@@ -14,6 +14,7 @@ func TestAShellReadsTheWord(t *testing.T) {
 	assert.Equal(t, "plans/a.yaml", Word("plans/a.yaml"))
 	assert.Equal(t, `'it'\''s a plan'`, Word("it's a plan"))
 	assert.Equal(t, "''", Word(""))
+	assert.Equal(t, []string{"a-b", "./-x", "./--x", "-"}, []string{Operand("a-b"), Operand("-x"), Operand("--x"), Operand("-")})
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("there is no sh")

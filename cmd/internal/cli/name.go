@@ -27,8 +27,8 @@ func ProgramName() string {
 	return program
 }
 
-// Pasteable lets each command of this program in a text, which begins a line or follows a backquote or a colon, be it
-// behind variables of the environment, begin with the name that the user called it by.
+// Pasteable lets each command of this program in a text, which begins a line or follows a backquote, a bracket or a
+// colon, be it behind variables of the environment, begin with the name that the user called it by.
 func Pasteable(text string) string {
-	return regexp.MustCompile("(?m)((?:^ *|`|: )(?:[A-Z_]+=[^ ]* )*)"+program+" ").ReplaceAllString(text, "${1}"+strings.ReplaceAll(ProgramName(), "$", "$$")+" ")
+	return regexp.MustCompile("(?m)((?:^ *|`|\\(|: )(?:[A-Z_]+=[^ ]* )*)"+program+" ").ReplaceAllString(text, "${1}"+strings.ReplaceAll(ProgramName(), "$", "$$")+" ")
 }

@@ -18,6 +18,7 @@ func TestPasteable(t *testing.T) {
 		assert.Equal(t, want, Pasteable("wavetank run calm"))
 		assert.Equal(t, "not there; `"+want+"`\n  "+want, Pasteable("not there; `wavetank run calm`\n  wavetank run calm"))
 		assert.Equal(t, "  A=b.crt "+want, Pasteable("  A=b.crt wavetank run calm"))
+		assert.Equal(t, "cut short; go on with it ("+want+"), or remove it", Pasteable("cut short; go on with it (wavetank run calm), or remove it"))
 		assert.Equal(t, "Wavetank runs: wavetank.yaml", Pasteable("Wavetank runs: wavetank.yaml"))
 	}
 }
