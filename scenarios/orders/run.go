@@ -94,8 +94,8 @@ func (d *Definition) try(ctx context.Context, list []sim.Preemption, trace io.Wr
 		}
 	}
 	slices.Sort(r.Broken)
-	if res.OutOfSteps && len(r.Broken) == 0 { // a finding, as it is to a campaign
-		r.Broken = []string{string(campaign.Endless)}
+	if c := campaign.RecordOf(0, p, res).Contained; c != nil { // a finding to the campaign that looks into it
+		r.Broken = []string{string(c.What)}
 	}
 	return r, nil
 }
