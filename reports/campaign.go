@@ -162,10 +162,14 @@ func campaignVerdict(res *campaign.Result) (badge, string) {
 
 // BoundInWords says what a campaign that found nothing has shown.
 func BoundInWords(res *campaign.Result) string {
+	const why = "an invariant was not judged, once one that it needs was violated"
 	if res.Spec.IsList() {
 		open := ""
 		if n := res.Verdicts[scenarios.Inconclusive]; n > 0 {
 			open = fmt.Sprintf("; %s could not be judged", words.Count(n))
+		}
+		if n := res.Unjudged; n > 0 {
+			open += fmt.Sprintf("; in %s %s", words.Count(n), why)
 		}
 		return fmt.Sprintf("No promise was broken in %s%s.", words.Counted(res.Runs, "run"), open)
 	}
@@ -174,8 +178,12 @@ func BoundInWords(res *campaign.Result) string {
 	}
 	_, plans := sourceOf(&res.Spec)
 	n := int(math.Round(3 / res.Bound))
-	return fmt.Sprintf("No promise was broken in %s conclusive runs: at most 3/%s = %s of the %s break one, with 95 %% confidence (rule of three).",
+	bound := fmt.Sprintf("No promise was broken in %s conclusive runs: at most 3/%s = %s of the %s break one, with 95 %% confidence (rule of three).",
 		words.Count(n), words.Count(n), words.Percentage(res.Bound), plans)
+	if res.Unjudged > 0 {
+		bound += fmt.Sprintf(" That leaves out %s in which %s.", words.Counted(res.Unjudged, "run"), why)
+	}
+	return bound
 }
 
 func campaignWarnings(res *campaign.Result) (warnings []string) {

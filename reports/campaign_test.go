@@ -112,6 +112,15 @@ func TestCoverageNamesWhatWasNeverMet(t *testing.T) {
 	assert.Contains(t, said, "rollback_write 1,204 job-N had not settled when its time was up 398")
 }
 
+// The bound says which runs it leaves out, as a promise did not judge them.
+func TestTheBoundSaysWhatWasNotJudged(t *testing.T) {
+	res := quietNight()
+	res.Unjudged = 18
+	assert.Contains(t, text(campaignHTML(t, res)), "(rule of three). That leaves out 18 runs in which an invariant was not judged, once one that it needs was violated.")
+	res.Spec.Drawn, res.Spec.Struck = nil, &campaign.Struck{}
+	assert.Equal(t, "No promise was broken in 12,000 runs; 1,609 could not be judged; in 18 an invariant was not judged, once one that it needs was violated.", BoundInWords(res))
+}
+
 func TestCampaignsThatSayLittle(t *testing.T) {
 	empty := &campaign.Result{Spec: campaign.Spec{Name: "fuzz", Budget: time.Minute}}
 	said := text(campaignHTML(t, empty))

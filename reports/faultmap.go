@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/words"
@@ -86,7 +87,7 @@ func FaultMap(w io.Writer, c *exhaust.Certificate) error {
 	if triesEvery(c) {
 		v.Empty = "it cannot strike there"
 	}
-	v.Lead, v.Same = leadOf(c), exhaust.LooksTheSame(c.Reduced)
+	v.Lead, v.Same = leadOf(c), exhaust.LooksTheSame(c.Reduced, c.Pairs)
 	row := v.rows()
 	met := make([]bool, len(c.Kinds))
 	worst := map[[2]int]int{}
@@ -155,7 +156,7 @@ func (v *faultMapView) rows() func(*exhaust.Tried) int {
 
 // triesEvery says whether the certificate is of all that there is to try: nothing was asked for alone, left out or cut short.
 func triesEvery(c *exhaust.Certificate) bool {
-	return c.Complete && !c.Reduced && c.Alike == 0 && c.Apart == 0 && len(c.Phases) == 0 && len(c.Kinds) == len(exhaust.Kinds())
+	return c.Complete && !c.Reduced && c.Alike == 0 && c.Apart == 0 && c.Beyond == 0 && len(c.Phases) == 0 && len(c.Kinds) == len(exhaust.Kinds())
 }
 
 // leadOf says what was tried, and what was not.
@@ -175,8 +176,14 @@ func leadOf(c *exhaust.Certificate) string {
 	if c.Pairs {
 		lead = fmt.Sprintf("Each of %s %s followed by %s, at every operation%s that its run makes from then on, in a run for each.", words.Counted(len(c.Firsts), "single fault"), was, kinds, where)
 	}
+	if c.Beyond > 0 {
+		lead += fmt.Sprintf(" No second follows %s, which took the process down.", words.Counted(c.Beyond, "single fault"))
+	}
+	if c.Pairs {
+		lead += " The single faults have a certificate of their own."
+	}
 	if c.Alike > 0 {
-		lead += " A fault is left out where another " + exhaust.LooksTheSame(c.Reduced) + "."
+		lead += " A fault is left out where another " + exhaust.LooksTheSame(c.Reduced, c.Pairs) + "."
 	}
 	if c.Reduced {
 		lead += " Operations of jobs that the plan is not about are not struck."
@@ -196,7 +203,7 @@ func WriteFaultMap(dir string, c *exhaust.Certificate) error {
 func certified(c *exhaust.Certificate) (tone, says string) {
 	broken := c.Counts[exhaust.Broken] + c.Counts[exhaust.OutOfBounds]
 	switch {
-	case broken > 0:
+	case broken+c.Beyond > 0:
 		return "bad", fmt.Sprintf("%s of %s broke a promise.", words.Count(broken), words.Counted(len(c.Tries), c.Noun()))
 	case !c.Complete:
 		return "warn", fmt.Sprintf("Unfinished: %s of %s were tried, and none broke a promise.", words.Count(len(c.Tries)), words.Counted(c.All, c.Noun()))
@@ -214,7 +221,11 @@ func certified(c *exhaust.Certificate) (tone, says string) {
 }
 
 func titleOf(c *exhaust.Certificate, n int) string {
-	return c.Words(n) + ": " + c.Tries[n].Came()
+	title := c.Words(n) + ": " + c.Tries[n].Came()
+	if unjudged := c.Tries[n].Unjudged; len(unjudged) > 0 {
+		title += "; not judged: " + strings.Join(unjudged, ", ")
+	}
+	return title
 }
 
 // fileOf is what a try opens: its page, or its plan; "" is nothing.

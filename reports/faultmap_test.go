@@ -15,7 +15,7 @@ import (
 // tried is a certificate of two operations, of which one fault had no effect, and one broke something outside of its promise.
 func tried() *exhaust.Certificate {
 	return &exhaust.Certificate{
-		Name: "calm", Preset: "hardened", All: 3, Complete: true, Kinds: exhaust.Kinds(),
+		Version: exhaust.CertificateVersion, Name: "calm", Preset: "hardened", All: 3, Complete: true, Kinds: exhaust.Kinds(),
 		Sites:  []exhaust.Site{{Phase: "publish", Job: 1, Occurrence: 1, Node: "scheduler-1"}, {Phase: "effect", Job: 1, Occurrence: 1, Node: "worker-1"}},
 		Counts: map[exhaust.Outcome]int{exhaust.Missed: 1, exhaust.Outside: 1, exhaust.Held: 1},
 		Tries: []exhaust.Tried{
@@ -58,8 +58,8 @@ func TestAFaultMapSaysWhatWasTried(t *testing.T) {
 		"some kinds":           {func(c *exhaust.Certificate) { c.Kinds = c.Kinds[:2] }, "calm, single faults", []string{"by every kind of fault that was asked for and can strike it, in a run for each."}, false},
 		"unfinished":           {func(c *exhaust.Certificate) { c.Complete, c.All = false, 1200 }, "calm, single faults", []string{"is to be struck alone", "So far 3 of 1,200 single faults were tried. An operation that nothing has struck yet has no row."}, false},
 		"every pair": {inPairs, "calm, every pair of faults", []string{
-			"Each of 2 single faults was followed by every kind of fault, at every operation that its run makes from then on, in a run for each."}, true},
-		"pairs": {func(c *exhaust.Certificate) { inPairs(c); c.Alike = 4 }, "calm, pairs of faults", []string{"that its run makes from then on, in a run for each. A fault is left out where another looks the same, whatever the time."}, false},
+			"Each of 2 single faults was followed by every kind of fault, at every operation that its run makes from then on, in a run for each. The single faults have a certificate of their own."}, true},
+		"pairs": {func(c *exhaust.Certificate) { inPairs(c); c.Alike = 4 }, "calm, pairs of faults", []string{"that its run makes from then on, in a run for each. The single faults have a certificate of their own. A fault is left out where another pair or a single fault looks the same, whatever the time."}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			of := tried()
@@ -100,6 +100,19 @@ func TestAFaultMapSaysWhatThePlanBreaksByItself(t *testing.T) {
 	page := faultMap(t, c)
 	assert.Contains(t, page, "The plan by itself breaks <code>snapshot-stays-fresh</code> outside of its promise: tick-fails (impossible: it is gone).")
 	assert.Contains(t, page, "nothing was broken but what the plan breaks by itself: 1 run")
+}
+
+// What was not judged is on the page, and with each run. A certificate of before does not know.
+func TestAFaultMapSaysWhatWasNotJudged(t *testing.T) {
+	c := tried()
+	require.NotContains(t, faultMap(t, c), "ot judged")
+	c.Tries[1].Unjudged, c.Unjudged = []string{"one-execution-per-job"}, []exhaust.Unjudged{{Invariant: "one-execution-per-job", Tries: 1}}
+	require.NoError(t, c.Check())
+	page := faultMap(t, c)
+	assert.Contains(t, page, "Not judged, once an invariant that it needs was violated: one-execution-per-job in 1.")
+	assert.Contains(t, page, "outside (one-dispatch-per-job); not judged: one-execution-per-job")
+	c.Version, c.Unjudged = 2, nil
+	assert.Contains(t, faultMap(t, c), "What was not judged is not known: version 2 of a certificate does not say.")
 }
 
 // A fault whose run was not judged to its end is nothing that held.

@@ -60,12 +60,12 @@ func Read(dir string) (*Stored, error) {
 	switch of.file {
 	case SweepFile:
 		s.Sweep = &sweep.Result{}
-		err = readJSON(dir, SweepFile, sweep.ResultVersion, "sweep again", s.Sweep)
+		err = readJSON(dir, SweepFile, []int{sweep.ResultVersion}, "sweep again", s.Sweep)
 	case ComparisonFile:
-		err = readJSON(dir, ComparisonFile, sweep.ResultVersion, "compare again", &s.Comparisons)
+		err = readJSON(dir, ComparisonFile, []int{sweep.ResultVersion}, "compare again", &s.Comparisons)
 	case exhaust.CertificateFile:
 		s.Certificate = &exhaust.Certificate{}
-		err = readJSON(dir, exhaust.CertificateFile, exhaust.CertificateVersion, "exhaust again", s.Certificate)
+		err = readJSON(dir, exhaust.CertificateFile, exhaust.CertificateVersions(), "exhaust again", s.Certificate)
 		if err == nil {
 			if wrong := s.Certificate.Check(); wrong != nil {
 				err = &FileError{filepath.Join(dir, exhaust.CertificateFile), wrong.Error(), "exhaust again"}
@@ -73,7 +73,7 @@ func Read(dir string) (*Stored, error) {
 		}
 	case campaign.SpecFile:
 		s.Campaign = &campaign.Result{}
-		err = readJSON(dir, ResultFile, campaign.ResultVersion, "run the campaign to its end: the command that began it goes on with it", s.Campaign)
+		err = readJSON(dir, ResultFile, []int{campaign.ResultVersion}, "run the campaign to its end: the command that began it goes on with it", s.Campaign)
 		if err == nil {
 			if wrong := s.Campaign.Check(dir); wrong != nil {
 				err = &FileError{filepath.Join(dir, ResultFile), wrong.Error(), "run the campaign again"}
@@ -81,7 +81,7 @@ func Read(dir string) (*Stored, error) {
 		}
 	default:
 		s.Run = &scenarios.Result{}
-		if err = readJSON(dir, ResultFile, scenarios.ResultVersion, runAgain(dir, scenarios.RunCommand(scenarios.ProgramName, filepath.Join(dir, PlanFile))), s.Run); err == nil {
+		if err = readJSON(dir, ResultFile, []int{scenarios.ResultVersion}, runAgain(dir, scenarios.RunCommand(scenarios.ProgramName, filepath.Join(dir, PlanFile))), s.Run); err == nil {
 			s.Plan, err = readStoredPlan(dir, runAgain(dir, s.Run.Replay))
 		}
 		if err == nil {
@@ -294,8 +294,9 @@ func kindOf(dir string) (kind, error) {
 	return kind{}, &FileError{dir, "this folder holds no run, campaign, sweep, comparison or certificate", "give one that holds a " + ResultFile + ", a " + SweepFile + ", a " + ComparisonFile + " or a " + exhaust.CertificateFile}
 }
 
-// readJSON reads one JSON value of that version, strictly. again is how the file comes about anew.
-func readJSON(dir, name string, version int, again string, into any) error {
+// readJSON reads one JSON value of one of these versions, of which this build writes the first, strictly. again is how the
+// file comes about anew.
+func readJSON(dir, name string, versions []int, again string, into any) error {
 	path := filepath.Join(dir, name)
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -305,8 +306,8 @@ func readJSON(dir, name string, version int, again string, into any) error {
 	if err != nil {
 		return &FileError{path, "broken JSON: " + err.Error(), again}
 	}
-	if written != version {
-		return &FileError{path, fmt.Sprintf("it is of version %d, and this build reads version %d", written, version), "use the build that wrote it, or " + again}
+	if !slices.Contains(versions, written) {
+		return &FileError{path, fmt.Sprintf("it is of version %d, and this build reads version %d", written, versions[0]), "use the build that wrote it, or " + again}
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()

@@ -70,7 +70,7 @@ func (r *run) judged(res *Result) {
 	for _, o := range r.report.Invariants {
 		row := InvariantResult{
 			Name: o.Invariant.Name, Says: o.Invariant.Says, Kind: string(o.Invariant.Kind), Promise: o.Invariant.Promise,
-			Exercised: o.Exercised, Status: StatusHeld,
+			Exercised: o.Exercised, Status: StatusHeld, Unprovided: o.Unprovided,
 		}
 		expected, asked := r.plan.Expect.Judges(row.Name), r.asked(row.Name)
 		if o.OnDemand && o.Unprovided && !asked {
@@ -93,7 +93,7 @@ func (r *run) judged(res *Result) {
 		}
 		for _, v := range o.Violations {
 			judged := v.Promised || expected
-			res.Violations = append(res.Violations, Violation{row.Name, judged, v.Job, v.Step, v.At, v.Message, v.Steps, kinds(v.Released)})
+			res.Violations = append(res.Violations, Violation{row.Name, judged, v.Job, v.Step, v.At, v.Message, v.Steps, kinds(v.Released), v.InGap})
 			if judged {
 				row.Status = StatusViolated
 			} else if row.Status != StatusViolated {

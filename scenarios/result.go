@@ -102,6 +102,8 @@ type InvariantResult struct {
 	// StoppedBy are the invariants that it needs and that were violated, of one that is not judged.
 	StoppedBy []string `json:"stopped_by,omitempty"`
 
+	Unprovided bool `json:"-"` // the settings provide for nothing of it, whatever struck
+
 	unlisted []invariants.Unlisted
 }
 
@@ -115,6 +117,7 @@ type Violation struct {
 	Message   string        `json:"message"`
 	Steps     []int         `json:"steps,omitempty"`    // others that it depends on
 	Released  []string      `json:"released,omitempty"` // outside of the promise: the kinds of strike that release it; none: the settings do not provide for it, or the matrix leaves it open
+	InGap     bool          `json:"-"`                  // it is under what the matrix leaves open besides strikes
 }
 
 // FiredFault is one fault at the moment it took effect.

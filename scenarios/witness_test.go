@@ -116,8 +116,9 @@ func readWitnesses(t *testing.T) (list []witness) {
 	return list
 }
 
-// judgeAlone runs a plan and returns what its judge says, whatever the plan expects.
-func judgeAlone(p *plans.Plan) (invariants.Report, error) {
+// judgeAlone runs a plan and returns what its judge says, whatever the plan expects, and of the invariant whatever becomes of
+// those that it needs.
+func judgeAlone(p *plans.Plan, invariant string) (invariants.Report, error) {
 	if err := p.Validate(); err != nil {
 		return invariants.Report{}, err
 	}
@@ -125,6 +126,7 @@ func judgeAlone(p *plans.Plan) (invariants.Report, error) {
 	if err != nil {
 		return invariants.Report{}, err
 	}
+	r.judge.Ask(invariant)
 	_, err = sim.Run(r.config(), r.play)
 	return r.report, err
 }
@@ -193,7 +195,7 @@ func shows(p *plans.Plan, w witness) error {
 	if names := applying(p, w.Invariant, k); len(names) != 1 || names[0] != w.Without {
 		return fmt.Errorf("under its settings these exceptions have the strike: %q", names)
 	}
-	r, err := judgeAlone(p)
+	r, err := judgeAlone(p, w.Invariant)
 	if err != nil {
 		return err
 	}
@@ -204,7 +206,7 @@ func shows(p *plans.Plan, w witness) error {
 	if !slices.ContainsFunc(o.Violations, func(v invariants.Violation) bool { return releasedBy(v) == history.Strikes.Set(k) }) {
 		return fmt.Errorf("it does not break it by that alone")
 	}
-	if r, err = judgeAlone(only(p, k, false)); err != nil {
+	if r, err = judgeAlone(only(p, k, false), w.Invariant); err != nil {
 		return err
 	}
 	if n := len(outcomeOf(&r, w.Invariant).Violations); n > 0 {
@@ -218,7 +220,7 @@ func showsTakes(p *plans.Plan, w witness) error {
 	if !lacks(p, w) {
 		return fmt.Errorf("its settings lack another than that")
 	}
-	r, err := judgeAlone(p)
+	r, err := judgeAlone(p, w.Invariant)
 	if err != nil {
 		return err
 	}
@@ -229,7 +231,7 @@ func showsTakes(p *plans.Plan, w witness) error {
 	if err := turn(q, w.Takes, true); err != nil {
 		return err
 	}
-	if r, err = judgeAlone(q); err != nil {
+	if r, err = judgeAlone(q, w.Invariant); err != nil {
 		return err
 	}
 	if n := len(outcomeOf(&r, w.Invariant).Violations); n > 0 {
@@ -240,7 +242,7 @@ func showsTakes(p *plans.Plan, w witness) error {
 
 // showsGap says why the plan does not show the gap.
 func showsGap(p *plans.Plan, w witness) error {
-	r, err := judgeAlone(p)
+	r, err := judgeAlone(p, w.Invariant)
 	if err != nil {
 		return err
 	}

@@ -281,7 +281,7 @@ func (s *witnessSearch) fault(p *plans.Plan, k invariants.StrikeKind) *faults.Fa
 func (s *witnessSearch) try(p *plans.Plan) {
 	p.Expect, p.About = plans.Expect{}, nil
 	s.runs++
-	r, err := judgeAlone(p)
+	r, err := judgeAlone(p, "")
 	if err != nil {
 		return
 	}

@@ -38,9 +38,16 @@ func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, anew bool, stder
 		return err
 	}
 	at := in(dir, exhaust.CampaignDir)
-	state, err := fits(at, f.spec(d))
-	if err != nil {
-		return err
+	other := a.differs(dir, f.spec(d))
+	if other && !anew {
+		return fmt.Errorf("%w, in which the plan makes other operations", campaign.ErrOtherBuild)
+	}
+	state := campaign.None
+	if !other {
+		var err error
+		if state, err = fits(at, f.spec(d)); err != nil {
+			return err
+		}
 	}
 	if err := a.write(dir); err != nil { // by which the folder is known to be ours
 		return err
@@ -114,6 +121,17 @@ func (a *asked) fits(dir string) error {
 	return cli.Fail(cli.ExitUsage, "%s holds another search; go on with it (%s), remove it, or choose another folder with --out", dir, goOnIn(dir))
 }
 
+// differs says whether dir holds the runs of what is asked for, and they are others than those of spec: what the plan does
+// depends on the build.
+func (a *asked) differs(dir string, spec campaign.Spec) bool {
+	asked, err := askedIn(dir)
+	if err != nil || !bytes.Equal(asked.text(), a.text()) {
+		return false
+	}
+	there, err := campaign.Load(in(dir, exhaust.CampaignDir))
+	return err == nil && there.Struck != nil && !there.Equal(spec)
+}
+
 func (a *asked) text() []byte {
 	text, err := json.Marshal(a)
 	if err != nil {
@@ -127,11 +145,8 @@ func (a *asked) write(dir string) error {
 }
 
 // keep makes dir the folder of what is asked for, before there is a campaign, and opens the file of the runs that look for pairs.
-func (a *asked) keep(dir string) (*exhaust.Kept, error) {
+func (f *exhaustFlags) keep(a *asked, dir string) (*exhaust.Kept, error) {
 	if err := a.fits(dir); err != nil {
-		return nil, err
-	}
-	if err := a.write(dir); err != nil {
 		return nil, err
 	}
 	self, err := os.Executable()
@@ -144,7 +159,17 @@ func (a *asked) keep(dir string) (*exhaust.Kept, error) {
 	}
 	what := fnv.New64a()
 	_, _ = what.Write(a.text())
-	k, err := exhaust.Keep(in(dir, exhaust.KeptFile), fmt.Sprintf("%s %016x", program, what.Sum64()))
+	path, by := in(dir, exhaust.KeptFile), fmt.Sprintf("%s %016x", program, what.Sum64())
+	switch {
+	case f.merging:
+		return exhaust.ReadKept(path, by), nil
+	case f.resume != "" && exhaust.KeptByOther(path, by):
+		return nil, cli.Fail(cli.ExitUsage, "%s was begun by another build; go on with that one, or begin anew in another folder", dir)
+	}
+	if err := a.write(dir); err != nil {
+		return nil, err
+	}
+	k, err := exhaust.Keep(path, by)
 	if err != nil {
 		return nil, unwritable(dir, err)
 	}
@@ -153,7 +178,9 @@ func (a *asked) keep(dir string) (*exhaust.Kept, error) {
 
 // certifyPart makes the tries of a shard. There is no certificate of it alone.
 func (f *exhaustFlags) certifyPart(ctx context.Context, dir string, d *exhaust.Definition, stdout, stderr io.Writer) error {
-	if err := f.begin(dir, d, false, stderr); err != nil {
+	if err := f.begin(dir, d, false, stderr); errors.Is(err, campaign.ErrOtherBuild) {
+		return cli.Fail(cli.ExitUsage, "%s: %v; go on with that one, or remove it", dir, err)
+	} else if err != nil {
 		return err
 	}
 	at := in(dir, exhaust.CampaignDir)
@@ -285,7 +312,7 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 	printFindings(p, in(dir, exhaust.CampaignDir), res)
 	broken := broke(c)
 	switch {
-	case broken > 0:
+	case broken+c.Beyond > 0:
 		p.Line("%s  %s of %s broke a promise", p.Paint(cli.Red, "BROKEN"), cli.Thousands(broken), cli.Plural(len(c.Tries), c.Noun()))
 	case !c.Complete:
 		p.Line("%s  %s of %s were tried", p.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(len(c.Tries)), cli.Plural(c.All, c.Noun()))
@@ -295,7 +322,13 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 		p.Line("%s  no promise was broken by %s", p.Paint(cli.Green, "HELD"), cli.Plural(len(c.Tries), c.Noun()))
 	}
 	if c.Alike > 0 {
-		p.Line("  left out, as another %s: %s", exhaust.LooksTheSame(c.Reduced), cli.Plural(c.Alike, "fault"))
+		p.Line("  left out, as another %s: %s", exhaust.LooksTheSame(c.Reduced, c.Pairs), cli.Plural(c.Alike, "fault"))
+	}
+	if c.Beyond > 0 {
+		p.Line("  out of bounds by itself: %s, which no second follows", cli.Plural(c.Beyond, "single fault"))
+	}
+	if c.Pairs {
+		p.Line("  the single faults have a certificate of their own, without --faults")
 	}
 	for i := range c.Baseline {
 		b := &c.Baseline[i]
@@ -306,6 +339,9 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 	}
 	for _, r := range c.Releases {
 		p.Line("    %4d  %s: %s", r.Tries, r.Invariant, r.Says())
+	}
+	if says := c.NotJudged(); says != "" {
+		p.Line("  %s", words.LowerFirst(says))
 	}
 	for _, o := range []exhaust.Outcome{exhaust.Inconclusive, exhaust.Missed} {
 		if n := c.Counts[o]; n > 0 {

@@ -79,6 +79,13 @@ func (f *checkFlags) checkCertificate(ctx context.Context, path string, stdout, 
 	defer show.Done()
 	o := c.Options()
 	o.Progress = func(done, all int) { show.Show("looking for pairs: %d of %d runs", done, all) }
+	if o.Pairs {
+		var done func()
+		if ctx, done, err = inChild(ctx, &o); err != nil {
+			return err
+		}
+		defer done()
+	}
 	d, err := exhaust.Define(ctx, plan, o)
 	switch {
 	case errors.Is(context.Cause(ctx), cli.ErrInterrupted):

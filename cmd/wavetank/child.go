@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 )
@@ -28,14 +29,19 @@ func startChild(ctx context.Context, procs int, args []string, env ...string) (*
 	if err != nil {
 		return nil, err
 	}
-	c := &child{cmd: exec.CommandContext(ctx, self, args...)}
-	c.cmd.Args[0] = os.Args[0] // what it writes names the command as the user called it
-	c.cmd.Env = append(append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", procs)), env...)
-	c.cmd.Stderr = &c.errors
-	if c.in, err = c.cmd.StdinPipe(); err != nil {
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Args[0] = os.Args[0] // what it writes names the command as the user called it
+	cmd.Env = append(append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", procs)), env...)
+	return childOf(cmd)
+}
+
+func childOf(cmd *exec.Cmd) (c *child, err error) {
+	c = &child{cmd: cmd}
+	cmd.Stderr = &c.errors
+	if c.in, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	out, err := c.cmd.StdoutPipe()
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +73,50 @@ func (c *child) died(who string, err error) error {
 func (c *child) stop() {
 	_ = c.in.Close()
 	_ = c.cmd.Wait()
+}
+
+// seat has a child that is asked one thing after the other. One that dies over a question is started again once: somebody may
+// have ended it, and not what it was asked.
+type seat struct {
+	start func() (*child, error)
+	child *child
+	limit time.Duration // after which a child without an answer is ended; 0 is never
+}
+
+// deadlyError is of a question over which two children died.
+type deadlyError struct{ error }
+
+func (s *seat) ask(ctx context.Context, who string, question, answer any) (err error) {
+	for range 2 {
+		if s.child == nil {
+			if s.child, err = s.start(); err != nil {
+				return err
+			}
+		}
+		if err = s.asked(who, question, answer); err == nil {
+			return nil
+		}
+		s.child = nil
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return &deadlyError{err}
+}
+
+// asked asks once, and ends a child that takes too long.
+func (s *seat) asked(who string, question, answer any) error {
+	if s.limit > 0 {
+		process := s.child.cmd.Process
+		defer time.AfterFunc(s.limit, func() { _ = process.Kill() }).Stop()
+	}
+	return s.child.ask(who, question, answer)
+}
+
+func (s *seat) stop() {
+	if s.child != nil {
+		s.child.stop()
+	}
 }
 
 // head keeps the beginning of what a process says on its standard error, where a panic's cause is.

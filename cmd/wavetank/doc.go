@@ -15,6 +15,7 @@
 //	orders.go, ordersworker.go      every order of few pre-emptions
 //	power.go                        how many mutants the searches find
 //	certify.go                      a certificate, and its pages
+//	exhaustworker.go                a process that looks for pairs
 //	work.go                         a machine that does runs of others' campaigns
 //	fuzz.go                         a campaign of drawn plans
 //	compare.go, sweep.go            alternatives side by side, and a sweep

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -29,6 +30,7 @@ type exhaustFlags struct {
 	kinds    []string
 	budget   time.Duration
 	resume   string
+	merging  bool // the folders are of others, and only read
 	shard    shardFlag
 	part     *campaign.Shard // nil is all
 	queue    queueFlags
@@ -59,8 +61,8 @@ shrunk and saved as a plan, as by fuzz.
 
 With --faults 2, each of these faults is followed by every fault at every
 operation that its run makes from then on, those that it brings about among
-them. A second fault that looks the same as another is left out, whatever the
-time: the same operation, and the same known of its job, or of everything. The
+them. A second fault that looks the same as another, or as one without a first, is
+left out, whatever the time: the same operation, and the same known of its job, or of everything. The
 closest pairs come first, and --budget ends the search after a time; the same
 command goes on.
 
@@ -164,7 +166,10 @@ func (f *exhaustFlags) sayWhat(say *cli.Printer, dir string, d *exhaust.Definiti
 		say.Line("%s: %s, each struck alone by what can strike it: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Sites), "operation"), cli.Plural(1+len(d.Tries), "run"))
 	}
 	if d.Alike > 0 {
-		say.Line("  left out, as another %s: %s", exhaust.LooksTheSame(d.Reduced), cli.Plural(d.Alike, "fault"))
+		say.Line("  left out, as another %s: %s", exhaust.LooksTheSame(d.Reduced, d.Pairs), cli.Plural(d.Alike, "fault"))
+	}
+	if d.Beyond > 0 {
+		say.Line("  %s by itself: %s, which no second follows", say.Paint(cli.Red, "out of bounds"), cli.Plural(d.Beyond, "single fault"))
 	}
 	if d.Own > 0 {
 		say.Line("  left out, as another fault strikes the operation or keeps it from its server: %s", cli.Plural(d.Own, "fault"))
@@ -198,7 +203,7 @@ func (f *exhaustFlags) tell(dir string, c *exhaust.Certificate, res *campaign.Re
 			p.Line("Go on with:  %s", goOnIn(dir))
 		}
 	}
-	return cmp.Or(failed, exitOf(res, broke(c) > 0, !c.Complete || c.Counts[exhaust.Inconclusive] > 0))
+	return cmp.Or(failed, exitOf(res, broke(c)+c.Beyond > 0, !c.Complete || c.Counts[exhaust.Inconclusive] > 0))
 }
 
 // target is what is tried, and its folder.
@@ -270,11 +275,18 @@ func (f *exhaustFlags) define(ctx context.Context, dir string, a *asked, stderr 
 	o, when := a.Options, "before the first run"
 	o.Keep = func() (*exhaust.Kept, error) {
 		show.Begin("looking for pairs, in the run of each single fault")
-		return a.keep(dir)
+		return f.keep(a, dir)
 	}
 	o.Progress = func(done, all int) {
 		show.Show("looking for pairs: %d of %d runs", done, all)
 		when = fmt.Sprintf("after %d of %d runs that look for pairs; they are kept. Go on with: %s", done, all, goOnIn(dir))
+	}
+	if o.Pairs {
+		var done func()
+		if ctx, done, err = inChild(ctx, &o); err != nil {
+			return nil, err
+		}
+		defer done()
 	}
 	d, err := exhaust.Define(ctx, plan, o)
 	switch {
@@ -282,6 +294,8 @@ func (f *exhaustFlags) define(ctx context.Context, dir string, a *asked, stderr 
 		return nil, cli.Fail(cli.ExitInterrupted, "interrupted %s", when)
 	case ctx.Err() != nil:
 		return nil, cli.Fail(cli.ExitInconclusive, "--budget, %s, has passed %s", f.budget, when)
+	case errors.As(err, new(*exhaust.BrokenError)):
+		return nil, cli.Fail(cli.ExitViolated, "%v", err)
 	case err != nil:
 		return nil, cli.Fail(cli.ExitUsage, "%v", err)
 	}
@@ -318,8 +332,27 @@ func (f *exhaustFlags) resumed(ctx context.Context, cmd *cobra.Command, args []s
 	if err := f.queue.use(ctx, &f.campaignFlags, stderr); err != nil {
 		return nil, "", err
 	}
+	if err := madeHere(f.resume, "go on with that one, or begin anew in another folder"); err != nil {
+		return nil, "", err
+	}
 	d, err := f.begunIn(ctx, f.resume, a, stderr)
 	return d, f.resume, err
+}
+
+// madeHere refuses the folder of a certificate of which another build has made the runs.
+func madeHere(dir, remedy string) error {
+	at := in(dir, exhaust.CampaignDir)
+	if state, err := campaign.Look(at); err != nil || state == campaign.None {
+		return nil // nothing is made yet, or begin says what is wrong
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := campaign.MadeBy(at, self); errors.Is(err, campaign.ErrOtherBuild) {
+		return cli.Fail(cli.ExitUsage, "%s: %v; %s", dir, err, remedy)
+	}
+	return nil
 }
 
 // begunIn is what was begun in dir.

@@ -56,7 +56,7 @@ func (f *exhaustFlags) exhaustAll(cmd *cobra.Command, names []string, stdout, st
 	}
 	ctx, stop := cli.Interruptible(cmd.Context(), func() {}) // of all scenarios, and of what is between two
 	defer stop()
-	tasks, apart, err := f.tasks(ctx, subjects, dir, stderr)
+	tasks, apart, alone, err := f.tasks(ctx, subjects, dir, stderr)
 	if err != nil {
 		return err
 	}
@@ -71,13 +71,16 @@ func (f *exhaustFlags) exhaustAll(cmd *cobra.Command, names []string, stdout, st
 	for _, line := range apart {
 		say.Line("%s  %s", say.Paint(cli.Yellow, "LEFT OUT"), line)
 	}
+	for _, line := range alone {
+		say.Line("%s  %s", say.Paint(cli.Red, "BROKEN  "), line)
+	}
 	bounded, cancel := f.bounded(ctx)
 	defer cancel()
 	interrupted := f.each(bounded, tasks, say, stderr)
 	if interrupted != nil && !errors.Is(interrupted, cli.ErrInterrupted) {
 		return interrupted
 	}
-	err = f.sum(dir, tasks, len(apart), say)
+	err = f.sum(dir, tasks, len(apart), len(alone), say)
 	if unwritten := err != nil && err.Error() != ""; interrupted != nil && !unwritten {
 		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
 	}
@@ -141,8 +144,9 @@ func (f *exhaustFlags) subjects(cmd *cobra.Command, names []string) (list []*sub
 	return list, nil
 }
 
-// tasks defines what is to be tried of each plan. What cannot be tried is said apart.
-func (f *exhaustFlags) tasks(ctx context.Context, subjects []*subject, dir string, stderr io.Writer) (list []certifiable, apart []string, err error) {
+// tasks defines what is to be tried of each plan. Plans on which there is nothing to try are said apart, and so are those that
+// break a promise alone.
+func (f *exhaustFlags) tasks(ctx context.Context, subjects []*subject, dir string, stderr io.Writer) (list []certifiable, apart, alone []string, err error) {
 	show := cli.NewProgress(stderr, f.quiet)
 	defer show.Done()
 	for i, s := range subjects {
@@ -150,25 +154,30 @@ func (f *exhaustFlags) tasks(ctx context.Context, subjects []*subject, dir strin
 		d, err := exhaust.Define(ctx, s.Plan, exhaust.Options{Reduced: true, Kinds: f.kinds})
 		switch {
 		case errors.Is(context.Cause(ctx), cli.ErrInterrupted):
-			return nil, nil, cli.Fail(cli.ExitInterrupted, "interrupted before the first run")
-		case err != nil:
+			return nil, nil, nil, cli.Fail(cli.ExitInterrupted, "interrupted before the first run")
+		case errors.As(err, new(*exhaust.NothingError)):
 			apart = append(apart, err.Error())
 			continue
+		case errors.As(err, new(*exhaust.BrokenError)):
+			alone = append(alone, err.Error())
+			continue
+		case err != nil:
+			return nil, nil, nil, cli.Fail(cli.ExitUsage, "%s: %v", s.Name, err)
 		}
 		t := certifiable{name: s.Name, dir: filepath.Join(dir, s.Name), d: d}
 		if there(in(t.dir, exhaust.CertificateFile)) {
 			t.done, t.res, err = f.finished(ctx, t.dir, d, stderr)
 		}
 		if err != nil && !errors.Is(err, campaign.ErrOtherBuild) && !errors.Is(err, cli.ErrInterrupted) {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		list = append(list, t)
 	}
 	if errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
-		return nil, nil, cli.Fail(cli.ExitInterrupted, "interrupted before the first run")
+		return nil, nil, nil, cli.Fail(cli.ExitInterrupted, "interrupted before the first run")
 	}
 	slices.SortStableFunc(list, func(a, b certifiable) int { return cmp.Compare(len(a.d.Tries), len(b.d.Tries)) })
-	return list, apart, nil
+	return list, apart, alone, nil
 }
 
 // each certifies one scenario after the other, until ctx ends.
@@ -223,10 +232,12 @@ func printCertified(say *cli.Printer, t *certifiable, c *exhaust.Certificate) {
 	say.Line("%s  %-26s %s of %s%s", word, t.name, cli.Thousands(len(c.Tries)), cli.Plural(c.All, "single fault"), says)
 }
 
-// sum adds up the certificates, and makes an index and a table of them. So many plans were left out.
-func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.Printer) error {
+// sum adds up the certificates, and makes an index and a table of them. So many plans were left out, and so many break a
+// promise alone.
+func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart, alone int, say *cli.Printer) error {
 	tried, broken, outside, inconclusive, whole := 0, 0, 0, 0, 0
 	var found campaign.Result      // all that their campaigns found
+	unjudged := map[string]int{}   // tries in which an invariant was not judged
 	violations := map[string]int{} // outside of a promise, by the status of the cells that release them
 	var entries []reports.Entry
 	var table []string
@@ -243,6 +254,9 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 		if c.Complete {
 			whole++
 			table = append(table, c.Row())
+		}
+		for _, u := range c.Unjudged {
+			unjudged[u.Invariant] += u.Tries
 		}
 		for _, r := range c.Releases {
 			violations[r.Cell.Status] += r.Tries
@@ -271,8 +285,12 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 	}
 	say.Line("")
 	switch {
-	case broken > 0:
-		say.Line("%s  %s of %s broke a promise", say.Paint(cli.Red, "BROKEN"), cli.Thousands(broken), cli.Plural(tried, "single fault"))
+	case broken > 0 || alone > 0:
+		says := fmt.Sprintf("%s of %s broke a promise", cli.Thousands(broken), cli.Plural(tried, "single fault"))
+		if alone > 0 {
+			says += fmt.Sprintf("; without one, %s of %s did", cli.Thousands(alone), cli.Plural(len(tasks)+apart+alone, "scenario"))
+		}
+		say.Line("%s  %s", say.Paint(cli.Red, "BROKEN"), says)
 	case whole < len(tasks)+apart:
 		next := "Go on with the same command"
 		if whole == len(tasks) {
@@ -290,6 +308,9 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart int, say *cli.
 	for _, status := range slices.Sorted(maps.Keys(violations)) {
 		say.Line("    %6s  %s", cli.Thousands(violations[status]), status)
 	}
+	for _, name := range slices.Sorted(maps.Keys(unjudged)) {
+		say.Line("  not judged, once an invariant that it needs was violated: %s in %s", name, cli.Plural(unjudged[name], "single fault"))
+	}
 	say.Line("Index: %s", filepath.Join(dir, reports.IndexFile))
-	return exitOf(&found, broken > 0, whole < len(tasks)+apart || inconclusive > 0)
+	return exitOf(&found, broken+alone > 0, whole < len(tasks)+apart || inconclusive > 0)
 }

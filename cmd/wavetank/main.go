@@ -51,7 +51,7 @@ Exit codes: 0 held, 1 an invariant was violated, 2 usage or input,
 		PersistentPreRunE: cli.NamesFiles,
 	}
 	root.AddCommand(newRun(), newFuzz(), newMerge(), newWork(), newSweep(), newCompare(), newExhaust(), newCheckCertificate(), newOrders(), newPower(), newTriage(), newBisect(), newReport(), newVerify(), newList(), newExplain(), newWhy(), diffcmd.New(), exportcmd.New(), newClaims())
-	root.AddCommand(newVersion(), newVerifyWorker(), newCampaignWorker(), newOrdersWorker(), newPageWorker())
+	root.AddCommand(newVersion(), newVerifyWorker(), newCampaignWorker(), newOrdersWorker(), newExhaustWorker(), newPageWorker())
 	root.AddCommand(moved()...)
 	return cli.Complete(root)
 }

@@ -111,6 +111,12 @@ func (f *exhaustFlags) merged(ctx context.Context, dirs []string, dir string, pu
 	}
 	ctx, stop := cli.Interruptible(ctx, func() {})
 	defer stop()
+	f.merging = true
+	for _, shard := range dirs {
+		if err := madeHere(shard, "merge with the build that ran it"); err != nil {
+			return err
+		}
+	}
 	d, err := f.begunIn(ctx, dirs[0], a, stderr)
 	if err != nil {
 		return err

@@ -125,7 +125,7 @@ func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.W
 		if broke != nil {
 			printFindings(p, in(dir, ordersCampaign), broke)
 		}
-		printOrders(p, dir, res)
+		printOrders(p, dir, res, broke)
 	}
 	if interrupted {
 		return cli.Fail(cli.ExitInterrupted, "interrupted; what was tried by then is in %s. The same command begins anew", in(dir, ordersFile))
@@ -161,10 +161,7 @@ func (f *ordersFlags) search(ctx context.Context, d *orders.Definition, stderr i
 	defer show.Done()
 	o := orders.Options{Runs: f.runs, Progress: ordersProgress(show)}
 	for range cmp.Or(f.workers, runtime.NumCPU()) {
-		w, err := startOrdersWorker(ctx, d)
-		if err != nil {
-			return nil, err
-		}
+		w := &seat{start: func() (*child, error) { return startOrdersWorker(ctx, d) }}
 		defer w.stop()
 		o.Runners = append(o.Runners, w.order)
 	}
@@ -210,7 +207,8 @@ func (f *ordersFlags) examine(ctx context.Context, dir string, res *orders.Resul
 	return broke, finishFuzz(ctx, at, broke)
 }
 
-func printOrders(p *cli.Printer, dir string, res *orders.Result) {
+// printOrders says what the search found. broke is what came of looking into it; nil is nothing.
+func printOrders(p *cli.Printer, dir string, res *orders.Result, broke *campaign.Result) {
 	for _, f := range res.Findings {
 		pre := f.Preemptions
 		if pre == "" {
@@ -227,8 +225,12 @@ func printOrders(p *cli.Printer, dir string, res *orders.Result) {
 	switch {
 	case res.Broken > 0:
 		p.Line("%s  %s broke a promise", p.Paint(cli.Red, "BROKEN"), cli.Plural(res.Broken, "order"))
+	case broke != nil && (len(broke.Findings) > 0 || broke.Unexamined > 0):
+		p.Line("%s  no promise was broken in the search, and one was in a run of the same orders alone", p.Paint(cli.Red, "BROKEN"))
 	case !res.Complete:
 		p.Line("%s  no promise was broken in %s", p.Paint(cli.Yellow, "UNFINISHED"), cli.Plural(res.Runs, "order"))
+	case res.Inconclusive > 0:
+		p.Line("%s  none of %s broke a promise, and %s could not be judged", p.Paint(cli.Yellow, "INCONCLUSIVE"), cli.Plural(res.Runs, "order"), cli.Thousands(res.Inconclusive))
 	default:
 		p.Line("%s  no promise was broken in any order of up to %s", p.Paint(cli.Green, "HELD"), cli.Plural(res.Preemptions, "pre-emption"))
 	}

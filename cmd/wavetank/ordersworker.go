@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/orders"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -71,10 +72,14 @@ func startOrdersWorker(ctx context.Context, d *orders.Definition) (*child, error
 	return c, c.asks.Encode(d)
 }
 
-// order has the child run the plan in the order of these pre-emptions.
-func (c *child) order(_ context.Context, list []sim.Preemption) (*orders.Run, error) {
+// order has the child run the plan in the order of these pre-emptions. One that takes two children down is out of bounds.
+func (s *seat) order(ctx context.Context, list []sim.Preemption) (*orders.Run, error) {
 	var o ordered
-	if err := c.ask("a worker", list, &o); err != nil {
+	err := s.ask(ctx, "a worker", list, &o)
+	if deadly := new(deadlyError); errors.As(err, &deadly) {
+		return &orders.Run{Broken: []string{string(campaign.Panicked)}, Reason: deadly.Error()}, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	if o.Error != "" {

@@ -1,7 +1,7 @@
 // Package campaign runs many plans in worker processes, and says what they found.
 //
-// A [Spec] says, as data, which plans there are: drawn by rapid, or a grid of settings under paired
-// seeds. [Run] hands ranges of their numbers to workers and takes back a [Record] for each run, which
+// A [Spec] says, as data, which plans there are: drawn by rapid, a grid of settings under paired
+// seeds, one plan struck by sets of faults in turn, or plans that are given. [Run] hands ranges of their numbers to workers and takes back a [Record] for each run, which
 // it appends to a journal; killed at any moment, it goes on from there. What it makes of the records
 // does not depend on the order in which they come, so that a budget of runs gives the same [Result],
 // byte for byte, on any number of workers.

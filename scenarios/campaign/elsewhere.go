@@ -95,24 +95,9 @@ func (s *supervisor) arrived(a Arrival) {
 		s.fail(fmt.Errorf("%s has answered what is no run of this campaign: number %d", a.From, a.Record.N))
 	case !s.todo.done.has(a.Record.N):
 		s.record(a.Record)
-	case s.same[a.Record.N-s.todo.first] != a.Record.same():
-		s.disagree(a)
+	default:
+		s.compare(a.Record, a.From)
 	}
-}
-
-// disagree says how a run that came again was another.
-func (s *supervisor) disagree(a Arrival) {
-	own := source{dir: s.dir, spec: s.spec}
-	err := own.each(func(e entry) error {
-		if e.Record != nil && e.Record.N == a.Record.N {
-			return notDeterministic(&s.spec, e.Record, a.Record, s.dir, a.From)
-		}
-		return nil
-	})
-	if differ := new(NotDeterministicError); errors.As(err, &differ) {
-		err = differ // of which a line of a journal says nothing
-	}
-	s.fail(err)
 }
 
 // allDone says whether no run is left, here or elsewhere.

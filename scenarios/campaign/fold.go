@@ -19,6 +19,7 @@ import (
 // fold is what the records of a campaign come to. The order in which they are added does not matter.
 type fold struct {
 	runs, contained, steps int
+	unjudged               int // conclusive runs in which an invariant was not judged
 	broke                  int // runs that broke a promise, or were contained
 	virtual                time.Duration
 	digest                 uint64
@@ -61,6 +62,9 @@ func (f *fold) add(r *Record) {
 	} else {
 		f.verdicts[r.Verdict]++
 	}
+	if len(r.Unjudged) > 0 && (r.Verdict == scenarios.Held || r.Verdict == scenarios.Violated) {
+		f.unjudged++
+	}
 	if r.Contained != nil || len(r.Broken) > 0 {
 		f.broke++
 	}
@@ -89,8 +93,9 @@ func (f *fold) result(spec Spec) *Result {
 		Findings: []Finding{}, Invariants: f.invariants.rows, Faults: f.faults.rows, Settings: f.settings.rows, Reasons: f.reasons,
 	}
 	res.Conclusive = f.verdicts[scenarios.Held] + f.verdicts[scenarios.Violated]
-	if f.broke == 0 && res.Conclusive > 0 && !spec.IsList() {
-		res.Bound = min(1, 3/float64(res.Conclusive)) // the rule of three
+	res.Unjudged = f.unjudged
+	if judged := res.Conclusive - res.Unjudged; f.broke == 0 && judged > 0 && !spec.IsList() {
+		res.Bound = min(1, 3/float64(judged)) // the rule of three
 	}
 	return res
 }

@@ -78,6 +78,7 @@ func TestTheBoundIsOfCampaignsThatFoundNothing(t *testing.T) {
 	}
 	assert.InDelta(t, 0.03, bound(func(*Record) {}), 1e-12)
 	assert.InDelta(t, 3./99, bound(func(r *Record) { r.Verdict, r.Reason = scenarios.Inconclusive, "job-1 was still under way" }), 1e-12, "nothing was said of its end")
+	assert.InDelta(t, 3./99, bound(func(r *Record) { r.Unjudged = []string{"one-execution-per-job"} }), 1e-12, "a promise did not judge it")
 	assert.InDelta(t, 0.03, bound(func(r *Record) { r.Outside = []Outside{{Invariant: "one-dispatch-per-job"}} }), 1e-12)
 	assert.Zero(t, bound(func(r *Record) { r.Broken = []Broken{{Invariant: "one-dispatch-per-job"}} }))
 	assert.Zero(t, bound(func(r *Record) { r.Contained = &Contained{What: Hung} }))

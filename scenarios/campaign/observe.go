@@ -21,7 +21,10 @@ func RecordOf(n int, plan *plans.Plan, res *scenarios.Result) *Record {
 	}
 	for _, i := range res.Invariants {
 		if i.Status == scenarios.StatusUnpromised {
-			r.Outside = append(r.Outside, outsideOf(res, i.Name))
+			r.Outside = append(r.Outside, outsideOf(res, &i))
+		}
+		if len(i.StoppedBy) > 0 {
+			r.Unjudged = append(r.Unjudged, i.Name)
 		}
 		if i.Exercised > 0 {
 			r.Exercised = append(r.Exercised, i.Name)
@@ -45,13 +48,14 @@ func RecordOf(n int, plan *plans.Plan, res *scenarios.Result) *Record {
 }
 
 // outsideOf says of what, and by what released, an invariant was broken outside of its promise.
-func outsideOf(res *scenarios.Result, invariant string) Outside {
-	o := Outside{Invariant: invariant}
+func outsideOf(res *scenarios.Result, i *scenarios.InvariantResult) Outside {
+	o := Outside{Invariant: i.Name, Unprovided: i.Unprovided}
 	for _, v := range res.Violations {
-		if v.Invariant != invariant {
+		if v.Invariant != i.Name {
 			continue
 		}
 		o.Released = append(o.Released, v.Released...)
+		o.InGap = o.InGap || v.InGap && len(v.Released) == 0
 		if v.Job != "" {
 			o.Jobs = append(o.Jobs, v.Job)
 		}

@@ -77,3 +77,16 @@ func (s *supervisor) entered(e entry) error {
 		return nil
 	}, s.hunt.examined)
 }
+
+// MadeBy fails with [ErrOtherBuild] if another program than that of the command has made the runs of the campaign in dir.
+func MadeBy(dir, command string) error {
+	s, err := sourceOf(dir)
+	if err != nil {
+		return err
+	}
+	h := header{Version: SpecVersion, Build: buildname.Of(), Spec: s.spec.hash()}
+	if h.Program, err = ProgramOf(command); err == nil && h != s.head {
+		err = h.differs(s.head)
+	}
+	return err
+}

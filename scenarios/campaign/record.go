@@ -18,6 +18,7 @@ type Record struct {
 	Virtual   time.Duration     `json:"virtual_ns"`          //
 	Broken    []Broken          `json:"broken,omitempty"`    // promises, each invariant once
 	Outside   []Outside         `json:"outside,omitempty"`   // invariants broken outside their promise, each once
+	Unjudged  []string          `json:"unjudged,omitempty"`  // invariants that were not judged, of some job at least, once one that they need was violated
 	Exercised []string          `json:"exercised,omitempty"` // invariants that had something to judge, situations that were reached
 	Drawn     []string          `json:"drawn,omitempty"`     // kinds of fault that the plan has, as FaultKind writes them
 	Fired     []string          `json:"fired,omitempty"`     // those of them that took effect
@@ -69,9 +70,11 @@ type Broken struct {
 
 // Outside is an invariant that a run broke outside of its promise.
 type Outside struct {
-	Invariant string   `json:"invariant"`
-	Released  []string `json:"released,omitempty"` // by those kinds of strike, as [scenarios.Violation] has them
-	Jobs      []string `json:"jobs,omitempty"`     // of which it was broken
+	Invariant  string   `json:"invariant"`
+	Unprovided bool     `json:"unprovided,omitempty"` // the settings promise nothing of it, whatever struck
+	Released   []string `json:"released,omitempty"`   // by those kinds of strike, as [scenarios.Violation] has them
+	InGap      bool     `json:"in_gap,omitempty"`     // some of it by no strike, under what the promise matrix leaves open
+	Jobs       []string `json:"jobs,omitempty"`       // of which it was broken
 }
 
 // Containment says how the code under test went out of bounds, so that its worker process had to go.

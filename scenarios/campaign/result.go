@@ -20,13 +20,14 @@ type Result struct {
 	Spec         Spec                      `json:"spec"`
 	Complete     bool                      `json:"complete"` // all runs of the spec were done, or its time is over
 	Runs         int                       `json:"runs"`
-	Verdicts     map[scenarios.Verdict]int `json:"verdicts"`   // contained runs have none
-	Conclusive   int                       `json:"conclusive"` // runs that were judged by every promise: held or violated, neither inconclusive nor contained
+	Verdicts     map[scenarios.Verdict]int `json:"verdicts"`           // contained runs have none
+	Conclusive   int                       `json:"conclusive"`         // runs that were judged to their end: held or violated, neither inconclusive nor contained
+	Unjudged     int                       `json:"unjudged,omitempty"` // of them, those in which an invariant was not judged, of some job at least, once one that it needs was violated
 	Contained    int                       `json:"contained,omitempty"`
 	Steps        int                       `json:"steps"`
 	Virtual      time.Duration             `json:"virtual_ns"`
 	Digest       string                    `json:"digest"`                  // over the digests of all runs
-	Bound        float64                   `json:"bound"`                   // no promise broken in Conclusive runs: at most this share of plans breaks one, at 95 % (3/Conclusive, the rule of three); 0 if one was, or none was conclusive
+	Bound        float64                   `json:"bound"`                   // no promise broken in the runs that every promise judged, Conclusive without Unjudged: at most this share of plans breaks one, at 95 % (3/runs, the rule of three); 0 if one was, or there is no such run
 	Findings     []Finding                 `json:"findings"`                // in the order of the first run that shows each
 	Unexamined   int                       `json:"unexamined,omitempty"`    // runs that broke a promise after FindingsMax findings
 	UnexaminedBy map[string]int            `json:"unexamined_by,omitempty"` // how many of them broke each promise that no finding explains

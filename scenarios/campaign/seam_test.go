@@ -72,6 +72,21 @@ func scriptedCampaign(t *testing.T, runs, workers int, does func(k int, w *scrip
 	return s
 }
 
+// A run that is done here after it came from elsewhere must be the same.
+func TestARunThatWasDoneElsewhereMustBeTheSameHere(t *testing.T) {
+	s := scriptedCampaign(t, 8, 1, nil)
+	s.same = make([]uint64, 8)
+	s.record(kept(3))
+	s.record(kept(3))
+	require.NoError(t, s.err)
+	other := kept(3)
+	other.Digest = "another"
+	s.record(other)
+	differ := new(NotDeterministicError)
+	require.ErrorAs(t, s.err, &differ)
+	assert.Contains(t, differ.Error(), "and a worker of this machine that it was held with digest another")
+}
+
 func TestRangesAreHandedOutInOrder(t *testing.T) {
 	var ranges []Assignment
 	s := scriptedCampaign(t, 100, 1, func(_ int, w *scripted, a Assignment) {

@@ -94,6 +94,8 @@ func (res *Result) Check(dir string) error {
 		return fmt.Errorf("it says that there were %d runs, and it has verdicts of %d", res.Runs, all)
 	case res.Conclusive != judged:
 		return fmt.Errorf("it says that %d runs were conclusive, and %d held or were violated", res.Conclusive, judged)
+	case res.Unjudged > judged:
+		return fmt.Errorf("it says that in %d runs an invariant was not judged, and %d were conclusive", res.Unjudged, judged)
 	case missing(filepath.Join(dir, JournalFile)):
 		return nil
 	}

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -38,9 +39,13 @@ func (s *supervisor) elapsed() time.Duration {
 	return s.before + time.Since(s.begun)
 }
 
-// record takes a finished run.
+// record takes a finished run. One that came from elsewhere meanwhile must be the same.
 func (s *supervisor) record(r *Record) {
-	if s.err != nil || s.todo.done.has(r.N) {
+	switch {
+	case s.err != nil:
+		return
+	case s.todo.done.has(r.N):
+		s.compare(r, "a worker of this machine")
 		return
 	}
 	if err := s.journal.append(entry{Elapsed: s.elapsed(), Record: r}); err != nil {
@@ -49,6 +54,24 @@ func (s *supervisor) record(r *Record) {
 	}
 	s.done(r)
 	s.deliver()
+}
+
+// compare fails if a run that was done before, and now by from, was another, and says how.
+func (s *supervisor) compare(r *Record, from string) {
+	if s.same == nil || s.same[r.N-s.todo.first] == r.same() {
+		return
+	}
+	own := source{dir: s.dir, spec: s.spec}
+	err := own.each(func(e entry) error {
+		if e.Record != nil && e.Record.N == r.N {
+			return notDeterministic(&s.spec, e.Record, r, s.dir, from)
+		}
+		return nil
+	})
+	if differ := new(NotDeterministicError); errors.As(err, &differ) {
+		err = differ // of which a line of a journal says nothing
+	}
+	s.fail(err)
 }
 
 func (s *supervisor) done(r *Record) {

@@ -12,8 +12,18 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
-// CertificateVersion is the format of certificate.json.
-const CertificateVersion = 2
+// The formats of certificate.json: what is written, and the oldest that is read. Certificates before version 3 do not say what
+// was not judged.
+const (
+	CertificateVersion = 3
+	oldestVersion      = 2
+)
+
+// CertificateVersions lists the formats that are read, the present one first.
+func CertificateVersions() []int { return []int{CertificateVersion, oldestVersion} }
+
+// saysUnjudged says whether the certificate's format has what was not judged.
+func (c *Certificate) saysUnjudged() bool { return c.Version > oldestVersion }
 
 // Parts of a certificate's folder.
 const (
@@ -47,10 +57,11 @@ type Certificate struct {
 	Preset   string          `json:"preset"`               // likewise
 	Plan     string          `json:"plan"`                 // as YAML
 	All      int             `json:"all"`                  // tries that there are
-	Alike    int             `json:"alike,omitempty"`      // faults that were not tried, first or second, as one that was looks the same; see LooksTheSame
+	Alike    int             `json:"alike,omitempty"`      // faults that were not tried, first or second, as one that was, or of pairs a single fault, looks the same; see LooksTheSame
+	Beyond   int             `json:"beyond,omitempty"`     // of pairs: single faults that no second follows, as their runs took their process down
 	Own      int             `json:"own,omitempty"`        // likewise, as a fault that comes before strikes the operation or keeps it from its server
 	Reduced  bool            `json:"reduced,omitempty"`    // see Options
-	Pairs    bool            `json:"pairs,omitempty"`      // each try is of two faults
+	Pairs    bool            `json:"pairs,omitempty"`      // each try is of two faults; the single faults are in a certificate of their own
 	Unpruned bool            `json:"unpruned,omitempty"`   // pairs that are alike were tried, too
 	Complete bool            `json:"complete"`             // every try was made
 	Calm     string          `json:"calm"`                 // the digest of the run without a fault
@@ -65,7 +76,8 @@ type Certificate struct {
 	Baseline []Break         `json:"baseline,omitempty"` // what the plan breaks outside of promises by itself, in the run without an added fault
 	Counts   map[Outcome]int `json:"counts"`
 	Tries    []Tried         `json:"tries"`
-	Releases []Release       `json:"releases"` // why what is outside of its promise is so
+	Releases []Release       `json:"releases"`           // why what is outside of its promise is so
+	Unjudged []Unjudged      `json:"unjudged,omitempty"` // what was not judged
 }
 
 // Check says what is wrong with a stored certificate.
@@ -94,6 +106,9 @@ func (c *Certificate) Check() error {
 			return fmt.Errorf("%s was first released in a run that is not there", c.Releases[i].Invariant)
 		}
 	}
+	if !slices.Equal(unjudged(c.Tries), c.Unjudged) {
+		return errors.New("what was not judged is not that of its runs")
+	}
 	if !maps.Equal(counts, c.Counts) {
 		return errors.New("its counts are not those of its runs")
 	}
@@ -106,11 +121,16 @@ func (c *Certificate) has(site, kind int) bool {
 
 // LooksTheSame says of faults that are left out, by the rule of pairs, what they have in common with one that is tried. It is
 // what is known where they strike, and neither the time nor, if the search is reduced, what other jobs do.
-func LooksTheSame(reduced bool) string {
-	if reduced {
-		return "looks the same to the jobs that the plan is about, whatever the time"
+// A pair is left out for a single fault, too, of which a certificate of single faults tells.
+func LooksTheSame(reduced, pairs bool) string {
+	what, to := "", ""
+	if pairs {
+		what = "pair or a single fault "
 	}
-	return "looks the same, whatever the time"
+	if reduced {
+		to = " to the jobs that the plan is about"
+	}
+	return what + "looks the same" + to + ", whatever the time"
 }
 
 // Noun is what one try is called.
@@ -162,6 +182,7 @@ type Tried struct {
 	Fault      string   `json:"fault"` // in words
 	Outcome    Outcome  `json:"outcome"`
 	Invariants []string `json:"invariants,omitempty"` // that were broken; or the way out of bounds
+	Unjudged   []string `json:"unjudged,omitempty"`   // invariants that were not judged, of some job at least, once one that they need was violated
 	Digest     string   `json:"digest,omitempty"`     // of its run
 	Page       string   `json:"page,omitempty"`       // in the certificate's folder, if it has one
 }
@@ -187,6 +208,43 @@ func came(is Outcome, invariants []string) string {
 		return string(is)
 	}
 	return fmt.Sprintf("%s (%s)", is, strings.Join(invariants, ", "))
+}
+
+// Unjudged is an invariant that was not judged in so many tries, of some job at least, once one that it needs was violated.
+type Unjudged struct {
+	Invariant string `json:"invariant"`
+	Tries     int    `json:"tries"`
+}
+
+// unjudged sums up what was not judged in the tries, most often first.
+func unjudged(tries []Tried) (list []Unjudged) {
+	for i := range tries {
+		for _, name := range tries[i].Unjudged {
+			at := slices.IndexFunc(list, func(u Unjudged) bool { return u.Invariant == name })
+			if at < 0 {
+				at = len(list)
+				list = append(list, Unjudged{Invariant: name})
+			}
+			list[at].Tries++
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Unjudged) int { return b.Tries - a.Tries })
+	return list
+}
+
+// NotJudged says what was not judged, and in how many of the tries; "" is nothing. An old certificate does not know.
+func (c *Certificate) NotJudged() string {
+	if !c.saysUnjudged() {
+		return fmt.Sprintf("What was not judged is not known: version %d of a certificate does not say", c.Version)
+	}
+	if len(c.Unjudged) == 0 {
+		return ""
+	}
+	var says []string
+	for _, u := range c.Unjudged {
+		says = append(says, fmt.Sprintf("%s in %d", u.Invariant, u.Tries))
+	}
+	return "Not judged, once an invariant that it needs was violated: " + strings.Join(says, ", ")
 }
 
 // Break is an invariant that was broken outside of its promise, with the cells of the promise matrix that release it.

@@ -23,7 +23,7 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 	c := &Certificate{
 		Version: CertificateVersion, Build: buildname.Of(), Name: p.Name, Preset: p.Preset, Plan: d.Plan,
 		All: len(d.Tries), Complete: res.Complete && len(records) == 1+len(d.Tries), Calm: d.Calm, Digest: res.Digest,
-		Pairs: d.Pairs, Unpruned: d.Unpruned, Alike: d.Alike, Own: d.Own, Reduced: d.Reduced, Lengths: d.Lengths, Phases: d.Phases, Apart: d.Apart, Aside: d.Aside, Kinds: d.columns(), Sites: d.Sites,
+		Pairs: d.Pairs, Unpruned: d.Unpruned, Alike: d.Alike, Beyond: d.Beyond, Own: d.Own, Reduced: d.Reduced, Lengths: d.Lengths, Phases: d.Phases, Apart: d.Apart, Aside: d.Aside, Kinds: d.columns(), Sites: d.Sites,
 		Counts: map[Outcome]int{}, Tries: []Tried{}, Releases: []Release{},
 	}
 	for i := range d.Firsts {
@@ -47,7 +47,7 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 		}
 		outside := c.besides(r.Outside)
 		t := d.tried(&d.Tries[r.N-1], c.Kinds)
-		t.Digest = r.Digest
+		t.Digest, t.Unjudged = r.Digest, r.Unjudged
 		t.Outcome, t.Invariants = outcomeOf(r, outside, last)
 		c.Counts[t.Outcome]++
 		if t.Outcome == Outside {
@@ -57,6 +57,7 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 		}
 		c.Tries = append(c.Tries, t)
 	}
+	c.Unjudged = unjudged(c.Tries)
 	slices.SortStableFunc(c.Releases, func(a, b Release) int { return b.Tries - a.Tries })
 	return c, nil
 }
@@ -74,7 +75,7 @@ func baselineOf(r *campaign.Record) (list []Break) {
 func (c *Certificate) besides(list []campaign.Outside) []campaign.Outside {
 	return slices.DeleteFunc(slices.Clone(list), func(o campaign.Outside) bool {
 		return slices.ContainsFunc(c.Baseline, func(b Break) bool {
-			return b.Invariant == o.Invariant && among(b.Released, o.Released) && among(o.Jobs, b.Jobs)
+			return b.Invariant == o.Invariant && (b.InGap || !o.InGap) && among(b.Released, o.Released) && among(o.Jobs, b.Jobs)
 		})
 	})
 }
@@ -137,17 +138,16 @@ func cellsOf(o campaign.Outside) (cells []invariants.Cell) {
 		return nil
 	}
 	p := promises()[i]
+	if o.Unprovided { // whatever struck
+		return []invariants.Cell{{Status: notProvided, With: p.Takes}}
+	}
 	for _, cell := range p.Cells {
 		if slices.Contains(o.Released, cell.Strike) {
 			cells = append(cells, cell)
 		}
 	}
-	switch {
-	case len(cells) > 0:
-	case p.Open != nil:
+	if o.InGap && p.Open != nil {
 		cells = append(cells, *p.Open)
-	default:
-		cells = append(cells, invariants.Cell{Status: notProvided, With: p.Takes})
 	}
 	return cells
 }

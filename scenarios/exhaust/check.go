@@ -31,7 +31,9 @@ func (d *Definition) Differs(c *Certificate) string {
 	case len(d.Tries) != c.All:
 		return fmt.Sprintf("there are %d %ss, and the certificate says %d", len(d.Tries), c.Noun(), c.All)
 	case d.Alike != c.Alike:
-		return fmt.Sprintf("%d faults are left out as another %s, and the certificate says %d", d.Alike, LooksTheSame(d.Reduced), c.Alike)
+		return fmt.Sprintf("%d faults are left out as another %s, and the certificate says %d", d.Alike, LooksTheSame(d.Reduced, d.Pairs), c.Alike)
+	case d.Beyond != c.Beyond:
+		return fmt.Sprintf("%d single faults took their process down, and the certificate says %d", d.Beyond, c.Beyond)
 	case d.Aside != c.Aside:
 		return fmt.Sprintf("%d operations are of jobs that the plan is not about, and the certificate says %d", d.Aside, c.Aside)
 	case d.Own != c.Own:
@@ -108,6 +110,8 @@ func (d *Definition) again(ctx context.Context, c *Certificate, n int) (r *campa
 		differs = fmt.Sprintf("%s: the run has the digest %s, and the certificate says %s", c.Words(n), r.Digest, t.Digest)
 	case is != t.Outcome || !slices.Equal(broken, t.Invariants):
 		differs = fmt.Sprintf("%s: the run is %s, and the certificate says %s", c.Words(n), came(is, broken), t.Came())
+	case c.saysUnjudged() && !slices.Equal(r.Unjudged, t.Unjudged):
+		differs = fmt.Sprintf("%s: of the run these invariants are not judged: %s; the certificate says %s", c.Words(n), named(r.Unjudged), named(t.Unjudged))
 	}
 	return r, differs, nil
 }
@@ -164,6 +168,8 @@ func sameBreak(a, b Break) bool {
 func sameCell(a, b invariants.Cell) bool {
 	return a.Strike == b.Strike && a.Status == b.Status && a.Says == b.Says && slices.Equal(a.With, b.With)
 }
+
+func named(list []string) string { return cmp.Or(strings.Join(list, ", "), "none") }
 
 func breaksIn(list []Break) string {
 	var says []string

@@ -112,6 +112,7 @@ func TestAForgedCertificateDiffers(t *testing.T) {
 		"no baseline":            func(c *Certificate) { c.Baseline = nil },
 		"a milder cell":          func(c *Certificate) { c.Releases[0].Cell.Status = "impossible" },
 		"fewer of a release":     func(c *Certificate) { c.Releases[0].Tries-- },
+		"what was not judged":    func(c *Certificate) { is(c, Held).Unjudged = []string{"every-job-settles"} },
 		"one release less":       func(c *Certificate) { c.Releases = c.Releases[1:] },
 	} {
 		c := copied(t, sound)

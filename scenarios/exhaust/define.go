@@ -13,7 +13,7 @@ import (
 
 // Define runs the plan and lists what is to be tried; for pairs it runs each single fault, too. What the plan expects is
 // put aside: every promise is judged in every run. It fails if a run cannot be had, if the plan breaks a promise by itself,
-// if it makes no operation of a phase that is asked for, or if there is nothing to try.
+// if it makes no operation of a phase that is asked for, or if there is nothing to try: see [BrokenError] and [NothingError].
 func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 	}
 	for _, v := range res.Violations {
 		if v.Promised {
-			return nil, fmt.Errorf("%s breaks a promise by itself, %s at step %d, so that nothing can be said of more faults: run it alone first", p.Name, v.Invariant, v.Step)
+			return nil, &BrokenError{p.Name, v.Invariant, v.Step}
 		}
 	}
 	phases := phasesOf(p)
@@ -39,7 +39,7 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 			if !known {
 				hint = suggest.Hint(name, slices.Sorted(maps.Keys(phases)))
 			}
-			return nil, fmt.Errorf("%s makes no operation of phase %.60q%s that a fault can strike; it makes %s", p.Name, name, hint, strings.Join(names(l.Moments), ", "))
+			return nil, nothing("%s makes no operation of phase %.60q%s that a fault can strike; it makes %s", p.Name, name, hint, strings.Join(names(l.Moments), ", "))
 		}
 	}
 	text, err := plans.Marshal(p)
@@ -67,7 +67,7 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 		d.Sites = append(d.Sites, m.Site)
 	}
 	if len(d.Tries) == 0 {
-		return nil, d.nothing(p, moments)
+		return nil, d.nothingAt(p, moments)
 	}
 	if !o.Pairs {
 		return d, nil
@@ -80,13 +80,31 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 	case len(d.Tries) > 0:
 		return d, nil
 	case d.Alike > first:
-		return nil, fmt.Errorf("each second fault on %s looks the same as without a first one; try them unpruned", p.Name)
+		return nil, nothing("each second fault on %s looks the same as without a first one; try them unpruned", p.Name)
 	}
-	return nil, fmt.Errorf("%s makes no operation after a first fault that a second can strike", p.Name)
+	return nil, nothing("%s makes no operation after a first fault that a second can strike", p.Name)
 }
 
-// nothing says that there is nothing to try at the moments, and which kinds of fault could be.
-func (d *Definition) nothing(p *plans.Plan, moments []moment) error {
+// BrokenError is of a plan that breaks a promise by itself, so that nothing can be said of more faults.
+type BrokenError struct {
+	Name      string // the plan's
+	Invariant string
+	Step      int
+}
+
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("%s breaks a promise by itself, %s at step %d, so that nothing can be said of more faults: run it alone first", e.Name, e.Invariant, e.Step)
+}
+
+// NothingError is of a plan on which there is nothing to try.
+type NothingError struct{ Says string }
+
+func (e *NothingError) Error() string { return e.Says }
+
+func nothing(format string, args ...any) error { return &NothingError{fmt.Sprintf(format, args...)} }
+
+// nothingAt says that there is nothing to try at the moments, and which kinds of fault could be.
+func (d *Definition) nothingAt(p *plans.Plan, moments []moment) error {
 	of, by, first := "", "a fault", ""
 	if len(d.Phases) > 0 {
 		of = " of phase " + strings.Join(d.Phases, " or ")
@@ -107,11 +125,11 @@ func (d *Definition) nothing(p *plans.Plan, moments []moment) error {
 	}
 	switch kinds := slices.DeleteFunc(Kinds(), func(kind string) bool { return !can[kind] }); {
 	case d.Own > 0:
-		return fmt.Errorf("%s, as a fault of the plan strikes it or keeps it from its server", says)
+		return nothing("%s, as a fault of the plan strikes it or keeps it from its server", says)
 	case len(kinds) > 0:
-		return fmt.Errorf("%s; kinds that can: %s", says, strings.Join(kinds, ", "))
+		return nothing("%s; kinds that can: %s", says, strings.Join(kinds, ", "))
 	}
-	return fmt.Errorf("%s; no kind can", says)
+	return nothing("%s; no kind can", says)
 }
 
 // names are the phases of the moments, each once.

@@ -1,6 +1,7 @@
 package exhaust
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,9 +32,10 @@ type Options struct {
 	Kinds       []string `json:"kinds,omitempty"`        // faults of these kinds alone strike; none: all
 	Reduced     bool     `json:"reduced,omitempty"`      // operations are struck of the jobs that the plan is about, and of no job; of tries that look the same to those, one is made
 
-	Progress func(done, all int)      `json:"-"` // is told of the runs that look for pairs; nil is nobody
-	Keep     func() (*Kept, error)    `json:"-"` // is asked before the first of them where they are kept; nil is nowhere
-	Variant  func() scheduler.Variant `json:"-"` // gives each run what changes its code under test; nil leaves that as it is
+	Progress func(done, all int)                                    `json:"-"` // is told of the runs that look for pairs; nil is nobody
+	Keep     func() (*Kept, error)                                  `json:"-"` // is asked before the first of them where they are kept; nil is nowhere
+	Lists    func(ctx context.Context, plan string) (Listed, error) `json:"-"` // is [Options.List] in a process that the run may take down; nil is in this one
+	Variant  func() scheduler.Variant                               `json:"-"` // gives each run what changes its code under test; nil leaves that as it is
 }
 
 // Check says what is wrong whatever the plan is.
@@ -59,7 +61,8 @@ type Definition struct {
 	Lengths []time.Duration // of faults that last; none: one of their own
 	Firsts  []Try           // that the tries strike after; none: each try is alone
 	Tries   []Try
-	Alike   int    // faults that are not tried, first or second, as one that is looks the same
+	Beyond  int    // single faults that no second follows, as their runs took their process down
+	Alike   int    // faults that are not tried, first or second, as one that is, or of pairs a single fault, looks the same
 	Own     int    // likewise, as a fault that comes before strikes the operation or keeps it from its server
 	Calm    string // the digest of the run without any
 }

@@ -10,8 +10,8 @@
 // duration that the engine's settings name.
 //
 // A pair is a single fault, and after it every fault at every operation that its run makes from then on, those that only
-// the first brings about among them. Of pairs that look the same, one is tried; [Options.Unpruned] tries all. Two faults
-// do not strike one operation.
+// the first brings about among them. Of pairs that look the same, one is tried, and none that looks the same as a single
+// fault; [Options.Unpruned] tries all. Two faults do not strike one operation. A first fault that takes its process down ([Options.Lists]) has no second, and is counted.
 //
 // The tries are a campaign; [Definition.Certify] makes a [Certificate] of its records: what was tried, what held, what broke,
 // what was broken outside of its promise and by which cell of the promise matrix, and what did not come about. Equal plans

@@ -128,6 +128,23 @@ func TestReducedBreaksWhatTheWholeBreaks(t *testing.T) {
 	assert.Equal(t, findings(t, all), findings(t, reduced))
 }
 
+// What the settings promise nothing of is of no strike and no gap. A gap counts beside a strike.
+func TestTheCellIsOfWhatReleased(t *testing.T) {
+	for says, o := range map[string]campaign.Outside{
+		"it is promised only with twice as many deliveries as attempts":                     {Invariant: "no-message-given-up", Unprovided: true, Released: []string{"delivery-lost"}},
+		"delivery-lost (impossible: deliveries that are lost, or come twice, use up those ": {Invariant: "no-message-given-up", Released: []string{"delivery-lost"}},
+		"a kernel that still throttles at the last delivery (open: each time ":              {Invariant: "no-message-given-up", InGap: true},
+		"that a message has); a kernel that still throttles at the last delivery (open: ":   {Invariant: "no-message-given-up", InGap: true, Released: []string{"delivery-lost"}},
+		"it is promised only with a job_lock_ttl of 1s at least":                            {Invariant: "lock-kept-by-living-holder", Unprovided: true, Released: []string{"scheduler-away"}},
+	} {
+		b := Break{o, cellsOf(o)}
+		assert.Contains(t, b.Says(), says)
+		if o.Unprovided {
+			assert.Equal(t, says, b.Says())
+		}
+	}
+}
+
 // A certificate counts each try once, by the worst of what came of it, and gives the cell behind what is outside of a promise.
 func TestACertificateSaysWhatCameOfEachTry(t *testing.T) {
 	d := define(t, "preset: hardened", Options{Phases: []string{"publish"}})
@@ -142,8 +159,9 @@ func TestACertificateSaysWhatCameOfEachTry(t *testing.T) {
 	records[4].Verdict, records[4].Contained = "", &campaign.Contained{What: campaign.Panicked}
 	records[5].Missed = []int{0}
 	records[6].Verdict = scenarios.Inconclusive
-	records[7].Outside = []campaign.Outside{{Invariant: "one-effect-per-key"}}
+	records[7].Outside = []campaign.Outside{{Invariant: "one-effect-per-key", Unprovided: true}}
 	records[8].Verdict, records[8].Outside = scenarios.Inconclusive, records[7].Outside
+	records[2].Unjudged, records[3].Unjudged = []string{"one-execution-per-job"}, []string{"quarantined-output-stays", "one-execution-per-job"}
 	c, err := d.Certify(records, &campaign.Result{Complete: true, Digest: "all"})
 	require.NoError(t, err)
 	assert.True(t, c.Complete)
@@ -153,6 +171,11 @@ func TestACertificateSaysWhatCameOfEachTry(t *testing.T) {
 	}
 	assert.Equal(t, []Outcome{Held, Outside, Broken, OutOfBounds, Missed, Inconclusive, Outside, Inconclusive, Held}, outcomes)
 	assert.Equal(t, map[Outcome]int{Held: len(d.Tries) - 7, Outside: 2, Broken: 1, OutOfBounds: 1, Missed: 1, Inconclusive: 2}, c.Counts)
+	assert.Equal(t, "Not judged, once an invariant that it needs was violated: one-execution-per-job in 2, quarantined-output-stays in 1", c.NotJudged())
+	assert.Equal(t, []string{"one-execution-per-job"}, c.Tries[1].Unjudged)
+	require.NoError(t, c.Check())
+	c.Tries[1].Unjudged = nil
+	assert.ErrorContains(t, c.Check(), "what was not judged is not that of its runs")
 	require.Len(t, c.Releases, 2)
 	assert.Equal(t, "redis-failover (promised with: wait_replica)", c.Releases[0].Says())
 	assert.Equal(t, 1, c.Releases[0].First)

@@ -13,7 +13,7 @@ const KeptFile = "singles.jsonl"
 
 // Kept is a file of the runs that look for pairs: none of them is made again, by whatever process. Nil keeps nothing.
 type Kept struct {
-	file *os.File
+	file *os.File // nil: it is read only
 	runs map[int]listed
 }
 
@@ -47,6 +47,21 @@ func Keep(path, by string) (*Kept, error) {
 	return k, nil
 }
 
+// ReadKept reads the file at path, if it is there and by that writer, and writes nothing.
+func ReadKept(path, by string) *Kept {
+	k := &Kept{runs: map[int]listed{}}
+	if data, err := os.ReadFile(path); err == nil && !k.read(data, by) {
+		k.runs = map[int]listed{}
+	}
+	return k
+}
+
+// KeptByOther says whether another writer, or a search for others, has left the file at path.
+func KeptByOther(path, by string) bool {
+	data, err := os.ReadFile(path)
+	return err == nil && len(data) > 0 && !(&Kept{runs: map[int]listed{}}).read(data, by)
+}
+
 // read says whether the lines are by that writer, and enters them. One that was cut short is none.
 func (k *Kept) read(data []byte, by string) bool {
 	for n, line := range bytes.Split(data, []byte("\n")) {
@@ -63,6 +78,9 @@ func (k *Kept) read(data []byte, by string) bool {
 }
 
 func (k *Kept) write(l kept) error {
+	if k.file == nil {
+		return nil
+	}
 	line, err := json.Marshal(l)
 	if err == nil {
 		_, err = k.file.Write(append(line, '\n'))
@@ -87,7 +105,7 @@ func (k *Kept) listed(n int, run func() (listed, error)) (listed, error) {
 
 // Close ends the writing.
 func (k *Kept) Close() error {
-	if k == nil {
+	if k == nil || k.file == nil {
 		return nil
 	}
 	return k.file.Close()

@@ -20,7 +20,7 @@ type second struct {
 
 // pair makes pairs of the definition's tries: each of them first, and after it every fault at every operation that its run
 // makes from then on, those that it brings about among them. The closest pairs come first. A second fault is left out
-// where it has struck the same before; see [found].
+// where it has struck the same before, by itself or in another pair; see [found].
 func (d *Definition) pair(ctx context.Context, p *plans.Plan, calm []moment) error {
 	seconds, err := d.seconds(ctx, p.Concerned())
 	if err != nil {
@@ -73,12 +73,15 @@ func (d *Definition) seconds(ctx context.Context, about []int) (list []second, e
 			if err != nil {
 				return listed{}, err
 			}
-			l, _, err := d.momentsOf(ctx, plan, true)
+			l, err := d.listedBy(ctx, plan)
 			d.wanted(&l, about)
 			return l, err
 		})
 		if err != nil {
 			return nil, err
+		}
+		if l.Beyond {
+			d.Beyond++
 		}
 		d.Apart += l.Apart
 		d.Aside += l.Aside
@@ -90,7 +93,20 @@ func (d *Definition) seconds(ctx context.Context, about []int) (list []second, e
 	return list, nil
 }
 
-// found are the moments that faults have struck. Two moments are one to a fault if it strikes the same there and they look the
+// listedBy lists the moments of the plan's run after its last fault, in another process if there is one for it.
+func (d *Definition) listedBy(ctx context.Context, plan *plans.Plan) (l listed, err error) {
+	if d.Lists == nil {
+		l, _, err = d.momentsOf(ctx, plan, true)
+		return l, err
+	}
+	text, err := plans.Marshal(plan)
+	if err != nil {
+		return l, err
+	}
+	return d.Lists(ctx, string(text))
+}
+
+// found are the moments that faults have struck: of pairs, those of the run without a fault, too, which single faults strike. Two moments are one to a fault if it strikes the same there and they look the
 // same, whatever the time: to an effect, the same operation, and what is known of its job and of what belongs to none; to a fault of a node or of a
 // server, the operation after which it stands, and what is known of everything. So are pruned firsts that have had no
 // effect, and the many polls of a long wait.

@@ -2,6 +2,7 @@ package exhaust
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -228,4 +229,32 @@ func TestPairsAreOfTheRunOfTheirFirst(t *testing.T) {
 	assert.Equal(t, d.Firsts[d.Tries[0].First].Fault.String()+"; then "+d.Tries[0].Fault.String(), c.Words(0))
 	c.Tries[1].First = len(c.Firsts) + 1
 	assert.ErrorContains(t, c.Check(), "run 2 is of an operation or a fault that is not there")
+}
+
+// A process in which pairs are looked for lists what this one does. A first fault that takes it down has no second, and is
+// counted.
+func TestPairsAreLookedForInAnotherProcess(t *testing.T) {
+	o := Options{Pairs: true, Phases: []string{"publish", "rollback_write"}, Kinds: []string{"fail-before", "fail-after"}}
+	here := define(t, "preset: documented", o)
+	there, down := o, o
+	there.Lists = func(ctx context.Context, plan string) (Listed, error) {
+		l, err := o.List(ctx, plan)
+		text, _ := json.Marshal(l)
+		l = Listed{}
+		require.NoError(t, json.Unmarshal(text, &l))
+		return l, err
+	}
+	d := define(t, "preset: documented", there)
+	assert.Equal(t, here.Tries, d.Tries)
+	runs := 0
+	down.Lists = func(ctx context.Context, plan string) (Listed, error) {
+		if runs++; runs == 2 {
+			return Listed{Beyond: true}, nil
+		}
+		return o.List(ctx, plan)
+	}
+	d = define(t, "preset: documented", down)
+	assert.Equal(t, 1, d.Beyond)
+	assert.NotEmpty(t, d.Tries)
+	assert.False(t, slices.ContainsFunc(d.Tries, func(try Try) bool { return try.First == 1 }))
 }

@@ -114,7 +114,9 @@ func strike(t *testing.T, calm *plans.Plan, list []faults.Fault) (outside int, c
 		broken := map[string]bool{}
 		for _, v := range res.Violations {
 			broken[fmt.Sprintf("%s by %s", v.Invariant, f.Do)] = true
-			cells = append(cells, cellsOf(campaign.Outside{Invariant: v.Invariant, Released: v.Released})...)
+		}
+		for _, o := range campaign.RecordOf(0, p, res).Outside {
+			cells = append(cells, cellsOf(o)...)
 		}
 		if len(broken) > 0 {
 			outside++

@@ -52,9 +52,23 @@ type standing struct {
 
 // listed is what a run has that faults could strike.
 type listed struct {
-	Moments []moment `json:"moments"`         // in the order in which they come
-	Apart   int      `json:"apart,omitempty"` // operations of jobs that no fault can name
-	Aside   int      `json:"aside,omitempty"` // operations of jobs that the plan is not about
+	Moments []moment `json:"moments"`          // in the order in which they come
+	Apart   int      `json:"apart,omitempty"`  // operations of jobs that no fault can name
+	Aside   int      `json:"aside,omitempty"`  // operations of jobs that the plan is not about
+	Beyond  bool     `json:"beyond,omitempty"` // the run took its process down
+}
+
+// Listed is what a run has that faults could strike, as another process hands it on.
+type Listed = listed
+
+// List runs the plan, as YAML, and lists the operations after its last fault.
+func (o *Options) List(ctx context.Context, plan string) (Listed, error) {
+	p, err := plans.Parse("struck", []byte(plan))
+	if err != nil {
+		return Listed{}, err
+	}
+	l, _, err := o.momentsOf(ctx, p, true)
+	return l, err
 }
 
 // momentsOf runs the plan and lists its operations: all, or those after the plan's last fault has struck.

@@ -25,7 +25,7 @@ type Result struct {
 	Apart        bool      `json:"apart"`       // runs that differ only in the order of things that have nothing to do with each other were taken for one
 	Complete     bool      `json:"complete"`    // every order was tried
 	Runs         int       `json:"runs"`
-	Broken       int       `json:"broken"`       // runs that broke a promise
+	Broken       int       `json:"broken"`       // runs that broke a promise, or went out of bounds
 	Inconclusive int       `json:"inconclusive"` // runs that could not be judged
 	Steps        int       `json:"steps"`        // in all
 	LongestSteps int       `json:"longest_steps"`

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -15,7 +16,7 @@ type Run struct {
 	Digest  string            `json:"digest"`
 	Verdict scenarios.Verdict `json:"verdict"`
 	Reason  string            `json:"reason"`
-	Broken  []string          `json:"broken,omitempty"` // invariants, within their promise
+	Broken  []string          `json:"broken,omitempty"` // invariants, within their promise; or the way out of bounds
 	Steps   int               `json:"steps"`
 	Actors  int               `json:"actors"`
 	Class   uint64            `json:"class"`            // of all that happened, whatever the order of things that have nothing to do with each other
@@ -93,6 +94,9 @@ func (d *Definition) try(ctx context.Context, list []sim.Preemption, trace io.Wr
 		}
 	}
 	slices.Sort(r.Broken)
+	if c := campaign.RecordOf(0, p, res).Contained; c != nil { // a finding to the campaign that looks into it
+		r.Broken = []string{string(c.What)}
+	}
 	return r, nil
 }
 

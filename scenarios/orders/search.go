@@ -108,12 +108,12 @@ func (s *search) count(told *Level, o order, r *Run) {
 	s.found.Actors = max(s.found.Actors, r.Actors)
 	s.found.LongestSteps = max(s.found.LongestSteps, r.Steps)
 	_, _ = s.digest.WriteString(sim.Preemptions(o.list) + " " + r.Digest + "\n")
-	switch r.Verdict {
-	case scenarios.Violated:
+	switch {
+	case len(r.Broken) > 0:
 		told.Broken++
 		s.found.Broken++
 		s.found.add(o.list, r)
-	case scenarios.Inconclusive:
+	case r.Verdict == scenarios.Inconclusive:
 		told.Inconclusive++
 		s.found.Inconclusive++
 	}

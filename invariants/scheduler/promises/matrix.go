@@ -67,6 +67,13 @@ var (
 	overstays = StrikesOf(SchedulerAway, LockFails, WriteLate) // a holder goes on after its lock, or its write does
 )
 
+// What has a job execute again: the same dispatch, or another.
+var (
+	redelivered = exception{By: StrikesOf(AckLost, DeliveryLost, WorkerAway, NATSAway), But: []mechanism{confirmed}}
+	reexecuted  = exception{By: StrikesOf(WorkerCrash), Why: impossible, Says: "a worker that is gone before its work and one that is gone after it leave the same message without an ack"}
+	reissued    = exception{By: StrikesOf(WriteRefused, SchedulerCrash), But: []mechanism{once, having(withoutOutbox)}}
+)
+
 // What the servers forget, and what a wrong clock says, releases many.
 var (
 	lost       = exception{By: StrikesOf(RedisFailover), But: []mechanism{replicated}}
@@ -95,7 +102,7 @@ var Matrix = withDeaths(map[string]row{
 	}},
 	"one-dispatch-per-job": {Takes: []mechanism{having(withEpochs), having(withoutResume)}, Except: []exception{
 		{By: StrikesOf(PublishUnanswered, PublishLate, WriteLate, LockFails, SchedulerAway, RedisFailover), But: []mechanism{once}},
-		{By: StrikesOf(WriteRefused, SchedulerCrash), But: []mechanism{once, having(withoutOutbox)}},
+		reissued,
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{synced}},
 	}},
 	"intent-before-dispatch": {Except: []exception{
@@ -108,16 +115,16 @@ var Matrix = withDeaths(map[string]row{
 		{By: StrikesOf(KernelFails), But: []mechanism{by("deliveries and the pending_age outlast every outage", withBusyBackoff, withLongPatience, withLongPendingAge)}},
 		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume), having(withoutRefusal)}},
 	}},
-	"one-execution-per-dispatch": {Except: []exception{
-		{By: StrikesOf(AckLost, DeliveryLost, WorkerAway, NATSAway), But: []mechanism{confirmed}},
-		{By: StrikesOf(WorkerCrash), Why: impossible, Says: "a worker that is gone before its work and one that is gone after it leave the same message without an ack"},
-	}},
+	"one-execution-per-dispatch":          {Except: []exception{redelivered, reexecuted}},
 	"one-effect-per-key":                  {Takes: []mechanism{having(withDeduplication, withKeptKey)}},
 	"one-undo-per-effect":                 {Takes: []mechanism{having(withDeduplication, withKeptKey)}},
 	"no-replay-of-what-the-ledger-has":    {Takes: []mechanism{having(withLedger, withCommitCheck)}},
 	"failed-never-precedes-its-dlq-entry": {Except: []exception{lost}},
 	"processed-message-not-handled-again": {Except: []exception{rewound}},
-	"one-execution-per-job": {Except: []exception{
+	"one-execution-per-job": {Takes: []mechanism{having(withEpochs), having(withoutResume)}, Except: []exception{
+		redelivered, reexecuted, // it executes again by the same dispatch
+		reissued, // or by another
+		{By: StrikesOf(LockFails, SchedulerAway), But: []mechanism{once}},
 		{By: StrikesOf(WriteLate, SchedulerAway), But: []mechanism{fenced}},
 		{By: StrikesOf(PublishUnanswered, PublishLate), But: []mechanism{by(resumed.Name, withResume, withEpochs)}},
 		{By: StrikesOf(RedisFailover), But: []mechanism{by("the stream refuses a second dispatch of an epoch to the same worker", withResume, withEpochs, withAddresses)}},
