@@ -88,6 +88,11 @@ func TestRecordOf(t *testing.T) {
 	res, err = scenarios.Run(context.Background(), p, scenarios.RunOptions{})
 	require.NoError(t, err)
 	r = RecordOf(0, p, res)
+	assert.Nil(t, r.Contained, "the plan's own bound says nothing")
+	assert.Equal(t, scenarios.Inconclusive, r.Verdict)
+
+	p.Schedule.StepsMax = plans.StepsMaxDefault(p.Workload.Jobs)
+	r = RecordOf(0, p, res)
 	require.NotNil(t, r.Contained)
 	assert.Equal(t, Endless, r.Contained.What)
 	assert.Equal(t, 100, r.Contained.Step)

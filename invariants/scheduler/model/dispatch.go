@@ -59,6 +59,7 @@ type Dispatch struct {
 	Step    int
 	At      time.Duration  // likewise
 	Handed  int            // the step at which a worker was given it last; 0 for none
+	given   time.Duration  // when
 	acked   bool           // by one
 	Begun   int            // the step at which its worker began it; 0 for never
 	Lost    bool           // the stream does not hold it any more
@@ -149,7 +150,7 @@ func (f *Facts) HandOut(j *Job, seq uint64, step int) (again bool) {
 			f.reachJob(j, f.Strikes.forgot) // else the consumer would know that it was acknowledged
 		}
 		again = again || d.Handed > 0
-		d.Handed = step
+		d.Handed, d.given = step, f.At
 		if d.Lost && j.Intent.Matches(d) {
 			j.Intent.Stored = true
 		}

@@ -36,6 +36,7 @@ type Message struct {
 	Abandoned bool          // JetStream delivers it no more, and nobody has acknowledged it
 	astray    bool          // a delivery of it was lost, or the answer to one, and its job has not been asked about since it came again
 	found     bool          // it has come again since
+	overdue   bool          // JetStream may have waited in vain for an answer: it may have sent it again, before it was sent back
 	twice     bool          // it was delivered while somebody had it in hand, or sooner than it was sent back for: as a second request would be
 }
 
@@ -150,6 +151,7 @@ func (f *Facts) Follow(j *Job, e *sim.Event) (m *Message, first, again bool) {
 			m.Over = invariants.Process(e.Node, e.Incarnation)
 		}
 	case sim.KindNak:
+		m.overdue = m.overdue || e.At-max(m.Stored, m.PutOff) >= f.Config.CancelAckWait()-Slack
 		if m.PutOff, m.Away = e.At, 0; reached {
 			m.Away = max(f.Config.ShortestDelay(), j.away(m, e))
 		}
@@ -180,7 +182,7 @@ func (j *Job) away(m *Message, e *sim.Event) time.Duration {
 // it is none.
 func (j *Job) ComesBack(e *sim.Event) *Message {
 	m := j.message(e.Seq)
-	if e.Kind != sim.KindDeliver || m == nil || m.Away == 0 || m.twice || m.held() || e.Delivered != m.Delivered+1 || j.Struck&disturbsDeliveries != 0 {
+	if e.Kind != sim.KindDeliver || m == nil || m.Away == 0 || m.twice || m.overdue || m.held() || e.Delivered != m.Delivered+1 || j.Struck&disturbsDeliveries != 0 {
 		return nil
 	}
 	if n := len(m.deliveries); n == 0 || !m.deliveries[n-1].back {

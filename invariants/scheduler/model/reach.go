@@ -114,7 +114,7 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 	kind := history.StrikesOf(k)
 	if kind&ofWorkers != 0 {
 		for _, j := range f.Order {
-			if j.with(node) {
+			if j.with(node) || f.remembers(node, j) {
 				f.reachJob(j, kind)
 			}
 		}
@@ -366,6 +366,14 @@ func (f *Facts) reachAwaited(w *window) {
 func (j *Job) with(worker string) bool {
 	return slices.Contains(j.Executing, worker) || slices.ContainsFunc(j.Dispatches, func(d Dispatch) bool {
 		return (d.Worker == worker || d.Worker == "") && !d.acked
+	})
+}
+
+// remembers says whether the worker alone may know that it has done a dispatch of the job: nats-server, which may have
+// forgotten the ack, hands it out again once it has waited for one.
+func (f *Facts) remembers(worker string, j *Job) bool {
+	return f.Strikes.forgot != 0 && slices.ContainsFunc(j.Dispatches, func(d Dispatch) bool {
+		return (d.Worker == worker || d.Worker == "") && d.acked && f.At < d.given+dispatchAckWait+Slack
 	})
 }
 

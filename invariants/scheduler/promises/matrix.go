@@ -124,8 +124,9 @@ var Matrix = withDeaths(map[string]row{
 	"one-execution-per-job": {Takes: []mechanism{having(withEpochs), having(withoutResume)}, Except: []exception{
 		redelivered, reexecuted, // it executes again by the same dispatch
 		reissued, // or by another
-		{By: StrikesOf(LockFails, SchedulerAway), But: []mechanism{once}},
-		{By: StrikesOf(WriteLate, SchedulerAway), But: []mechanism{fenced}},
+		{By: StrikesOf(LockFails), But: []mechanism{once}},
+		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
+		{By: StrikesOf(SchedulerAway), But: []mechanism{onceOrder}},
 		{By: StrikesOf(PublishUnanswered, PublishLate), But: []mechanism{by(resumed.Name, withResume, withEpochs)}},
 		{By: StrikesOf(RedisFailover), But: []mechanism{by("the stream refuses a second dispatch of an epoch to the same worker", withResume, withEpochs, withAddresses)}},
 	}},
@@ -272,7 +273,7 @@ var Matrix = withDeaths(map[string]row{
 		torn,
 	}},
 	"delay-fires-on-time": {Takes: []mechanism{having(withDurableTimers, withDelayPoller)}, Except: []exception{
-		{By: StrikesOf(LockFails, TickFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, fires no delay in time"},
+		{By: StrikesOf(LockFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, fires no delay in time"},
 		rewound,
 		wrongClock,
 	}},
