@@ -61,6 +61,7 @@ type Dispatch struct {
 	Handed  int            // the step at which a worker was given it last; 0 for none
 	given   time.Duration  // when
 	acked   bool           // by one
+	settled bool           // and the server has heard of that, whatever the worker was told; not if it was handed out again
 	Begun   int            // the step at which its worker began it; 0 for never
 	Lost    bool           // the stream does not hold it any more
 	Attempt int            // as its packet has it; only an audit looks
@@ -150,7 +151,7 @@ func (f *Facts) HandOut(j *Job, seq uint64, step int) (again bool) {
 			f.reachJob(j, f.Strikes.forgot) // else the consumer would know that it was acknowledged
 		}
 		again = again || d.Handed > 0
-		d.Handed, d.given = step, f.At
+		d.Handed, d.given, d.settled = step, f.At, false
 		if d.Lost && j.Intent.Matches(d) {
 			j.Intent.Stored = true
 		}
@@ -158,11 +159,11 @@ func (f *Facts) HandOut(j *Job, seq uint64, step int) (again bool) {
 	return again
 }
 
-// Acknowledge takes in that a worker is done with a dispatch of the job.
-func (j *Job) Acknowledge(seq uint64) {
+// Acknowledge takes in that a worker has acknowledged a dispatch of the job, and whether it was told so.
+func (j *Job) Acknowledge(seq uint64, told bool) {
 	for i := range j.Dispatches {
 		if d := &j.Dispatches[i]; d.Seq == seq {
-			d.acked = true
+			d.acked, d.settled = d.acked || told, true
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (f *Facts) LeftDispatch(j *Job, at time.Duration) *Dispatch {
 	for i := range j.Dispatches {
 		d := &j.Dispatches[i]
 		n := f.Nodes[d.Worker]
-		if d.acked || d.Lost || n == nil || n.Down || f.Strikes.lasts(d.Worker) || f.Strikes.lasts(sim.NATS) || f.executes(d.Worker) {
+		if d.settled || d.Lost || n == nil || n.Down || f.Strikes.lasts(d.Worker) || f.Strikes.lasts(sim.NATS) || f.executes(d.Worker) {
 			continue
 		}
 		if at-max(d.At, n.Worked, f.Strikes.last) > f.again(dispatchAckWait) {

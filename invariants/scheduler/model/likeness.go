@@ -58,7 +58,7 @@ func (f *Facts) likenessOf(h hash.Hash, j *Job) {
 	fmt.Fprintln(h, j.Intent.Step != 0, j.Intent.Worker, j.Intent.Stored, j.Intent.Lost, j.Queued.Step != 0, j.Queued.Stored, j.Broken)
 	for i := range j.Dispatches {
 		d := &j.Dispatches[i]
-		fmt.Fprintln(h, d.Worker, d.Handed > 0, d.acked, d.Begun > 0, d.Lost)
+		fmt.Fprintln(h, d.Worker, d.Handed > 0, d.acked, d.settled, d.Begun > 0, d.Lost)
 	}
 	for i := range j.Messages {
 		m := &j.Messages[i]

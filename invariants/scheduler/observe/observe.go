@@ -229,6 +229,9 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 		o.Facts.Consented(s, record, c)
 	}
 	written()
+	if keepsSnapshot(s) {
+		o.snapshotWritten(s)
+	}
 	o.Facts.RecordChanges(s)
 	return applied, locked
 }

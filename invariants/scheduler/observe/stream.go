@@ -224,8 +224,10 @@ func (o *Observer) message(e *sim.Event) {
 		if lost {
 			f.Reach(model.LostAck)
 		}
+		if e.Phase == "job_ack" && !lost {
+			about.Acknowledge(e.Seq, !s.Failed)
+		}
 		if e.Phase == "job_ack" && !lost && !s.Failed {
-			about.Acknowledge(e.Seq)
 			for _, check := range o.hooks.Done {
 				check(s)
 			}

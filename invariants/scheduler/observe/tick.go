@@ -42,6 +42,16 @@ func (o *Observer) snapshotChanged(s *model.Step, c *sim.Change) {
 		return
 	}
 	f.Ticks.Snapshot = f.ReadSnapshot(s.Event, c.Value)
+	o.snapshotWritten(s)
+}
+
+// keepsSnapshot says whether the step writes the snapshot as it was: no change shows that.
+func keepsSnapshot(s *model.Step) bool {
+	return s.Phase == "snapshot_write" && (s.Name == "set" || s.Name == sim.NameMulti) && !s.Failed && !writes(s, history.SnapshotKey)
+}
+
+func (o *Observer) snapshotWritten(s *model.Step) {
+	f := o.Facts
 	t := f.Ticks.ByLock(history.WriterKey)
 	t.Begins = false
 	for _, check := range o.hooks.Ticked {

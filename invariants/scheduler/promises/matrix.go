@@ -111,7 +111,7 @@ var Matrix = withDeaths(map[string]row{
 		lost,
 	}},
 	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
-		{By: StrikesOf(PublishRefused, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway, RedisFailover, ClockWrong), Why: impossible, Says: "somebody else has to take up what a strike has cut short"},
+		{By: StrikesOf(PublishRefused, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, GuardFails, SubmissionFails, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway, RedisFailover, ClockWrong), Why: impossible, Says: "somebody else has to take up what a strike has cut short"},
 		{By: StrikesOf(KernelFails), But: []mechanism{by("deliveries and the pending_age outlast every outage", withBusyBackoff, withLongPatience, withLongPendingAge)}},
 		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume), having(withoutRefusal)}},
 	}},
@@ -171,7 +171,7 @@ var Matrix = withDeaths(map[string]row{
 	}},
 	"every-output-is-scanned": {Takes: []mechanism{scansKept}, Except: []exception{lost}},
 	"overdue-job-found-within-a-poll": {Takes: []mechanism{having(withReconciler, withRenewedTicks, withWholeTicks), having(withReconciler, withReleasedTicks, withWholeTicks)}, Except: []exception{
-		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, does nothing in time"},
+		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, GuardFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, does nothing in time"},
 		rewound,
 		wrongClock,
 	}},
@@ -190,7 +190,7 @@ var Matrix = withDeaths(map[string]row{
 		lost,
 	}},
 	"throttled-job-waits": {Except: []exception{
-		{By: StrikesOf(DeliveryLost), Why: open, Says: "a request that is delivered twice is asked about twice; a note of when its job was put off would close it"},
+		{By: StrikesOf(DeliveryLost, NATSAway), Why: open, Says: "a request that is delivered twice is asked about twice; a note of when its job was put off would close it"},
 	}},
 	"throttled-job-comes-again": {Except: []exception{
 		{By: StrikesOf(AckLost, DeliveryLost), But: []mechanism{askedAgain}},
