@@ -200,6 +200,9 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 			o.recordAmended(s, record)
 		}
 	}
+	if keepsSnapshot(s) {
+		o.snapshotWritten(s) // ahead of the lock that goes in the same MULTI
+	}
 	for i := range o.said {
 		c, id := o.said[i].Change, o.said[i].Job
 		if what := o.said[i].What; what != history.Record {
@@ -229,9 +232,6 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 		o.Facts.Consented(s, record, c)
 	}
 	written()
-	if keepsSnapshot(s) {
-		o.snapshotWritten(s)
-	}
 	o.Facts.RecordChanges(s)
 	return applied, locked
 }
