@@ -128,7 +128,7 @@ func (t *timer) arrive(armed int) {
 func (t *timer) wake(alive bool) {
 	w := t.clock.p.node.world
 	if !alive {
-		t.ring(w.start.Add(w.Now()))
+		t.ring(w.wall())
 		return
 	}
 	w.mu.Lock()

@@ -45,7 +45,7 @@ func (op *Op) sync(ctx context.Context) (err error) {
 		return nil
 	}
 	if at, ok := ctx.Deadline(); ok {
-		if left := at.Sub(op.world.start.Add(op.world.Now())); left < d {
+		if left := at.Sub(op.world.wall()); left < d {
 			d, err = left, context.DeadlineExceeded
 		}
 	}

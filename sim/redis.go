@@ -36,7 +36,7 @@ type redisServer struct {
 func (s *redisServer) start() (err error) {
 	s.shadow = map[string]value{}
 	if s.world.cfg.RedisServer == "" {
-		s.store, err = newMini(s.world.Draw("redis"), s.world.Now, &s.watches)
+		s.store, err = newMini(s.world, &s.watches)
 	} else {
 		s.store, err = newReal(s.world)
 	}

@@ -147,7 +147,7 @@ func (s *redisServer) runs(operation string, cmds []redis.Cmder, i int) error {
 		why = " that blocks"
 	case name == "script" && !scriptWords[word()]:
 		why = " " + word()
-	case tooLong(name, args):
+	case tooLong(name, args, s.world):
 		why = " with a TTL of more than a hundred years"
 	case name == nameWait && (len(args) != 3 || word() != "0" && word() != "1"):
 		why = ", but for one replica, which is all there are"

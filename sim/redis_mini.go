@@ -21,14 +21,15 @@ import (
 type mini struct {
 	*miniredis.Miniredis
 	now     func() time.Duration
+	wall    func() time.Time
 	counted time.Duration // when the TTLs were brought up to date, all of which count from one instant
 	watches *atomic.Int32 // so many connections WATCH keys
 }
 
-func newMini(seed uint64, now func() time.Duration, watches *atomic.Int32) (*mini, error) {
-	m := &mini{Miniredis: miniredis.NewMiniRedis(), now: now, watches: watches}
-	m.Seed(int(seed))     // of SPOP and the like
-	conn, err := m.Dial() // which starts it
+func newMini(w *World, watches *atomic.Int32) (*mini, error) {
+	m := &mini{Miniredis: miniredis.NewMiniRedis(), now: w.Now, wall: w.wall, watches: watches}
+	m.Seed(int(w.Draw("redis"))) // of SPOP and the like
+	conn, err := m.Dial()        // which starts it
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +37,7 @@ func newMini(seed uint64, now func() time.Duration, watches *atomic.Int32) (*min
 }
 
 func (m *mini) dial() (net.Conn, error) {
-	here, there := newPipe()
+	here, there := newPipe(m.wall)
 	m.Server().ServeConn(there)
 	return here, nil
 }

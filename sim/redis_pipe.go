@@ -14,17 +14,18 @@ import (
 // The server answers while no time passes in the world: a deadline for reads counts only if it has passed, and one for writes does not.
 type pipe struct {
 	in, out  *stream
+	now      func() time.Time
 	deadline time.Time // of reads
 }
 
 // newPipe makes a connection, and returns both its ends.
-func newPipe() (*pipe, *pipe) {
+func newPipe(now func() time.Time) (*pipe, *pipe) {
 	there, back := newStream(), newStream()
-	return &pipe{in: back, out: there}, &pipe{in: there, out: back}
+	return &pipe{in: back, out: there, now: now}, &pipe{in: there, out: back, now: now}
 }
 
 func (p *pipe) Read(b []byte) (int, error) {
-	if !p.deadline.IsZero() && !p.deadline.After(time.Now()) {
+	if !p.deadline.IsZero() && !p.deadline.After(p.now()) {
 		return 0, os.ErrDeadlineExceeded
 	}
 	return p.in.Read(b)

@@ -29,7 +29,7 @@ type realRedis struct {
 var bg = context.Background()
 
 func newReal(w *World) (*realRedis, error) {
-	r := &realRedis{world: w, now: func() time.Time { return w.start.Add(w.Now()) }, wrapped: map[string]string{}, due: map[string]time.Duration{}}
+	r := &realRedis{world: w, now: w.wall, wrapped: map[string]string{}, due: map[string]time.Duration{}}
 	var err error
 	if w.cfg.RedisDisk == "" {
 		r.process, err = startedRedis(w.cfg.RedisServer)

@@ -39,7 +39,7 @@ func ttlAt[T any](name string, args []T) (option string, at int) {
 const longestTTL = 100 * 365 * 24 * time.Hour
 
 // tooLong says whether a command gives a TTL that a world cannot count to.
-func tooLong[T any](name string, args []T) bool {
+func tooLong[T any](name string, args []T, w *World) bool {
 	option, at := ttlAt(name, args)
 	if at == 0 {
 		return false
@@ -50,7 +50,7 @@ func tooLong[T any](name string, args []T) bool {
 	}
 	most := longestTTL
 	if strings.HasSuffix(option, "at") {
-		most += time.Duration(time.Now().UnixNano())
+		most += time.Duration(w.wall().UnixNano())
 	}
 	return n == math.MinInt64 || max(n, -n) > int64(most/unitOf[option])
 }

@@ -119,6 +119,9 @@ func (w *World) begin() { w.start = time.Now() }
 // Now is the virtual time since the world began.
 func (w *World) Now() time.Duration { return time.Since(w.start) }
 
+// wall is the same as a time of day.
+func (w *World) wall() time.Time { return w.start.Add(w.Now()) }
+
 // sleepUntil lets the time of a bubble pass in which there is no world yet.
 func sleepUntil(at time.Time) { time.Sleep(time.Until(at)) }
 

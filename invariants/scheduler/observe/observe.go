@@ -170,6 +170,11 @@ func writes(s *model.Step, key string) bool {
 	return slices.ContainsFunc(s.Changes, func(c sim.Change) bool { return c.Key == key && !c.Gone })
 }
 
+// keepsSnapshot says whether the step writes the snapshot as it was: no change shows that.
+func keepsSnapshot(s *model.Step) bool {
+	return s.Phase == "snapshot_write" && (s.Name == "set" || s.Name == sim.NameMulti) && !s.Failed && !writes(s, history.SnapshotKey)
+}
+
 // late takes in what an operation does whose caller gave it up long ago: whatever is under way there by
 // now is not about it.
 func (o *Observer) late(s *model.Step) {

@@ -45,11 +45,6 @@ func (o *Observer) snapshotChanged(s *model.Step, c *sim.Change) {
 	o.snapshotWritten(s)
 }
 
-// keepsSnapshot says whether the step writes the snapshot as it was: no change shows that.
-func keepsSnapshot(s *model.Step) bool {
-	return s.Phase == "snapshot_write" && (s.Name == "set" || s.Name == sim.NameMulti) && !s.Failed && !writes(s, history.SnapshotKey)
-}
-
 func (o *Observer) snapshotWritten(s *model.Step) {
 	f := o.Facts
 	t := f.Ticks.ByLock(history.WriterKey)
