@@ -56,6 +56,7 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 		case model.Scheduled:
 			h.Cost++
 			if s.Phase == "rollback_write" { // no pick follows
+				h.Attempt = 0
 				break
 			}
 			h.Attempt = record.Attempts
