@@ -32,7 +32,7 @@ func TestAChildThatDiesIsStartedAgainOnce(t *testing.T) {
 	assert.Equal(t, 7, answer)
 	s.stop()
 
-	s = seatOf(dies, dies, `read question; echo '{"run": {"digest": "d", "steps": 3}}'; cat >/dev/null`)
+	s = seatOf(dies, dies, `read question; echo '{"answer": {"digest": "d", "steps": 3}}'; cat >/dev/null`)
 	r, err := s.order(t.Context(), []sim.Preemption{})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"no-panic"}, r.Broken)

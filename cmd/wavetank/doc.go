@@ -35,6 +35,7 @@
 //	shard.go                        a part of a campaign
 //	otherbuild.go, otherresult.go   a plan that another build of wavetank runs, and what came of it
 //	command.go                      a program that is run to its end
+//	seatworker.go                   what a process does that is asked one thing after the other
 //	child.go                        a process that is asked and answers
 //	explain.go                      one thing in words
 //	deadletters.go, alerts.go       dead letters and alerts in words

@@ -161,7 +161,7 @@ func (f *ordersFlags) search(ctx context.Context, d *orders.Definition, stderr i
 	defer show.Done()
 	o := orders.Options{Runs: f.runs, Progress: ordersProgress(show)}
 	for range cmp.Or(f.workers, runtime.NumCPU()) {
-		w := &seat{start: func() (*child, error) { return startOrdersWorker(ctx, d) }}
+		w := &seat{start: func() (*child, error) { return startSeatWorker(ctx, ordersWorker, d) }}
 		defer w.stop()
 		o.Runners = append(o.Runners, w.order)
 	}

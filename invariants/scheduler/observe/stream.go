@@ -223,13 +223,14 @@ func (o *Observer) message(e *sim.Event) {
 	case "submit_ack", "result_ack", "cancel_ack", "job_ack":
 		if lost {
 			f.Reach(model.LostAck)
+			break
 		}
-		if e.Phase == "job_ack" && !lost {
+		if e.Phase == "job_ack" {
 			about.Acknowledge(e.Seq, !s.Failed)
-		}
-		if e.Phase == "job_ack" && !lost && !s.Failed {
-			for _, check := range o.hooks.Done {
-				check(s)
+			if !s.Failed {
+				for _, check := range o.hooks.Done {
+					check(s)
+				}
 			}
 		}
 	}
