@@ -54,7 +54,7 @@ type Request struct {
 // as in the request (Scheduler internals, section 4). Its priority is CRITICAL whatever it says.
 type Compensation struct {
 	Topic          string            `yaml:"topic,nonempty" json:"topic,omitempty"`
-	Payload        json.RawMessage   `yaml:"payload" json:"payload,omitempty"`
+	Payload        json.RawMessage   `yaml:"payload" json:"payload,omitempty"`        // the document's context
 	Labels         map[string]string `yaml:"labels,nonempty" json:"labels,omitempty"` // on top of the request's
 	Env            map[string]string `yaml:"env,nonempty" json:"env,omitempty"`       // likewise
 	Budget         *Budget           `yaml:"budget" json:"budget,omitempty"`

@@ -42,7 +42,7 @@ var noMessageGivenUp = rule.New(invariants.Invariant{
 	Name:   "no-message-given-up",
 	Says:   "No request, result or cancellation runs out of deliveries while its job still needs it. None stays unanswered for longer than AckWait while a scheduler is up, nor a dispatch while its worker is up and has nothing else to do.",
 	Kind:   invariants.Always,
-	Source: "Scheduler internals, section 9, MaxDeliver; section 8, busy retry",
+	Source: "Scheduler internals, section 9, MaxDeliver; section 7, retry delays",
 	Needs:  []string{"lock-released-by-owner-or-expiry"},
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{

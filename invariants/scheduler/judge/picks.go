@@ -134,7 +134,7 @@ var tiesBrokenByWorkerID = rule.New(invariants.Invariant{
 	Name:   "ties-broken-by-worker-id",
 	Says:   "A job goes to the worker with the lowest load, and of several with that load to the first by its id.",
 	Kind:   invariants.Always,
-	Source: "Scheduler internals, section 5, routing algorithm: select the worker with the lowest score; the same input dispatches alike on each run",
+	Source: "Scheduler internals, section 5, routing algorithm: select the worker with the lowest score; tie_break, which no document gives",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		chosen := chosenBy(s)

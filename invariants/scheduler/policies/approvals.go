@@ -58,7 +58,7 @@ var approvalNotExpired = rule.New(invariants.Invariant{
 	Name:   "approval-not-expired",
 	Says:   "A job for which the safety kernel requires an approval is scheduled only while that of its request is no older than approval_ttl.",
 	Kind:   invariants.Always,
-	Source: "Scheduler internals, section 1, approval flow: approved within 24 hours",
+	Source: "Scheduler internals, section 1, approval flow; approval_ttl is a value that no document gives",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if !f.Config.Approvals.Kernel {
 		return observe.Checker{}

@@ -146,7 +146,7 @@ var noDelayFiresTwice = rule.New(invariants.Invariant{
 	Name:   "no-delay-fires-twice",
 	Says:   "The request of a step's job is stored once, or again when its publisher was not told so. A step is tried again only once its last job is TIMEOUT, or FAILED but not for good, and at most retry.max times.",
 	Kind:   invariants.Always,
-	Source: "Scheduler internals, section 8: atomic pop of past-due timers; retry {max, backoff}",
+	Source: "Scheduler internals, section 8: atomic pop of past-due timers; a step's retry.max, which no document gives",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{
 		Submitted: func(s *model.Step, k *model.StepJob, again model.StepAgain) {
@@ -174,7 +174,7 @@ var retriesAreUsedUp = rule.New(invariants.Invariant{
 	Name:   "retries-are-used-up",
 	Says:   "A run fails only once one of its steps may not be tried again: retry.max + 1 of the step's jobs have ended FAILED or TIMEOUT, or one has ended in a way that no retry mends.",
 	Kind:   invariants.Always,
-	Source: "Scheduler internals, section 8: retry {max, backoff}",
+	Source: "Scheduler internals, section 8, workflow steps; their retry.max, which no document gives",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
 		if r.State != "FAILED" || w.Was.State == "FAILED" {
