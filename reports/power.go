@@ -17,12 +17,13 @@ var powerTemplate = pageTemplateOf("power.html")
 type powerView struct {
 	frame
 	*power.Result
-	Lead      string
-	Each      string // the time of each search
-	Rates     []powerRate
-	Found     plots.Figure
-	Survivors []powerRow
-	Rows      []powerRow
+	Lead       string
+	Each       string // the time of each search
+	Rates      []powerRate
+	Found      plots.Figure
+	Survivors  []powerRow
+	Unchanging []power.Row
+	Rows       []powerRow // those that change a run
 }
 
 type powerRate struct {
@@ -36,11 +37,12 @@ type powerRow struct {
 	By     []string // promises that broke, or how the process ended, by the quickest search
 	First  string   // that search, and its time
 	Missed string   // the searches that did not find it
+	Shown  string   // of a survivor: the runs that it changes
 }
 
 // PowerPage writes a page of which mutants the searches found.
 func PowerPage(w io.Writer, r *power.Result) error {
-	v := powerView{frame: newFrame("What the searches find", pageCSS, overviewCSS), Result: r, Each: words.Duration(r.Budget), Found: plots.Found(r)}
+	v := powerView{frame: newFrame("What the searches find", pageCSS, overviewCSS), Result: r, Each: words.Duration(r.Budget), Found: plots.Found(r), Unchanging: r.Unchanging()}
 	for _, rate := range r.Rates() {
 		row := powerRate{Rate: rate, Share: fmt.Sprintf("%.0f %%", 100*float64(rate.Killed)/float64(rate.Of)), Interval: fmt.Sprintf("%.0f to %.0f %%", 100*rate.Low, 100*rate.High)}
 		if rate.Killed > 0 {
@@ -48,7 +50,7 @@ func PowerPage(w io.Writer, r *power.Result) error {
 		}
 		v.Rates = append(v.Rates, row)
 	}
-	for _, m := range r.Mutants() {
+	for _, m := range r.Changing() {
 		row := powerRow{Row: m}
 		var missed []string
 		var took time.Duration
@@ -63,10 +65,12 @@ func PowerPage(w io.Writer, r *power.Result) error {
 		row.Missed = strings.Join(missed, ", ")
 		v.Rows = append(v.Rows, row)
 		if row.First == "" {
+			runs, search, plan := m.Changed()
+			row.Shown = fmt.Sprintf("%s, such as %s in %s", words.Counted(runs, "run"), plan, search)
 			v.Survivors = append(v.Survivors, row)
 		}
 	}
 	found := len(v.Rows) - len(v.Survivors)
-	v.Lead = fmt.Sprintf("%s of the engine, run one at a time. The searches together find %d.", words.Counted(len(v.Rows), "mutant"), found)
+	v.Lead = fmt.Sprintf("%s of the engine, run one at a time. Of the %d that change an event of a run, the searches together find %d.", words.Counted(len(r.Mutants()), "mutant"), len(v.Rows), found)
 	return execute(w, powerTemplate, v)
 }

@@ -44,7 +44,9 @@ two statements swapped, another field of the same type. They are drawn by seed.
 Single faults, pairs of faults, random plans, random plans under pct, the
 scenarios, and the scenarios perturbed look for each mutant, all for at most the
 same time, in a process with one thread. A search ends when a promise is broken that
-the same plan keeps without the mistake.
+the same plan keeps without the mistake. A mutant under which no event of any run
+differs from the run without the mistake counts for nothing: it changes nothing, or no
+plan came upon it.
 
 It builds the testbed anew for each mutant, so it needs Go, and the source: run
 it in the folder of the repository, and leave the source as it is meanwhile. What
@@ -228,6 +230,9 @@ func failedPower(ctx context.Context, err error) error {
 
 func printPower(p *cli.Printer, dir string, res *power.Result) {
 	p.Line("%s: %s, seed %d, %s for each search", p.Paint(cli.Bold, "power"), cli.Plural(len(res.Mutants()), "mutant"), res.Seed, res.Budget)
+	if n := len(res.Unchanging()); n > 0 {
+		p.Line("  left out, as no event of any run was changed: %s", cli.Plural(n, "mutant"))
+	}
 	for _, r := range res.Rates() {
 		soon := ""
 		if r.Killed > 0 {
@@ -236,7 +241,9 @@ func printPower(p *cli.Printer, dir string, res *power.Result) {
 		p.Line("  %-20s found %d of %d (%.0f to %.0f %%)%s", r.Search, r.Killed, r.Of, 100*r.Low, 100*r.High, soon)
 	}
 	for _, m := range res.Survivors() {
+		runs, search, plan := m.Changed()
 		p.Line("  not found: %s: %s", m.Mutation, fmt.Sprintf("%.100q -> %.100q", m.Old, m.New))
+		p.Line("    changed %s, such as %s in %s", cli.Plural(runs, "run"), plan, search)
 	}
 	if n := res.FalseKills(); n > 0 {
 		p.Line("  no kill: %s broke only what the plan breaks without the mistake, too", cli.Plural(n, "run"))

@@ -20,7 +20,7 @@ func Found(r *power.Result) Figure {
 	f := Figure{Title: "Found over time"}
 	rates := r.Rates()
 	if len(rates) == 0 {
-		f.Empty = "Nothing was measured."
+		f.Empty = "No mutant that changes a run was measured."
 		return f
 	}
 	rates = rates[:len(rates)-1] // the last is of all together

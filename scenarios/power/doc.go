@@ -6,12 +6,14 @@
 // one process with one thread. A drawn plan, or a fault, may break a promise without the mistake, too. So each plan that breaks
 // something runs once more without the mistake, and what it breaks there counts for nothing: the search goes on.
 //
-// A mistake that nothing finds may change no behaviour, or none that any document asks for. Which of the two it is a person
-// has to say.
+// A mistake under which every event of every run is what it is without it counts for nothing, either: it changes no behaviour,
+// or none that a search came upon. One that changes events, and that nothing finds, changes nothing that any document asks
+// for, or the judge has a hole. Which of the two it is a person has to say.
 //
 // Its files, each of which calls only those after it:
 //
 //	measure.go   a mutant, and what each search comes to
+//	digests.go   the runs without the mistake
 //	search.go    what is run
 //	result.go    the rates, with their intervals
 //	mutate.go    the mistakes

@@ -42,8 +42,11 @@ func TestMain(m *testing.M) {
 const (
 	breaksAnyway = iota + 1 // a promise, with the mistake and without
 	panicsAnyway
-	breaksMore // a promise anyway, and another with the mistake
-	breaksNext // the same as breaksMore
+	breaksMore  // a promise anyway, and another with the mistake
+	breaksNext  // the same as breaksMore
+	changes     // nothing
+	changesNext // an event
+	changesLast // an event
 )
 
 func unmutated(seed uint64) *scenarios.Result {
@@ -60,7 +63,11 @@ func mutated(seed uint64) *scenarios.Result {
 	if seed == breaksMore || seed == breaksNext {
 		return broke("mistaken", "anyway")
 	}
-	return unmutated(seed)
+	res := unmutated(seed)
+	if seed == changesNext || seed == changesLast {
+		res.Digest = "another"
+	}
+	return res
 }
 
 func broke(invariants ...string) *scenarios.Result {

@@ -23,6 +23,7 @@ type Bench struct {
 	Worker   []string // the command of a campaign's worker without a mistake; a mutant's program takes the place of the first
 	Program  string   // a hash of that worker's program, and so of the source
 	Searches []Search
+	without  digests // of the runs without a mistake
 }
 
 // Begin builds the testbed without a mistake, as the program of a worker with those arguments. Its mutants differ from it in
@@ -58,6 +59,8 @@ type Kill struct {
 	By         []string      `json:"by,omitempty"` // what the first run broke that its plan does not break without the mistake: promises, or how its process ended; none: it survived
 	Runs       int           `json:"runs"`
 	FalseKills int           `json:"false_kills,omitempty"` // of the runs, those that broke only what their plan breaks without the mistake, too
+	Changed    int           `json:"changed,omitempty"`     // of the runs of a search that did not find it, those with another event than without the mistake
+	First      string        `json:"first,omitempty"`       // the plan of the first of them
 	Took       time.Duration `json:"took_ns"`               // real time, of one process with one thread
 }
 
@@ -202,9 +205,11 @@ func (b *Bench) kill(ctx context.Context, program string, s Search) (Kill, error
 	inTime, stop := context.WithTimeout(ctx, s.Spec.Budget)
 	defer stop()
 	began := time.Now()
+	var mutated []string // the digests of the runs
 	var checkErr error
 	err := runs(inTime, append([]string{program}, b.Worker[1:]...), s.Spec, first, end, func(r *campaign.Record) (last bool) {
 		k.Runs++
+		mutated = append(mutated, r.Digest)
 		by := breaks(r)
 		if len(by) == 0 {
 			return false
@@ -229,7 +234,33 @@ func (b *Bench) kill(ctx context.Context, program string, s Search) (Kill, error
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
+	if err == nil && len(k.By) == 0 {
+		err = b.compare(ctx, s, first, mutated, &k)
+	}
 	return k, err
+}
+
+// compare counts the runs, the first of them first, that the mistake changed: a mistake that changes nothing is nothing
+// that a judge could tell.
+func (b *Bench) compare(ctx context.Context, s Search, first int, mutated []string, k *Kill) error {
+	without, err := b.without.of(ctx, b.Worker, s, first, len(mutated))
+	if err != nil {
+		return fmt.Errorf("without the mistake: %w", err)
+	}
+	for i, digest := range mutated {
+		if digest == without[i] {
+			continue
+		}
+		if k.Changed++; k.Changed > 1 {
+			continue
+		}
+		p, err := s.Spec.Plan(first + i)
+		if err != nil {
+			return err
+		}
+		k.First = p.Name
+	}
+	return nil
 }
 
 // breaks lists what a run broke: promises, and how its process ended.

@@ -135,6 +135,21 @@ func TestWhatAPlanBreaksWithoutTheMistakeIsNoKill(t *testing.T) {
 	assert.Equal(t, Kill{Search: "seeds", Runs: 2, FalseKills: 2}, k)
 }
 
+// Both programs' runs have no digest of their own, but for what the seed changes.
+func TestRunsThatTheMistakeChangesAreCounted(t *testing.T) {
+	b, mutant, s := bench(t, changes, 3)
+	k, err := b.kill(t.Context(), mutant, s)
+	require.NoError(t, err)
+	k.Took = 0
+	assert.Equal(t, Kill{Search: "seeds", Runs: 3, Changed: 2, First: "one"}, k)
+
+	s.Spec.Grid.Seeds = 1 // what was run without the mistake is not run again
+	b.Worker[0] = "/nonexistent"
+	k, err = b.kill(t.Context(), mutant, s)
+	require.NoError(t, err)
+	assert.Zero(t, k.Changed)
+}
+
 func TestASearchWhoseUnmutatedProgramCannotRunEnds(t *testing.T) {
 	b, mutant, s := bench(t, breaksMore, 1)
 	b.Worker[0] = "/nonexistent"

@@ -83,10 +83,11 @@ func TestADrawIsEvenAndGrows(t *testing.T) {
 
 func TestRates(t *testing.T) {
 	row := func(a, b []string) Row {
-		return Row{Compiles: true, Kills: []Kill{{Search: "a", By: a, Took: 3 * time.Second}, {Search: "b", By: b, Took: time.Second}}}
+		return Row{Compiles: true, Kills: []Kill{{Search: "a", By: a, Took: 3 * time.Second}, {Search: "b", By: b, Took: time.Second, Changed: 2, First: "late"}}}
 	}
 	by := []string{"every-job-settles"}
-	r := &Result{Rows: []Row{row(by, by), row(by, nil), row(nil, nil), {}}}
+	same := Row{Compiles: true, Kills: []Kill{{Search: "a"}, {Search: "b"}}}
+	r := &Result{Rows: []Row{row(by, by), row(by, nil), row(nil, nil), same, {}}}
 	rates := r.Rates()
 	require.Len(t, rates, 3)
 	for i, want := range []Rate{{Search: "a", Killed: 2, Median: 3 * time.Second}, {Search: "b", Killed: 1, Median: time.Second}, {Search: "any of them", Killed: 2, Median: 3 * time.Second}} {
@@ -94,7 +95,10 @@ func TestRates(t *testing.T) {
 		want.Low, want.High = interval.Wilson(float64(want.Killed), 3)
 		assert.Equal(t, want, rates[i])
 	}
-	assert.Len(t, r.Survivors(), 1)
+	require.Len(t, r.Survivors(), 1)
+	runs, search, plan := r.Survivors()[0].Changed()
+	assert.Equal(t, []any{2, "b", "late"}, []any{runs, search, plan})
+	assert.Equal(t, []Row{same}, r.Unchanging())
 	r.Rows[0].Kills[0].FalseKills, r.Rows[2].Kills[1].FalseKills = 1, 2
 	assert.Equal(t, 3, r.FalseKills())
 	assert.Len(t, r.Survivors(), 1)

@@ -8,7 +8,7 @@ import (
 )
 
 // ResultVersion is the format of power.json.
-const ResultVersion = 2 // 2: what a plan breaks without the mistake, too, is no kill
+const ResultVersion = 3 // 2: what a plan breaks without the mistake, too, is no kill; 3: runs that the mistake changed
 
 // Result is what was measured: the content of power.json.
 type Result struct {
@@ -30,7 +30,32 @@ func (r *Result) Mutants() (list []Row) {
 	return list
 }
 
-// Rate is how many mutants one search has found.
+// Changing are the mutants under which some run had another event than without the mistake. The others are nothing that a
+// judge could tell: they change nothing, or no plan came upon them.
+func (r *Result) Changing() []Row {
+	return slices.DeleteFunc(r.Mutants(), func(m Row) bool { return !m.changes() })
+}
+
+// Unchanging are the other mutants.
+func (r *Result) Unchanging() []Row {
+	return slices.DeleteFunc(r.Mutants(), func(m Row) bool { return m.changes() })
+}
+
+func (r *Row) changes() bool {
+	return slices.ContainsFunc(r.Kills, func(k Kill) bool { return len(k.By) > 0 || k.Changed > 0 })
+}
+
+// Changed says in how many runs a survivor changed an event, and a search and a plan that show it.
+func (r *Row) Changed() (runs int, search, plan string) {
+	for _, k := range r.Kills {
+		if runs += k.Changed; k.Changed > 0 && search == "" {
+			search, plan = k.Search, k.First
+		}
+	}
+	return runs, search, plan
+}
+
+// Rate is how many of the mutants that change something one search has found.
 type Rate struct {
 	Search    string
 	Killed    int
@@ -44,7 +69,7 @@ const anySearch = "any of them"
 
 // Rates are those of each search, and of all together.
 func (r *Result) Rates() (rates []Rate) {
-	mutants := r.Mutants()
+	mutants := r.Changing()
 	if len(mutants) == 0 {
 		return nil
 	}
@@ -97,7 +122,7 @@ func (r *Result) FalseKills() (n int) {
 	return n
 }
 
-// Survivors are the mutants that no search has found.
+// Survivors are the mutants that changed a run, and that no search has found.
 func (r *Result) Survivors() []Row {
-	return slices.DeleteFunc(r.Mutants(), func(m Row) bool { _, killed := m.killed(anySearch); return killed })
+	return slices.DeleteFunc(r.Changing(), func(m Row) bool { _, killed := m.killed(anySearch); return killed })
 }
