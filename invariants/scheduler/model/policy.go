@@ -80,6 +80,7 @@ type answer struct {
 	Step        int
 	Decision    string // "" for an error
 	Constraints map[string]string
+	handles     bool // who asked has the job in hand, under its lock
 }
 
 func (p *policyFacts) ownBy(e *sim.Event, c history.Circuit) *ownCounter {
@@ -354,7 +355,7 @@ func (f *Facts) answered(s *Step) answer {
 	if s.Name != history.MethodCheck || err != nil {
 		return answer{Step: s.Step}
 	}
-	a := answer{Step: s.Step, Decision: said.Input(), Constraints: said.Constraints}
+	a := answer{Step: s.Step, Decision: said.Input(), Constraints: said.Constraints, handles: s.Handling != nil}
 	f.putOff(s, a.Decision == history.DecisionThrottle)
 	if s.About != nil && a.Decision == history.DecisionDeny {
 		s.About.Saga.Denied = true
