@@ -177,6 +177,9 @@ func (f *Facts) SagaLocked(s *Step, g *Saga, c *sim.Change) {
 		if g.Began == 0 {
 			g.Began = s.Step
 		}
+		if s.Kind == sim.KindRedis && s.Outcome == sim.OutcomeOK {
+			f.Count.RolledBack++
+		}
 		me := invariants.Process(s.Node, s.Incarnation)
 		if g.by != "" && g.by != me && len(g.Stack) > 0 {
 			f.Sagas.Resumed++
@@ -210,9 +213,6 @@ func (f *Facts) RollbackNoted(s *Step, c *sim.Change) {
 func (f *Facts) SagaOperation(s *Step) {
 	if s.Phase == "saga_publish" && s.Kind == sim.KindPublish && !s.Failed && s.Outcome != sim.OutcomePending {
 		f.Count.Compensated++
-	}
-	if s.Phase == "saga_lock" && s.Kind == sim.KindRedis && s.Outcome == sim.OutcomeOK {
-		f.Count.RolledBack++
 	}
 	what, id := history.KeyOf(s.Target)
 	for _, g := range f.Sagas.Order {
