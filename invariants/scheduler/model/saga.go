@@ -258,17 +258,6 @@ func (f *Facts) LeftBehind(r *WorkflowRun) (list []*Compensation) {
 	return list
 }
 
-// Denied is the step at which the safety kernel denied the compensation to the step's process, if that has heard nothing
-// of it since; 0 if it did not.
-func (f *Facts) Denied(s *Step, c *Compensation) int {
-	a := f.Policy.Answers[caller{s.Node, s.Incarnation, c.As, history.CircuitSafety}]
-	own := f.Policy.ownBy(s.Event, history.CircuitSafety)
-	if a.Decision != history.DecisionDeny || a.handles || own.state(s.At, &f.Config.Policy) != history.Closed || own.closed > a.Step {
-		return 0
-	}
-	return a.Step
-}
-
 // RecordChanges takes in what the step has put onto stacks, or taken off them with what it lost, now that all of its
 // changes are known.
 func (f *Facts) RecordChanges(s *Step) {
