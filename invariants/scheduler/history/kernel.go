@@ -18,7 +18,7 @@ const (
 
 var decisions = [...]string{"", DecisionAllow, DecisionConstrained, DecisionApproval, DecisionDeny, DecisionThrottle}
 
-var outputDecisions = [...]string{"", OutputAllow, "QUARANTINE", "DENY", OutputRedact}
+var outputDecisions = [...]string{"", OutputAllow, "QUARANTINE", OutputDeny, OutputRedact}
 
 // Circuit is one of the two that Scheduler internals has a key for.
 type Circuit int

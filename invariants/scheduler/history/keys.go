@@ -44,6 +44,7 @@ const (
 	Run                       // a workflow run's record
 	RunLock                   // its lock
 	Timers                    // the delays of all runs
+	Rollbacks                 // the sagas that are to be rolled back, by when
 	Audited                   // a decision in the audit trail
 	LoopLock                  // the lock of a loop that one replica does for all: over delays, runs or dead letters
 )
@@ -81,6 +82,7 @@ var keys = [...]struct {
 	{prefix: ScansKey, whole: true, what: Scans},
 	{prefix: sagaPrefix, suffix: stackSuffix, what: SagaStack},
 	{prefix: sagaPrefix, suffix: ":lock", what: SagaLock},
+	{prefix: RollbacksKey, whole: true, what: Rollbacks},
 	{prefix: RunLockPrefix, what: RunLock},
 	{prefix: RunPrefix, what: Run},
 	{prefix: TimersKey, whole: true, what: Timers},

@@ -33,10 +33,11 @@ func (r *Reply) Legal() bool {
 	return slices.Contains([]string{"SUCCEEDED", "FAILED", StatusFatal, "CANCELLED", "TIMEOUT"}, r.Status)
 }
 
-// Word is what a worker is told of a job that is cancelled: it ends the dispatches up to that epoch.
+// Word is that a job is to be cancelled, and why. To a worker it ends the dispatches up to that epoch.
 type Word struct {
-	JobID string `json:"job_id"`
-	Epoch int64  `json:"epoch"`
+	JobID  string `json:"job_id"`
+	Reason string `json:"reason"`
+	Epoch  int64  `json:"epoch"`
 }
 
 // DeadLetter is an entry of the dead-letter queue.

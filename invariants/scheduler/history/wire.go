@@ -50,6 +50,7 @@ const (
 	ReasonNoPool    = "no_pool_mapping"
 	ReasonDenied    = "safety_denied"
 	ReasonCancelled = "cancelled"
+	ReasonTimeout   = "timeout"
 	DlqAtomic       = "atomic"
 	DlqThenState    = "dlq-then-state"
 	KindEffect      = sim.Kind("effect")
@@ -89,6 +90,7 @@ const (
 // Names on the wire, from the documentation (Scheduler internals, section 4).
 const (
 	sagaPrefix      = "saga:"
+	RollbacksKey    = "saga:rollbacks"
 	stackSuffix     = ":stack"
 	AuditKey        = "cordum:audit"
 	CompensationIDs = "comp-"
@@ -113,7 +115,10 @@ const (
 	AuditQuarantined  = "output_quarantined"
 	AuditRefused      = "dlq_refused"
 	OutputAllow       = "ALLOW"
+	OutputDeny        = "DENY"
 	OutputRedact      = "REDACT"
+	ReasonQuarantined = "output_quarantined"
+	ReasonOutputDeny  = "output_denied"
 	CounterChecked    = "output_policy_checked"
 	CounterQuarantine = "output_policy_quarantined"
 )

@@ -123,3 +123,37 @@ func TestADispatchIsAnsweredBeforeItsAck(t *testing.T) {
 		assert.Equal(t, c.breaks, len(found) > 0, name)
 	}
 }
+
+// A job that its scheduler ends says why in its record.
+func TestAnEndHasAReason(t *testing.T) {
+	ends := func(phase, to, code, reason string) *story {
+		s := newStory().submit(job1)
+		c := s.store(history.StreamSys, history.SubjectCancel, job1)
+		c.Value = `{"job_id":"job-1","reason":"mistake"}`
+		s.add("submitter", sim.KindPublish, "", history.SubjectCancel, job1, "cancel_publish", c)
+		return s.write(s1, job1, phase, to, "reason_code", code, "reason", reason)
+	}
+	kept := newStory().add("submitter", sim.KindRedis, "multi", "job:job-1", job1, "cancel_keep", sim.Change{Key: "job:job-1", Field: "cancel", Value: "mistake"})
+	for name, c := range map[string]struct {
+		s    *story
+		says string // "" if it holds
+	}{
+		"timed out":                      {ends("timeout_write", "TIMEOUT", "timeout", "RUNNING for 5m0s"), ""},
+		"timed out, as if cancelled":     {ends("timeout_write", "TIMEOUT", "cancelled", "RUNNING for 5m0s"), `with the reason code "cancelled"`},
+		"timed out, without a reason":    {ends("timeout_write", "TIMEOUT", "timeout", ""), "it should have the code timeout, and a reason"},
+		"timed out, without any":         {ends("timeout_write", "TIMEOUT", "", ""), "scheduler-1 wrote TIMEOUT at step 4 (timeout_write)"},
+		"cancelled":                      {ends("cancel_write", "CANCELLED", "cancelled", "mistake"), ""},
+		"cancelled, as if timed out":     {ends("cancel_write", "CANCELLED", "timeout", "mistake"), `with the reason code "timeout"`},
+		"cancelled for another reason":   {ends("cancel_write", "CANCELLED", "cancelled", "other"), "and the reason of its cancellation"},
+		"cancelled, without any":         {ends("cancel_write", "CANCELLED", "", ""), "scheduler-1 wrote CANCELLED at step 4 (cancel_write)"},
+		"by what the record has kept":    {kept.write(s1, job1, "cancel_write", "CANCELLED", "reason_code", "cancelled", "reason", "mistake"), ""},
+		"a result says why, or does not": {newStory().submit(job1).dispatched(s1, job1, w1).replies(w1, job1, `{"status":"CANCELLED"}`).completed(s1, job1, "CANCELLED"), ""},
+	} {
+		found := outcomeOf(c.s.judge(config.Config{}), "job-ends-as-its-result-says").Violations
+		if c.says == "" {
+			assert.Empty(t, found, name)
+		} else if assert.Len(t, found, 1, name) {
+			assert.Contains(t, found[0].Message, c.says, name)
+		}
+	}
+}

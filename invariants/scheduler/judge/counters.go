@@ -33,6 +33,10 @@ const (
 	counterReceived        = "jobs_received"
 	counterOrphans         = "orphan_replayed"
 	counterFailOpen        = "cordum_scheduler_input_fail_open_total"
+	counterGivenUp         = "scheduler_messages_given_up_total"
+	counterRecorded        = "saga_recorded"
+	counterRolledBack      = "saga_rollback_triggered"
+	counterCompensated     = "saga_compensation_dispatched"
 
 	// A request that the cached state skips ends like one that fails closed: with nothing done after a
 	// failed read. Only what is acknowledged tells them apart, so they are counted together.
@@ -46,7 +50,7 @@ var mixedUp = []string{counterFailClosed, counterFenced, counterOrphans, counter
 
 var countersEqualTrace = rule.New(invariants.Invariant{
 	Name:   "counters-equal-trace",
-	Says:   "The schedulers' counters of handled requests, replayed orphans, dispatches, completions, denials, quarantines, answers of the output policy, dead letters and what becomes of them, rollbacks, failed and fenced writes, resumed and voided intents and fail-closed reads equal what the events show, and that of jobs that went on without a decision is no less: it counts one whose write then fails, too. A crash leaves open whether its scheduler has counted what it did last.",
+	Says:   "The schedulers' counters of handled requests, replayed orphans, dispatches, completions, denials, quarantines, answers of the output policy, dead letters and what becomes of them, rollbacks, failed and fenced writes, resumed and voided intents, messages given up, recorded and submitted compensations, rollbacks of sagas and fail-closed reads equal what the events show, and that of jobs that went on without a decision is no less: it counts one whose write then fails, too. A crash leaves open whether its scheduler has counted what it did last.",
 	Kind:   invariants.Eventually,
 	Source: "Dispatch ordering, publish failure recovery and next step 1; State-read errors, next step 1; Scheduler internals, section 10",
 	Needs:  []string{"events-agree-with-servers"},
@@ -87,6 +91,10 @@ var countersEqualTrace = rule.New(invariants.Invariant{
 			{counterReplays, f.Count.Decided, "changes of dead letters by schedulers"},
 			{counterReplaysDenied, f.Count.Refused, "denials of replays that schedulers wrote or saw"},
 			{counterResumed, f.Count.Resumed, "dispatches of an earlier handling that a later one saw stored"},
+			{counterGivenUp, f.Count.GivenUp, "messages whose last delivery was sent back"},
+			{counterRecorded, f.Count.Recorded, "writes of a compensation onto a stack that were confirmed"},
+			{counterRolledBack, f.Count.RolledBack, "locks of a rollback that were taken"},
+			{counterCompensated, f.Count.Compensated, "submissions of compensations that were confirmed"},
 			{counterFailOpen, f.Reached[model.FailOpenUsed], "SCHEDULED writes with the decision FAIL_OPEN"},
 			{counterFailClosed, failedClosed, "handlings that did nothing after a failed state read"},
 		} {

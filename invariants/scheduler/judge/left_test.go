@@ -61,3 +61,20 @@ func TestNoMessageIsLeft(t *testing.T) {
 		}
 	}
 }
+
+// A message that is sent back after its last delivery is counted as given up, whether its nak arrives or not.
+func TestMessagesGivenUpAreCounted(t *testing.T) {
+	for want, s := range map[float64]*story{
+		0: newStory().submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).message(s1, job1, "submit_nak", sim.KindNak, 1),
+		1: newStory().submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 100).message(s1, job1, "submit_nak", sim.KindNak, 100).lost(),
+	} {
+		for _, got := range []float64{0, 1} {
+			found := outcomeOf(s.counted(map[string]float64{counterReceived: 1, counterGivenUp: got}).judge(config.Config{}), "counters-equal-trace").Violations
+			if got == want {
+				assert.Empty(t, found)
+			} else if assert.Len(t, found, 1) {
+				assert.Contains(t, found[0].Message, "messages whose last delivery was sent back")
+			}
+		}
+	}
+}

@@ -71,6 +71,16 @@ func (s *story) buries(node, job, phase string) *story {
 	return s
 }
 
+// coded gives the last write another reason code.
+func (s *story) coded(code string) *story {
+	for i := range s.last().Changes {
+		if c := &s.last().Changes[i]; c.Field == "reason_code" {
+			c.Value = code
+		}
+	}
+	return s
+}
+
 // downgrades is what follows from a scan that blocks.
 func (s *story) downgrades(node, job string) *story {
 	return s.lock(node, job).op(node, job, "quarantine_read").buries(node, job, "output_write").scanEnds(job).unlock(node, job)
@@ -247,6 +257,33 @@ func TestTheOutputPolicyIsAskedInEachHandling(t *testing.T) {
 			assert.Empty(t, o.Violations, name)
 		} else if assert.Len(t, o.Violations, 1, name) {
 			assert.Contains(t, o.Violations[0].Message, c.says, name)
+		}
+	}
+}
+
+// The reason code of a job whose output is blocked says whether it was denied.
+func TestTheReasonCodeOfABlockedOutput(t *testing.T) {
+	const quarantined, denied = "output_quarantined", "output_denied"
+	for _, c := range []struct {
+		decision   int
+		code, says string
+	}{
+		{denies, denied, ""},
+		{denies, quarantined, `but the output policy told it DENY, which is output_denied`},
+		{quarantines, quarantined, ""},
+		{quarantines, denied, `with the reason code "output_denied", but the output policy told it QUARANTINE, which is output_quarantined`},
+		{redacts, quarantined, ""},
+	} {
+		for _, s := range []*story{
+			newStory().answered(s1, job1, c.decision, "").buries(s1, job1, "result_write").coded(c.code),
+			newStory().answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").told(s1, job1, "output_scan", c.decision, "").buries(s1, job1, "output_write").coded(c.code),
+		} {
+			found := outcomeOf(s.judge(checkedOutput), "result-goes-as-the-policy-says").Violations
+			if c.says == "" {
+				assert.Empty(t, found, c)
+			} else if assert.Len(t, found, 1, c) {
+				assert.Contains(t, found[0].Message, c.says)
+			}
 		}
 	}
 }

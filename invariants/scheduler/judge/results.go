@@ -52,12 +52,18 @@ var resultOfCurrentEpoch = rule.New(invariants.Invariant{
 
 var jobEndsAsItsResultSays = rule.New(invariants.Invariant{
 	Name:   "job-ends-as-its-result-says",
-	Says:   "A job that a result ends has the state that the result names, or OUTPUT_QUARANTINED for SUCCEEDED. It is SUCCEEDED with the result's output, or with the redacted one, and FAILED with the result's reason code, or with dispatch_failed if the result has none.",
+	Says:   "A job that a result ends has the state that the result names, or OUTPUT_QUARANTINED for SUCCEEDED. It is SUCCEEDED with the result's output, or with the redacted one, and FAILED with the result's reason code, or with dispatch_failed if the result has none. One whose time is up is TIMEOUT with the reason code timeout and a reason, and one that is cancelled CANCELLED with the reason code cancelled and the reason of a cancellation.",
 	Kind:   invariants.Always,
-	Source: "Scheduler internals, section 1, the states that a result leads to, and section 2, phase 1; Dead letters, failure triage model, which goes by the reason code",
+	Source: "Scheduler internals, section 1, the states that a result leads to, and section 2, phase 1; Dead letters, failure triage model, which goes by the reason code; section 3, with a failure reason recorded",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		j := s.About
+		if s.Phase == "timeout_write" || s.Phase == "cancel_write" {
+			t.Exercise()
+			if should := unexplained(s); should != "" {
+				t.Violation(j, "%s wrote %s at step %d (%s) with the reason code %q and the reason %q; it should have %s", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), s.Phase, j.ReasonCode, j.Reason, should)
+			}
+		}
 		if s.Phase != "result_write" || !j.State.Terminal() {
 			return
 		}
@@ -73,6 +79,17 @@ var jobEndsAsItsResultSays = rule.New(invariants.Invariant{
 		t.Violation(j, "%s wrote %s at step %d, but %s", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), why)
 	}}
 })
+
+// unexplained says what a job should have for its end that its scheduler has ended it for, if it has not.
+func unexplained(s *model.Step) (should string) {
+	switch j := s.About; {
+	case s.Phase == "timeout_write" && (j.ReasonCode != history.ReasonTimeout || j.Reason == ""):
+		return "the code timeout, and a reason"
+	case s.Phase == "cancel_write" && (j.ReasonCode != history.ReasonCancelled || !slices.Contains(j.Whys, j.Reason)):
+		return "the code cancelled, and the reason of its cancellation"
+	}
+	return ""
+}
 
 var cancelledJobIsTold = rule.New(invariants.Invariant{
 	Name:   "cancelled-job-is-told",

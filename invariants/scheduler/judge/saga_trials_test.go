@@ -44,6 +44,7 @@ func entryOf(job string) string {
 // pushes puts an entry onto the stack of wf-1.
 func (s *story) pushes(node, job, entry string) *story {
 	c := s.set(wf1Stack, strconv.Itoa(len(s.redis[wf1Stack])), entry)
+	c.Expires = s.at + time.Millisecond + 30*24*time.Hour
 	return s.add(node, sim.KindRedis, "rpush", wf1Stack, job, "saga_record", c)
 }
 
@@ -105,6 +106,29 @@ func (s *story) sagaLock(node string) *story {
 func (s *story) sagaUnlock(node string) *story {
 	delete(s.redis, wf1Lock)
 	return s.add(node, sim.KindRedis, "multi", wf1Lock, "", "saga_unlock", sim.Change{Key: wf1Lock, Gone: true})
+}
+
+// sagaDue notes when wf-1 is to be rolled back.
+func (s *story) sagaDue(node, phase string, in time.Duration) *story {
+	c := s.set(history.RollbacksKey, "wf-1", strconv.FormatInt((s.at+in).Milliseconds(), 10))
+	return s.add(node, sim.KindRedis, "multi", c.Key, "", phase, c)
+}
+
+// findsNothing is a look at the stack of wf-1, which is empty.
+func (s *story) findsNothing(node string) *story {
+	s.add(node, sim.KindRedis, "lindex", wf1Stack, "", "saga_read")
+	s.last().Outcome = sim.OutcomeNil
+	return s
+}
+
+// closes takes wf-1 out of sight.
+func (s *story) closes(node string) *story {
+	return s.sagaDue(node, "saga_close", 100*365*24*time.Hour)
+}
+
+// sagaUnlocks gives the lock of wf-1 back.
+func (s *story) sagaUnlocks(node string) *story {
+	return s.add(node, sim.KindRedis, "watch", wf1Lock, "", "saga_unlock").sagaUnlock(node)
 }
 
 // undone is a saga of two that is rolled back.
@@ -175,6 +199,26 @@ var sagaTrials = map[string]trial{
 			c.Value = `{"status":"SUCCEEDED"}`
 			s.add(w1, sim.KindPublish, "", history.SubjectResult, "job-4", "result_publish", c).
 				pushes(s1, "job-4", entryOf("job-4")).compensates(s1, "job-4", "comp-4")
+		},
+	},
+	"denied-compensation-is-skipped": {
+		cfg: durable,
+		breaks: func(s *story) {
+			s.succeeds(job1).failsForGood(job2).sagaLock(s1).asksKernel(s1, "comp-1", 4).compensates(s1, job1, "comp-1")
+		},
+		says: "scheduler-1 submitted its compensation at step 48 as comp-1, although the safety kernel had denied that at step 47",
+		holds: func(s *story) {
+			s.succeeds(job1).failsForGood(job2).sagaLock(s1).asksKernel(s1, "comp-1", 4).asksKernel(s1, "comp-1", 1).compensates(s1, job1, "comp-1")
+		},
+	},
+	"finished-saga-leaves-nothing": {
+		cfg: durable,
+		breaks: func(s *story) {
+			s.failsForGood(job1).sagaDue(s1, "result_write", 30*time.Second).sagaLock(s1).findsNothing(s1).sagaUnlocks(s1)
+		},
+		says: "scheduler-1 had seen the stack of wf-1 empty at step 24 and ends its rollback at step 25, but saga:rollbacks has it still to be taken up, as of step 22",
+		holds: func(s *story) {
+			s.failsForGood(job1).sagaDue(s1, "result_write", 30*time.Second).sagaLock(s1).findsNothing(s1).closes(s1).sagaUnlocks(s1)
 		},
 	},
 	"saga-lock-released-by-owner-or-expiry": {
@@ -371,4 +415,145 @@ func TestTheKeyOfACompensation(t *testing.T) {
 func TestACompensationIsRecordedOnceWhateverItsKey(t *testing.T) {
 	s := newStory().joins(job1).executed(w1, job1).pushes(s1, job1, entryOf(job1)).pushes(s2, job1, strings.Replace(entryOf(job1), "undo-", "again-", 1))
 	assert.Len(t, outcomeOf(s.judge(durable), "compensation-recorded-once").Violations, 1)
+}
+
+// A stack is kept for thirty days from its last push on.
+func TestAStackIsKeptForLongEnough(t *testing.T) {
+	for ttl, says := range map[time.Duration]string{
+		30 * 24 * time.Hour: "",
+		24 * time.Hour:      "put its compensation onto saga:wf-1:stack at step 13, which is kept for 24h0m0s from then on, and not for 720h0m0s",
+		0:                   "which Redis never forgets",
+	} {
+		s := newStory().joins(job1).pushes(s1, job1, entryOf(job1))
+		if s.last().Changes[0].Expires = 0; ttl != 0 {
+			s.last().Changes[0].Expires = s.at + ttl
+		}
+		found := outcomeOf(s.judge(durable), "compensation-recorded-once").Violations
+		if says == "" {
+			assert.Empty(t, found)
+		} else if assert.Len(t, found, 1, ttl) {
+			assert.Contains(t, found[0].Message, says)
+		}
+	}
+}
+
+// A denial holds for whom it was told to, and until that asks again; it holds for none who has the job itself in hand, or
+// has its circuit open since.
+func TestADenialIsOfTheRollback(t *testing.T) {
+	held := func() *story { return newStory().succeeds(job1).failsForGood(job2).sagaLock(s1) }
+	opened := func(s *story) *story {
+		for range 3 {
+			s.asksKernel(s1, "job-9", 1).fails()
+		}
+		return s
+	}
+	for name, c := range map[string]struct {
+		s     *story
+		holds bool
+	}{
+		"denied":                    {s: held().asksKernel(s1, "comp-1", 4)},
+		"by nobody knows what":      {s: held().asksKernel(s1, "comp-1", 99)},
+		"allowed before":            {s: held().asksKernel(s1, "comp-1", 1).asksKernel(s1, "comp-1", 4)},
+		"another":                   {held().asksKernel(s1, "comp-2", 4), true},
+		"another scheduler is told": {held().asksKernel(s2, "comp-1", 4), true},
+		"then no answer":            {held().asksKernel(s1, "comp-1", 4).asksKernel(s1, "comp-1", 4).fails(), true},
+		"then its circuit is open":  {opened(held().asksKernel(s1, "comp-1", 4)), true},
+		"its own job in hand":       {held().lock(s1, "comp-1").asksKernel(s1, "comp-1", 4), true},
+	} {
+		cfg := durable
+		cfg.Policy = config.PolicyConfig{FailBudget: 3, OpenFor: 30 * time.Second}
+		o := outcomeOf(c.s.compensates(s1, job1, "comp-1").judge(cfg), "denied-compensation-is-skipped")
+		assert.Equal(t, c.holds, len(o.Violations) == 0, name)
+	}
+	late := held().asksKernel(s1, "comp-1", 4).compensates(s1, job1, "comp-1").late()
+	assert.Empty(t, outcomeOf(late.judge(durable), "denied-compensation-is-skipped").Violations, "it was on its way")
+}
+
+// A rollback is over when its stack was seen empty, and only then, and unless something keeps its process from saying so.
+func TestAFinishedRollbackIsClosed(t *testing.T) {
+	begun := func() *story {
+		return newStory().failsForGood(job1).sagaDue(s1, "result_write", 30*time.Second).sagaLock(s1)
+	}
+	const due, ranOut = "has it still to be taken up", "ran out: it was not given back"
+	for name, c := range map[string]struct {
+		s    *story
+		says string // "" if it holds
+	}{
+		"not closed":                   {begun().findsNothing(s1).sagaUnlocks(s1), due},
+		"closed":                       {begun().findsNothing(s1).closes(s1).sagaUnlocks(s1), ""},
+		"not finished":                 {begun().sagaUnlocks(s1), ""},
+		"due again":                    {begun().findsNothing(s1).closes(s1).sagaDue(s2, "result_write", 30*time.Second).sagaUnlocks(s1), ""},
+		"closing fails":                {begun().findsNothing(s1).add(s1, sim.KindRedis, "watch", wf1Stack, "", "saga_close").fails().sagaUnlocks(s1), ""},
+		"not given back":               {begun().findsNothing(s1).closes(s1).wait(3 * time.Minute).reconciles(s2), ranOut},
+		"nor before the next":          {begun().findsNothing(s1).closes(s1).wait(3 * time.Minute).sagaLock(s2).sagaUnlocks(s2), ranOut},
+		"not given back, not finished": {begun().wait(3 * time.Minute).reconciles(s2), ""},
+		"its holder has crashed":       {begun().findsNothing(s1).control("crash", s1).wait(3 * time.Minute).reconciles(s2), ""},
+		"its holder was paused":        {begun().findsNothing(s1).stalls(s1).wait(3 * time.Minute).reconciles(s2), ""},
+		"it cannot give it back":       {begun().findsNothing(s1).closes(s1).add(s1, sim.KindRedis, "watch", wf1Lock, "", "saga_unlock").fails().wait(3 * time.Minute).reconciles(s2), ""},
+		"it goes on":                   {begun().findsNothing(s1).closes(s1).wait(time.Minute), ""},
+	} {
+		found := outcomeOf(c.s.judge(durable), "finished-saga-leaves-nothing").Violations
+		if c.says == "" {
+			assert.Empty(t, found, name)
+		} else if assert.Len(t, found, 1, name) {
+			assert.Contains(t, found[0].Message, c.says, name)
+		}
+	}
+	documented := begun().findsNothing(s1).sagaUnlocks(s1).judge(config.Config{})
+	assert.Empty(t, outcomeOf(documented, "finished-saga-leaves-nothing").Violations, "nobody reads saga:rollbacks")
+}
+
+// A run that has succeeded needs nothing undone of what it had done by then.
+func TestARunThatHasSucceededTakesItsStackAlong(t *testing.T) {
+	const stack = "saga:run-1:stack"
+	push := func(s *story) *story {
+		c := s.set(stack, "0", entryOf("run-1-a-1"))
+		c.Expires = s.at + time.Millisecond + 30*24*time.Hour
+		return s.add(s1, sim.KindRedis, "multi", stack, "run-1-a-1", "saga_record", c)
+	}
+	succeeded := func(s *story, drops bool) *story {
+		if s.run(s1, "run_write", succeededRun()); drops {
+			s.last().Changes = append(s.last().Changes, sim.Change{Key: stack, Gone: true})
+		}
+		return s
+	}
+	for name, c := range map[string]struct {
+		s    *story
+		kept bool
+	}{
+		"kept":         {succeeded(push(newStory()), false), true},
+		"taken along":  {succeeded(push(newStory()), true), false},
+		"pushed later": {push(succeeded(newStory(), false)), false},
+	} {
+		found := outcomeOf(c.s.judge(durable), "finished-saga-leaves-nothing").Violations
+		if assert.Equal(t, c.kept, len(found) == 1, name) && c.kept {
+			assert.Contains(t, found[0].Message, "is SUCCEEDED since step 2, but saga:run-1:stack still holds the compensation that was recorded at step 1")
+		}
+	}
+}
+
+// The schedulers count what sagas do as the events show it.
+func TestTheCountersOfSagas(t *testing.T) {
+	counted := func() map[string]float64 {
+		return map[string]float64{counterRecorded: 2, counterRolledBack: 1, counterCompensated: 2}
+	}
+	about := func(m map[string]float64) (said []string) {
+		s := newStory()
+		undone(s)
+		s.sagaLock(s2).fails().add(s1, sim.KindPublish, "", history.SubjectSubmit, job1, "saga_publish").fails()
+		for _, v := range outcomeOf(s.counted(m).judge(durable), "counters-equal-trace").Violations {
+			if strings.Contains(v.Message, "saga_") {
+				said = append(said, v.Message)
+			}
+		}
+		return said
+	}
+	assert.Empty(t, about(counted()))
+	for _, name := range []string{counterRecorded, counterRolledBack, counterCompensated} {
+		m := counted()
+		m[name]--
+		if said := about(m); assert.Len(t, said, 1) {
+			assert.Contains(t, said[0], name+" is ")
+		}
+	}
 }

@@ -54,6 +54,9 @@ type counts struct {
 	Filed                            int // dead letters, with the job's end where one belongs to it
 	Decided, DecidedMaybe            int // changes of dead letters by schedulers; those whose answer was lost
 	Refused, RefusedMaybe            int // likewise, of replays that are denied
+	GivenUp                          int // messages whose last delivery was sent back
+
+	Recorded, RolledBack, Compensated int // compensations on a stack, locks of rollbacks, submissions
 
 	Crashes          int // of schedulers
 	RetriesCutShort  int // jobs that these had in hand

@@ -42,6 +42,7 @@ type Checker struct {
 	Recorded        func(s *Step, c *Compensation, again bool)       // a compensation was put onto its saga's stack
 	Compensated     func(s *Step, c *Compensation, first bool)       // a rollback submitted one
 	SagaLocked      func(s *Step, g *Saga, was Lock)                 // the key of a rollback's lock changed
+	RolledBack      func(*Step, *Saga)                               // who holds that begins to give it back
 	LetterRewritten func(s *Step, id string, was, is *Letter)        // a job's dead letter was written
 	ReplayPutOff    func(s *Step, id string, is *Letter)             // its replay was put off
 	LetterVisited   func(*Step, *Visit)                              // a visit of a dead letter has ended while others waited
@@ -85,6 +86,7 @@ type Hooks struct {
 	Recorded        []func(s *Step, c *Compensation, again bool)
 	Compensated     []func(s *Step, c *Compensation, first bool)
 	SagaLocked      []func(s *Step, g *Saga, was Lock)
+	RolledBack      []func(*Step, *Saga)
 	LetterRewritten []func(s *Step, id string, was, is *Letter)
 	ReplayPutOff    []func(s *Step, id string, is *Letter)
 	LetterVisited   []func(*Step, *Visit)

@@ -24,6 +24,7 @@ type Job struct {
 	Expected   time.Duration // when the record got it
 	Topic      string
 	ReasonCode string            // as the record has it
+	Reason     string            // likewise
 	Struck     invariants.Kinds  // the strikes that reach it
 	Moments    uint64            // that it has had
 	Broken     invariants.Places // invariants violated for this job, by their place in All
@@ -52,6 +53,7 @@ type Job struct {
 	Told       []Notice   // of its cancellation
 	Heard      []Heard    // the processes of workers that were given such a notice
 	Asked      bool       // to be cancelled, at some time: by a cancellation that a stream stored, or that a client kept in the record, or by a worker's result
+	Whys       []string   // the reasons of its cancellations
 	Cancelled  Cancellation
 	Begun      int    // executions
 	BegunStep  int    // the step of the first

@@ -30,6 +30,7 @@ func (f *Facts) Control(e *sim.Event) {
 		}
 	case "pause":
 		n.goes(e.At, 1)
+		f.Sagas.keptUp(e.Target)
 	case "resume":
 		n.goes(e.At, -1)
 	case "partition":
@@ -75,6 +76,7 @@ func (f *Facts) Start(e *sim.Event) {
 
 func (f *Facts) crash(e *sim.Event) {
 	f.Workflow.crashed(f, e.Target)
+	f.Sagas.keptUp(e.Target)
 	for _, j := range f.Order {
 		for i := range j.Messages {
 			j.Messages[i].died(e.Target)

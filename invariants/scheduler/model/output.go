@@ -25,6 +25,14 @@ func (a *verdict) String() string {
 	return cmp.Or(a.Decision, "no decision")
 }
 
+// Code is the reason code of a job whose result the verdict blocks.
+func (a *verdict) Code() string {
+	if a.Decision == history.OutputDeny {
+		return history.ReasonOutputDeny
+	}
+	return history.ReasonQuarantined
+}
+
 // Blocks says whether the verdict keeps a result from being handed out: afterwards, once the output is
 // out, so does a redaction.
 func (a *verdict) Blocks(scan bool) bool {
@@ -43,6 +51,7 @@ type outputs struct {
 type outputJob struct {
 	Ptr       string    // as the record names it
 	sync      []verdict // about its metadata: the last of each process
+	content   []verdict // about its content: likewise
 	Blocking  *verdict  // the last answer, if it blocks; else nil
 	Blocked   bool      // some answer has blocked
 	Scanned   bool      // there was an answer about its content
@@ -67,8 +76,8 @@ func (f *Facts) OutputCalled(s *Step) {
 	o := &s.About.Out
 	a := verdict{Process: invariants.Process(s.Node, s.Incarnation), Step: s.Step}
 	if s.Outcome == sim.OutcomeOK {
-		if said, err := history.Read[history.Verdict](s.Data); err == nil && said.Output() != "" {
-			a.Decision, a.Ptr = said.Output(), said.RedactedPtr
+		if v, err := history.Read[history.Verdict](s.Data); err == nil && v.Output() != "" {
+			a.Decision, a.Ptr = v.Output(), v.RedactedPtr
 			f.Outputs.Checked++
 		}
 	}
@@ -98,10 +107,12 @@ func (f *Facts) OutputCalled(s *Step) {
 			o.Blocking = &a
 		}
 	}
-	if !scans {
-		o.sync = slices.DeleteFunc(o.sync, func(b verdict) bool { return b.Process == a.Process })
-		o.sync = append(o.sync, a)
+	said := &o.sync
+	if scans {
+		said = &o.content
 	}
+	*said = slices.DeleteFunc(*said, func(b verdict) bool { return b.Process == a.Process })
+	*said = append(*said, a)
 }
 
 // OutputOperation takes in what else is done about an output.
@@ -203,8 +214,13 @@ func (f *Facts) ToldOutput(s *Step) (told verdict, asked bool) {
 }
 
 // Told is what a process was told last of the result's metadata.
-func (o *outputJob) Told(process string) verdict {
-	for _, a := range o.sync {
+func (o *outputJob) Told(process string) verdict { return of(process, o.sync) }
+
+// ToldOfContent is what a process was told last of the output itself.
+func (o *outputJob) ToldOfContent(process string) verdict { return of(process, o.content) }
+
+func of(process string, said []verdict) verdict {
+	for _, a := range said {
 		if a.Process == process {
 			return a
 		}

@@ -80,6 +80,7 @@ type answer struct {
 	Step        int
 	Decision    string // "" for an error
 	Constraints map[string]string
+	handles     bool // who asked has the job in hand, under its lock
 }
 
 func (p *policyFacts) ownBy(e *sim.Event, c history.Circuit) *ownCounter {
@@ -348,13 +349,24 @@ func (f *Facts) Refused(s *Step, c history.Circuit) bool {
 	return l.State != history.Closed || !l.Clearly
 }
 
+// Denied is the step at which the safety kernel denied the compensation to the step's process, if that has heard nothing
+// of it since; 0 if it did not.
+func (f *Facts) Denied(s *Step, c *Compensation) int {
+	a := f.Policy.Answers[caller{s.Node, s.Incarnation, c.As, history.CircuitSafety}]
+	own := f.Policy.ownBy(s.Event, history.CircuitSafety)
+	if a.Decision != history.DecisionDeny || a.handles || own.state(s.At, &f.Config.Policy) != history.Closed || own.closed > a.Step {
+		return 0
+	}
+	return a.Step
+}
+
 // answered decodes what the kernel said.
 func (f *Facts) answered(s *Step) answer {
 	said, err := history.Read[history.Verdict](s.Data)
 	if s.Name != history.MethodCheck || err != nil {
 		return answer{Step: s.Step}
 	}
-	a := answer{Step: s.Step, Decision: said.Input(), Constraints: said.Constraints}
+	a := answer{Step: s.Step, Decision: said.Input(), Constraints: said.Constraints, handles: s.Handling != nil}
 	f.putOff(s, a.Decision == history.DecisionThrottle)
 	if s.About != nil && a.Decision == history.DecisionDeny {
 		s.About.Saga.Denied = true

@@ -43,6 +43,14 @@ func (j *Job) Take(c *sim.Change) bool {
 	case "reason_code":
 		j.ReasonCode = c.Value
 		return false
+	case "reason":
+		j.Reason = c.Value
+		return false
+	case "cancel":
+		if !c.Gone {
+			j.Why(c.Value)
+		}
+		return false
 	case "tenant":
 		j.tenant = c.Value
 		return false
@@ -57,11 +65,18 @@ func (j *Job) Take(c *sim.Change) bool {
 			return false
 		}
 		j.State, j.Attempts, j.Worker, j.Epoch, j.Version = Absent, 0, "", 0, 0
-		j.ReasonCode, j.Out.Ptr, j.Deadline = "", "", 0
+		j.ReasonCode, j.Reason, j.Out.Ptr, j.Deadline = "", "", "", 0
 	default:
 		return false
 	}
 	return true
+}
+
+// Why takes in the reason of a cancellation.
+func (j *Job) Why(reason string) {
+	if !slices.Contains(j.Whys, reason) {
+		j.Whys = append(j.Whys, reason)
+	}
 }
 
 // ask notes the request that the record keeps; one that nobody can read changes nothing.

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,9 +32,29 @@ type Saga struct {
 	Due      int  // the step at which a job of it first failed for good; 0 for never
 	Began    int  // the step at which its rollback took its lock for the first time; 0 for never
 	Lock     Lock // of its rollback
+	Emptied  Sight
+	Noted    Note
 	by       string
 	struck   invariants.Kinds // by strikes on operations of its own
 }
+
+// Sight is that the holder of a rollback's lock saw the stack empty, and has only to say so and to give the lock back.
+type Sight struct {
+	Step int // 0 for no such sight, or one after which something kept it from that
+	At   time.Duration
+}
+
+// Note is what saga:rollbacks says of a saga.
+type Note struct {
+	Due  time.Duration // when somebody is to take its rollback up
+	Step int           // at which that was written; 0 if it says nothing
+}
+
+// InSight says whether somebody will take the rollback up that the note is of, before the stack is forgotten.
+func (n *Note) InSight(at time.Duration) bool { return n.Step != 0 && n.Due < at+StackTTL }
+
+// StackTTL is how long a stack is kept from its last push on: as long as a dead letter.
+const StackTTL = 30 * 24 * time.Hour
 
 // Holds is how many compensations the stack has at an instant.
 func (g *Saga) Holds(at time.Duration) int {
@@ -54,16 +75,18 @@ func scoped(saga string, p *history.Request) string {
 
 // Compensation is one that was put onto a stack.
 type Compensation struct {
-	Saga  *Saga
-	entry string
-	key   string   // its idempotency key; "" for what cannot be read
-	Job   string   // what it undoes; "" for what cannot be read
-	Step  int      // when it was put there first
-	Late  bool     // its saga was to be rolled back by then
-	Jobs  []string // that were submitted for it
-	First int      // the step of the first of these
-	ended bool     // denied, or in the DLQ
-	lost  bool     // a failover has taken it off its stack
+	Saga   *Saga
+	entry  string
+	key    string   // its idempotency key; "" for what cannot be read
+	Job    string   // what it undoes; "" for what cannot be read
+	Step   int      // when it was put there first
+	Late   bool     // its saga was to be rolled back by then
+	Jobs   []string // that were submitted for it
+	As     string   // the last of these submissions
+	First  int      // the step of the first of these
+	pushed int      // when it was put there last
+	ended  bool     // denied, or in the DLQ
+	lost   bool     // a failover has taken it off its stack
 }
 
 func (c *Compensation) Accounted() bool { return len(c.Jobs) > 0 || c.ended }
@@ -154,6 +177,9 @@ func (f *Facts) SagaLocked(s *Step, g *Saga, c *sim.Change) {
 		if g.Began == 0 {
 			g.Began = s.Step
 		}
+		if s.Kind == sim.KindRedis && s.Outcome == sim.OutcomeOK {
+			f.Count.RolledBack++
+		}
 		me := invariants.Process(s.Node, s.Incarnation)
 		if g.by != "" && g.by != me && len(g.Stack) > 0 {
 			f.Sagas.Resumed++
@@ -163,6 +189,73 @@ func (f *Facts) SagaLocked(s *Step, g *Saga, c *sim.Change) {
 	for _, check := range f.Hooks.SagaLocked {
 		check(s, g, was)
 	}
+	if !c.Gone {
+		g.Emptied = Sight{}
+	}
+}
+
+// RollbackNoted takes in a change of what is to be rolled back.
+func (f *Facts) RollbackNoted(s *Step, c *sim.Change) {
+	if c.Field == "" {
+		for _, g := range f.Sagas.Order {
+			g.Noted = Note{}
+		}
+		return
+	}
+	g := f.Sagas.Of(c.Field)
+	ms, err := strconv.ParseFloat(c.Value, 64)
+	if g.Noted = (Note{}); !c.Gone && err == nil {
+		g.Noted = Note{Due: f.Workflow.Since(int64(ms)), Step: s.Step}
+	}
+}
+
+// SagaOperation takes in an operation of a rollback, or of who records a compensation.
+func (f *Facts) SagaOperation(s *Step) {
+	if s.Phase == "saga_publish" && s.Kind == sim.KindPublish && !s.Failed && s.Outcome != sim.OutcomePending {
+		f.Count.Compensated++
+	}
+	what, id := history.KeyOf(s.Target)
+	for _, g := range f.Sagas.Order {
+		own := g.ID == id && (what == history.SagaStack || what == history.SagaLock)
+		switch {
+		case g.Lock.Node != s.Node || g.Lock.Incarnation != s.Incarnation:
+		case s.Phase == "saga_close" && s.Failed: // it may be of any rollback of its process
+			g.Emptied = Sight{}
+		case !own:
+		case s.Phase == "saga_unlock":
+			for _, check := range f.Hooks.RolledBack {
+				check(s, g)
+			}
+			g.Emptied = Sight{}
+		case s.Phase == "saga_read", s.Phase == "saga_pop":
+			if g.Emptied = (Sight{}); s.Outcome == sim.OutcomeNil {
+				g.Emptied = Sight{s.Step, s.At}
+			}
+		}
+	}
+}
+
+// keptUp notes that something keeps a node from going on with its rollbacks.
+func (k *Sagas) keptUp(node string) {
+	for _, g := range k.Order {
+		if g.Lock.Node == node {
+			g.Emptied = Sight{}
+		}
+	}
+}
+
+// LeftBehind are the compensations that were on a run's stack when its record was last written, and are.
+func (f *Facts) LeftBehind(r *WorkflowRun) (list []*Compensation) {
+	g := f.Sagas.byID[history.SagaOf(r.Tenant, r.RunID)]
+	if g == nil || g.Holds(f.At) == 0 {
+		return nil
+	}
+	for _, c := range g.Recorded {
+		if c.pushed < r.Step && slices.Contains(g.Stack, c.entry) {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 // RecordChanges takes in what the step has put onto stacks, or taken off them with what it lost, now that all of its
@@ -176,6 +269,7 @@ func (f *Facts) RecordChanges(s *Step) {
 	}
 	if s.Rewinds() {
 		for _, g := range k.Order {
+			g.Emptied = Sight{}
 			f.stackTakenBack(g, slices.Contains(k.Dirty, g))
 		}
 	}
@@ -231,6 +325,7 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 	case len(c.Jobs) == 0: // it is on top now
 		g.Recorded = append(slices.DeleteFunc(g.Recorded, func(other *Compensation) bool { return other == c }), c)
 	}
+	c.pushed = s.Step
 	if !again { // what a failover took off the stack, nobody who rolls back has seen there
 		c.Step, c.Late, c.lost = s.Step, g.Due != 0, false
 	}
@@ -242,6 +337,9 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 	}
 	if s.Rewinds() {
 		return
+	}
+	if s.Kind == sim.KindRedis && s.Outcome == sim.OutcomeOK {
+		f.Count.Recorded++
 	}
 	for _, check := range f.Hooks.Recorded {
 		check(s, c, again)
@@ -266,6 +364,7 @@ func (f *Facts) CompensationSubmitted(s *Step, p *history.Request) {
 		c.First = s.Step
 	}
 	k.Submitted++
+	c.As = p.JobID
 	if !slices.Contains(c.Jobs, p.JobID) {
 		c.Jobs = append(c.Jobs, p.JobID)
 	}

@@ -90,6 +90,7 @@ func (o *Observer) operation(e *sim.Event) {
 		f.ReplayerAsked(s)
 	}
 	f.OutputOperation(s)
+	f.SagaOperation(s)
 	f.Workflow.Answered(f, s)
 	switch s.Phase {
 	case "dlq_lock":
@@ -281,6 +282,8 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 		o.sagaStacked(s, c, f.Sagas.Of(of))
 	case history.SagaLock:
 		f.SagaLocked(s, f.Sagas.Of(of), c)
+	case history.Rollbacks:
+		f.RollbackNoted(s, c)
 	case history.SagaLetter:
 		f.SagaBuried(c)
 		f.SagaLetterWritten(s, c)

@@ -117,6 +117,9 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bo
 		about.Moments &^= 1 << model.ResultUnsent
 	case history.Cancellation:
 		about.Asked = true
+		if w, err := history.Read[history.Word](c.Value); err == nil {
+			about.Why(w.Reason)
+		}
 		if !about.State.Terminal() {
 			m.Asked = s.At
 		}
@@ -210,6 +213,7 @@ func (o *Observer) message(e *sim.Event) {
 		if last && !again {
 			f.Come(about, model.DeliveriesExhausted)
 			if ours {
+				f.Count.GivenUp++
 				o.abandon(about, m)
 			}
 		}

@@ -20,15 +20,24 @@ var outputInvariants = []rule.Rule{
 
 var resultGoesAsThePolicySays = rule.New(invariants.Invariant{
 	Name:   "result-goes-as-the-policy-says",
-	Says:   "A replica writes what the output policy told it of the result's metadata, each time that it handles the result. Allowed, or no answer, as the call failed or an open circuit kept it back: SUCCEEDED. To be redacted: SUCCEEDED with the redacted output. Blocked, or to be redacted without a redacted output: OUTPUT_QUARANTINED.",
+	Says:   "A replica writes what the output policy told it of the result's metadata, each time that it handles the result. Allowed, or no answer, as the call failed or an open circuit kept it back: SUCCEEDED. To be redacted: SUCCEEDED with the redacted output. Blocked, or to be redacted without a redacted output: OUTPUT_QUARANTINED, with the reason code output_denied if it was denied, and output_quarantined else; so does a scan of the output that blocks it.",
 	Kind:   invariants.Always,
-	Source: "Scheduler internals, section 2, phase 1",
+	Source: "Scheduler internals, section 2, phases 1 and 2",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if !f.Config.Output.Enabled {
 		return observe.Checker{}
 	}
+	coded := func(s *model.Step, decision, code string) {
+		if s.About.ReasonCode != code {
+			t.Violation(s.About, "%s wrote OUTPUT_QUARANTINED at step %d with the reason code %q, but the output policy told it %s, which is %s", invariants.Who(s.Event), invariants.StepNo(s.Step), s.About.ReasonCode, decision, code)
+		}
+	}
 	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		j := s.About
+		if a := j.Out.ToldOfContent(invariants.Process(s.Node, s.Incarnation)); s.Phase == "output_write" && s.Kind != sim.KindLate && a.Blocks(true) {
+			t.Exercise()
+			coded(s, a.Decision, a.Code())
+		}
 		if s.Phase != "result_write" || s.Kind == sim.KindLate || j.Mixed || j.State != model.Succeeded && j.State != model.Quarantined {
 			return
 		}
@@ -43,6 +52,8 @@ var resultGoesAsThePolicySays = rule.New(invariants.Invariant{
 			t.Violation(j, "%s wrote %s at step %d, although it was told %s at step %d", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), &a, invariants.StepNo(a.Step))
 		case a.Decision == history.OutputRedact && !blocks && j.Out.Ptr != a.Ptr:
 			t.Violation(j, "%s wrote SUCCEEDED at step %d with the output %s, but the redacted one is %s", invariants.Who(s.Event), invariants.StepNo(s.Step), j.Out.Ptr, a.Ptr)
+		case blocks:
+			coded(s, a.Decision, a.Code())
 		}
 	}}
 })

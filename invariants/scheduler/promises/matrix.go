@@ -226,6 +226,8 @@ var Matrix = withDeaths(map[string]row{
 	}},
 	"one-compensation-per-key":           {Except: []exception{{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerAway), But: []mechanism{peeked}}, lost}},
 	"compensations-in-lifo-order":        {Except: []exception{{By: StrikesOf(SchedulerAway), But: []mechanism{peeked}}}},
+	"denied-compensation-is-skipped":     {},
+	"finished-saga-leaves-nothing":       {},
 	"compensation-only-of-succeeded-job": {Takes: []mechanism{having(withAtomicRecord)}},
 	"every-compensation-accounted-for":   {Takes: []mechanism{rolledOn}, Except: []exception{lost, wrongClock}},
 	"no-failure-for-want-of-attempts": {Except: []exception{

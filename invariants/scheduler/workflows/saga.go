@@ -14,7 +14,7 @@ import (
 // What holds of sagas (Scheduler internals, section 4).
 var sagaInvariants = []rule.Rule{
 	compensationRecordedOnce, oneCompensationPerKey, compensationsInLIFOOrder, compensationOnlyOfSucceededJob,
-	onlyLockHolderCompensates, sagaLockReleasedByOwnerOrExpiry, everyCompensationAccountedFor,
+	deniedCompensationIsSkipped, onlyLockHolderCompensates, sagaLockReleasedByOwnerOrExpiry, everyCompensationAccountedFor, finishedSagaLeavesNothing,
 	rule.Situation(func(f *model.Facts) int { return f.Sagas.Submitted }, "saga-rolled-back", "A compensation is submitted.", "Scheduler internals, section 4, rollback trigger"),
 	rule.Situation(func(f *model.Facts) int { return f.Sagas.Resumed }, "saga-rollback-resumed", "A process goes on with a rollback that another has begun.", "the hardened rollback: what is due is taken up until the stack is empty"),
 	rule.Situation(func(f *model.Facts) int { return f.Sagas.Late }, "saga-joined-late", "A job of a saga succeeds once that is to be rolled back.", "the hardened rollback: what is recorded later is undone, too"),
@@ -24,7 +24,7 @@ var sagaInvariants = []rule.Rule{
 
 var compensationRecordedOnce = rule.OfSaga(invariants.Invariant{
 	Name:   "compensation-recorded-once",
-	Says:   "A job that has done its work, and whose request names a compensation, has put that onto its saga's stack, and exactly once.",
+	Says:   "A job that has done its work, and whose request names a compensation, has put that onto its saga's stack, and exactly once. The stack is kept for 30 days from then on.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, recording compensation: when a job succeeds",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -32,6 +32,11 @@ var compensationRecordedOnce = rule.OfSaga(invariants.Invariant{
 		t.Exercise()
 		if again {
 			t.Violation(f.Jobs[c.Job], "%s put its compensation onto %s at step %d, where it had been put at step %d", invariants.Who(s.Event), history.StackKey(c.Saga.ID), invariants.StepNo(s.Step), invariants.StepNo(c.Step))
+		}
+		if left := c.Saga.Expires - s.At; c.Saga.Expires == 0 {
+			t.Violation(f.Jobs[c.Job], "%s put its compensation onto %s at step %d, which Redis never forgets", invariants.Who(s.Event), history.StackKey(c.Saga.ID), invariants.StepNo(s.Step))
+		} else if (left - model.StackTTL).Abs() > model.Slack {
+			t.Violation(f.Jobs[c.Job], "%s put its compensation onto %s at step %d, which is kept for %s from then on, and not for %s", invariants.Who(s.Event), history.StackKey(c.Saga.ID), invariants.StepNo(s.Step), left, model.StackTTL)
 		}
 	}, Ended: func(*invariants.End) {
 		for _, j := range f.Order {
@@ -102,6 +107,23 @@ var compensationOnlyOfSucceededJob = rule.New(invariants.Invariant{
 	}}
 })
 
+var deniedCompensationIsSkipped = rule.OfSaga(invariants.Invariant{
+	Name:   "denied-compensation-is-skipped",
+	Says:   "A rollback submits no compensation that the safety kernel denied when it was asked last. Without an answer it goes on.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 4, soft safety check: DENY: skip this compensation",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Compensated: func(s *model.Step, c *model.Compensation, _ bool) {
+		if s.Kind == sim.KindLate { // it was on its way
+			return
+		}
+		t.Exercise()
+		if denied := f.Denied(s, c); denied != 0 {
+			t.Violation(f.Jobs[c.Job], "%s submitted its compensation at step %d as %s, although the safety kernel had denied that at step %d", invariants.Who(s.Event), invariants.StepNo(s.Step), c.As, invariants.StepNo(denied))
+		}
+	}}
+})
+
 var onlyLockHolderCompensates = rule.OfSaga(invariants.Invariant{
 	Name:   "only-lock-holder-compensates",
 	Says:   "A saga's compensations are submitted only by the process that holds the lock of its rollback. One that arrives late, when its publisher has given it up, was on its way, and is not judged.",
@@ -159,4 +181,51 @@ var everyCompensationAccountedFor = rule.OfSaga(invariants.Invariant{
 			}
 		}
 	}}
+})
+
+var finishedSagaLeavesNothing = rule.New(invariants.Invariant{
+	Name:   "finished-saga-leaves-nothing",
+	Says:   "Who rolls a saga back, and has seen its stack empty, gives the lock of the rollback back; with durable_rollback it also takes the saga out of sight in saga:rollbacks, so that nobody takes it up again. A run that has succeeded takes its stack along.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 8, saga:<workflow_id>:lock; the hardened rollback: what is due is taken up until the stack is empty",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	judge := func(g *model.Saga, l *model.Lock) {
+		if e := g.Emptied; e.Step > l.Step && l.Expires-e.At > model.Doubt {
+			t.Violation(nil, "the lock of %s that %s took at step %d ran out: it was not given back, although its holder lives and had seen the stack empty at step %d",
+				g.ID, invariants.Process(l.Node, l.Incarnation), invariants.StepNo(l.Step), invariants.StepNo(e.Step))
+		}
+	}
+	return observe.Checker{
+		RolledBack: func(s *model.Step, g *model.Saga) {
+			if g.Emptied.Step == 0 {
+				return
+			}
+			t.Exercise()
+			if n := &g.Noted; f.Config.Saga.DurableRollback && g.Holds(s.At) == 0 && n.InSight(s.At) && n.Step < g.Emptied.Step {
+				t.Violation(nil, "%s had seen the stack of %s empty at step %d and ends its rollback at step %d, but %s has it still to be taken up, as of step %d",
+					invariants.Who(s.Event), g.ID, invariants.StepNo(g.Emptied.Step), invariants.StepNo(s.Step), history.RollbacksKey, invariants.StepNo(n.Step))
+			}
+		},
+		SagaLocked: func(s *model.Step, g *model.Saga, was model.Lock) {
+			if g.Lock.Node != "" && !s.Rewinds() {
+				judge(g, &was)
+			}
+		},
+		Ended: func(end *invariants.End) {
+			for _, g := range f.Sagas.Order {
+				if !g.Lock.Live(end.At) {
+					judge(g, &g.Lock)
+				}
+			}
+			for _, r := range f.Workflow.Order {
+				if r.State != "SUCCEEDED" {
+					continue
+				}
+				t.Exercise()
+				for _, c := range f.LeftBehind(r) {
+					t.Violation(&r.As, "is SUCCEEDED since step %d, but %s still holds the compensation %s", invariants.StepNo(r.Step), history.StackKey(c.Saga.ID), c.RecordedAs())
+				}
+			}
+		},
+	}
 })
