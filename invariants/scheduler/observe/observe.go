@@ -280,7 +280,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 	case history.SagaStack:
 		o.sagaStacked(s, c, f.Sagas.Of(of))
 	case history.SagaLock:
-		f.SagaLocked(s, f.Sagas.Of(of), c)
+		o.sagaLocked(s, f.Sagas.Of(of), c)
 	case history.SagaLetter:
 		f.SagaBuried(c)
 		f.SagaLetterWritten(s, c)
@@ -289,7 +289,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 	case history.LetterIndex:
 		f.LettersIndexed(c, of)
 	case history.LettersDue:
-		f.LetterDue(c, of)
+		f.LetterDue(s, c, of)
 	case history.Growth:
 		f.GrowthChanged(s, c)
 	case history.Committed:
