@@ -92,13 +92,13 @@ var whatIsDueIsTakenUp = rule.New(invariants.Invariant{
 
 var waitingJobIsLeftAlone = rule.New(invariants.Invariant{
 	Name:   "waiting-job-is-left-alone",
-	Says:   "The replayer takes up no job before that has been PENDING or APPROVAL_REQUIRED for pending_age, or SCHEDULED for scheduled_age.",
+	Says:   "The replayer takes up no job before that has been PENDING for pending_age, or SCHEDULED for scheduled_age, but for one that it has found approved.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 3, pending replayer: jobs in PENDING longer than pendingAge",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		age, waits := f.Age(w.From)
-		if h := s.Handling; h == nil || !h.Replays || h.Cost != 1 || s.Phase != "scheduled_write" || !waits || s.About.InHandOf(invariants.Process(s.Node, s.Incarnation)) {
+		if h := s.Handling; h == nil || !h.Replays || h.Cost != 1 || w.Step > h.Lock || s.Phase != "scheduled_write" || !waits || s.About.InHandOf(invariants.Process(s.Node, s.Incarnation)) {
 			return
 		}
 		t.Exercise()

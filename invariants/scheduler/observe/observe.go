@@ -245,7 +245,7 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 func (o *Observer) remember(record *model.Job) {
 	o.write = model.Write{
 		From: record.State, Attempts: record.Attempts, Epoch: record.Epoch, Version: record.Version,
-		Updated: record.Updated, Since: record.Touched, Deadline: record.Deadline, Intent: record.Intent,
+		Updated: record.Updated, Since: record.Touched, Step: record.StateAt, Deadline: record.Deadline, Intent: record.Intent,
 		Ptr: record.Out.Ptr, Code: record.ReasonCode,
 	}
 	o.write.Due, o.write.Bounded = o.Facts.Due(record)
