@@ -166,7 +166,7 @@ var documentedConfig = Config{
 	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, RetryDelayPublish: 2 * time.Second, RetryDelayNoWorkers: 2 * time.Second, BackoffBase: time.Second, BackoffMax: 30 * time.Second, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second, ScheduledAge: 2 * time.Minute, DLQEntryTTL: 30 * 24 * time.Hour,
 	PollInterval: 30 * time.Second, DispatchTimeout: 5 * time.Minute, RunningTimeout: 30 * time.Minute, SnapshotLockTTL: 10 * time.Second, SnapshotEvery: 5 * time.Second, SnapshotReadTimeout: 5 * time.Second,
 	Policy: PolicyConfig{FailMode: failModeClosed, FailBudget: 3, OpenFor: 30 * time.Second, OpenDelay: 5 * time.Second, ThrottleDelay: 5 * time.Second, HalfOpenMax: 3, CloseAfter: 2},
-	Saga:   SagaConfig{LockTTL: 2 * time.Minute}, Workflow: WorkflowConfig{RunLockTTL: 30 * time.Second},
+	Saga:   SagaConfig{LockTTL: 2 * time.Minute, RollbackTimeout: 30 * time.Second}, Workflow: WorkflowConfig{RunLockTTL: 30 * time.Second},
 }
 
 func (c Config) WithDefaults() Config {
@@ -339,6 +339,7 @@ type SagaConfig struct {
 	Peek            bool
 	DurableRollback bool
 	LockTTL         time.Duration
+	RollbackTimeout time.Duration // of one rollback (Scheduler internals)
 }
 
 // WorkflowConfig are the settings of it that promises depend on.

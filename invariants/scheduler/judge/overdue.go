@@ -9,15 +9,6 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-// foundLate is by how much a reconciler was late for a job that was due: it was there when its tick began, however
-// long that takes for all that it finds.
-func foundLate(f *model.Facts, due, at time.Duration) time.Duration {
-	if began := f.Ticks.Reconciler.Began; began >= due {
-		at = began
-	}
-	return at - due
-}
-
 var overdueJobFoundWithinAPoll = rule.New(invariants.Invariant{
 	Name:     "overdue-job-found-within-a-poll",
 	OnDemand: true,
@@ -33,7 +24,7 @@ var overdueJobFoundWithinAPoll = rule.New(invariants.Invariant{
 				return
 			}
 			t.Exercise()
-			if late := foundLate(f, w.Due, s.At); late > within {
+			if late := f.Ticks.Reconciler.Late(w.Due, s.At); late > within {
 				t.Violation(s.About, "it was %s when its time was up at %s, and nobody brought it on for %s, until step %d (%s); a poll is %s",
 					w.From, w.Due, late, invariants.StepNo(s.Step), s.Phase, f.Config.PollInterval)
 			}
@@ -45,10 +36,77 @@ var overdueJobFoundWithinAPoll = rule.New(invariants.Invariant{
 					continue
 				}
 				t.Exercise()
-				if late := foundLate(f, due, end.At); late > within {
+				if late := f.Ticks.Reconciler.Late(due, end.At); late > within {
 					t.Violation(j, "it is %s, its time was up at %s, and nobody has brought it on for %s; a poll is %s", j.State, due, late, f.Config.PollInterval)
 				}
 			}
 		},
 	}
+})
+
+var whatIsDueIsTakenUp = rule.New(invariants.Invariant{
+	Name:   "what-is-due-is-taken-up",
+	Says:   "While nothing strikes, a loop takes up what is due within three polls, for as long the lock of a tick may keep everybody out: a job that is beyond its timeout or its deadline, one that has waited for pending_age, scheduled_age or intent_age, a dead letter that is to be triaged or replayed, and a rollback that was cut short.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 3: pollInterval, and section 8: a lock of two polls; Dead letters, replay worker",
+	Needs:  []string{"documented-transitions-only"}, // nobody can time out what is left of a record that Redis lost
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	overdue := func(j *model.Job, due, at time.Duration) {
+		t.Exercise()
+		if late, left := f.Left(&f.Ticks.Reconciler, due, at); left && f.Config.Reconciler {
+			t.Violation(j, "its time was up at %s, and nobody brought it on for %s; a poll is %s", due, late, f.Config.PollInterval)
+		}
+	}
+	return observe.Checker{
+		Wrote: func(s *model.Step, w *model.Write) {
+			if w.Bounded && s.At >= w.Due {
+				overdue(s.About, w.Due, s.At)
+			}
+		},
+		TakenUp: func(s *model.Step, due time.Duration) {
+			t.Exercise()
+			if late, left := f.Left(&f.Ticks.Replayer, due, s.At); left {
+				t.Violation(s.About, "it was to be taken up as %s from %s on, and no replayer looked at it for %s, until step %d; a poll is %s", s.About.State, due, late, invariants.StepNo(s.Step), f.Config.PollInterval)
+			}
+		},
+		LetterCalled: func(s *model.Step, due time.Duration) {
+			t.Exercise()
+			if late, left := f.Left(&f.Ticks.Letters, due, s.At); left {
+				t.Violation(s.About, "its dead letter was due at %s, and nobody visited it for %s, until step %d; a poll is %s", due, late, invariants.StepNo(s.Step), f.Config.PollInterval)
+			}
+		},
+		RolledOn: func(s *model.Step, g *model.Saga, due time.Duration) {
+			t.Exercise()
+			if late, left := f.Left(&f.Ticks.Reconciler, due, s.At); left {
+				t.Violation(g.Of, "the rollback of %s was to be taken up from %s on, and nobody took it up for %s, until step %d; a poll is %s", g.ID, due, late, invariants.StepNo(s.Step), f.Config.PollInterval)
+			}
+		},
+		Ended: func(end *invariants.End) {
+			for _, j := range f.Order {
+				if due, bounded := f.Due(j); bounded && end.At >= due {
+					overdue(j, due, end.At)
+				}
+			}
+		},
+	}
+})
+
+var waitingJobIsLeftAlone = rule.New(invariants.Invariant{
+	Name:   "waiting-job-is-left-alone",
+	Says:   "The replayer takes up no job before that has been PENDING for pending_age, or SCHEDULED for scheduled_age, but for one that it has found approved.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 3, pending replayer: jobs in PENDING longer than pendingAge",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		age, waits := f.Age(w.From)
+		if h := s.Handling; h == nil || !h.Replays || h.Cost != 1 || w.Step > h.Lock || s.Phase != "scheduled_write" || !waits || s.About.InHandOf(invariants.Process(s.Node, s.Incarnation)) {
+			return
+		}
+		t.Exercise()
+		// It goes by the record's times, which are of its writers' clocks.
+		was, says := s.At-w.Since, time.Duration(s.About.Updated-w.Updated)*time.Millisecond
+		if was+model.Slack < age && says < age {
+			t.Violation(s.About, "the replayer of %s took it up at step %d, after %s of %s; the age for that is %s", invariants.Who(s.Event), invariants.StepNo(s.Step), was.Round(time.Millisecond), w.From, age)
+		}
+	}}
 })

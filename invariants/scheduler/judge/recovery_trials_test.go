@@ -197,6 +197,18 @@ var recoveryTrials = map[string]trial{
 			s.wait(10*time.Second).timesOut(s1, job1)
 		},
 	},
+	"what-is-due-is-taken-up": {
+		cfg:    config.Config{Reconciler: true},
+		breaks: func(s *story) { s.submit(job1).dispatched(s1, job1, w1).wait(32*time.Minute).timesOut(s1, job1) },
+		says:   "its time was up at 30m0.008s, and nobody brought it on for 2m0.00",
+		holds:  func(s *story) { s.submit(job1).dispatched(s1, job1, w1).wait(31*time.Minute).timesOut(s1, job1) },
+	},
+	"waiting-job-is-left-alone": {
+		cfg:    config.Config{PendingReplayer: true},
+		breaks: func(s *story) { s.submit(job1).wait(time.Minute).op(s1, job1, "replay_read").begins(s1, job1) },
+		says:   "the replayer of scheduler-1 took it up at step 6, after 1m0.00",
+		holds:  func(s *story) { s.submit(job1).wait(2*time.Minute).op(s1, job1, "replay_read").begins(s1, job1) },
+	},
 	"one-writer-a-tick": {
 		breaks: func(s *story) { s.reconciles(s1).wait(10 * time.Second).reconciles(s2) },
 		says:   "scheduler-2 began a tick of the reconciler at step 2, 10.001s after scheduler-1 had begun one (at step 1); a poll is 30s",

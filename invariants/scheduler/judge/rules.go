@@ -30,6 +30,7 @@ var all = sync.OnceValue(func() []rule.Rule {
 		noDispatchAfterFailedRead, noDispatchToExpiredWorker, noDispatchToOverloadedWorker, snapshotRevivesNoWorker, tiesBrokenByWorkerID, dispatchesCountAsLoad,
 		noRetryForWantOfKnownWorkers, stalePreferenceIsPassedOver, staleWorkerHasItsOwnReason,
 		terminalStatesFinal, documentedTransitionsOnly, deadlineCountsFromSubmission, timeoutOnlyWhenDue, noTimeoutWhileExecuting, deadWorkerIsNoticed, overdueJobFoundWithinAPoll,
+		whatIsDueIsTakenUp, waitingJobIsLeftAlone,
 		attemptsEqualScheduledWrites, attemptsDrainByTwo, retryWaitsItsDelay, attemptsNeverPastCeiling,
 		succeededImpliesFinishedExecution, resultOfCurrentEpoch, jobEndsAsItsResultSays, oneExecutionPerDispatch, oneExecutionAtATime, oneExecutionPerJob,
 		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, oneWriterATick, snapshotStaysFresh,

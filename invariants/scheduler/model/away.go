@@ -10,7 +10,7 @@ import (
 // job from a worker; 0 if events do not say. A replayer has no request in hand.
 func (f *Facts) Away(s *Step) time.Duration {
 	c, h, j := &f.Config, s.Handling, s.About
-	if !h.Scheduled || h.replays || h.Overdue || h.Renewals != 0 || h.ReadFailed != 0 || h.StoreFailed || j.Attempts >= c.MaxSchedulingRetries || !j.Wish.pooled(&c.Routing) {
+	if !h.Scheduled || h.Replays || h.Overdue || h.Renewals != 0 || h.ReadFailed != 0 || h.StoreFailed || j.Attempts >= c.MaxSchedulingRetries || !j.Wish.pooled(&c.Routing) {
 		return 0
 	}
 	switch {

@@ -22,3 +22,17 @@ func (f *Facts) Due(j *Job) (at time.Duration, bounded bool) {
 
 // DeadlineDue is when the job is past its deadline, for all who can know: not before its record came.
 func (j *Job) DeadlineDue() time.Duration { return max(j.DeadlineAt, j.Expected) }
+
+// Age is how long a job stays in a state before the replayer takes it up; ok is false if it never does.
+func (f *Facts) Age(s State) (age time.Duration, ok bool) {
+	c := &f.Config
+	switch s {
+	case Pending, ApprovalRequired:
+		return c.PendingAge, c.PendingReplayer
+	case Scheduled:
+		return c.ScheduledAge, c.SweepScheduled
+	case Dispatched:
+		return c.IntentAge, c.ResumeIntents && c.DispatchOrder != "outbox"
+	}
+	return 0, false
+}

@@ -27,7 +27,7 @@ type Handling struct {
 	Wrote         bool          // it wrote a state at all
 	Published     bool          // it tried to publish
 	orphan        bool          // it wrote SCHEDULED first for what a replayer of its process had read
-	replays       bool          // likewise, whether that is counted or not
+	Replays       bool          // likewise, whether that is counted or not
 	Stored        bool          // a stream stored what it published
 	Entered       bool          // it wrote the DLQ entry
 	StoreFailed   bool          // a state write of its own failed

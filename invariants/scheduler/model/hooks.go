@@ -2,6 +2,7 @@ package model
 
 import (
 	"reflect"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -31,6 +32,7 @@ type Checker struct {
 	RunLocked       func(*Step, *WorkflowRun)                        // the lock of a run was taken or renewed
 	Fired           func(*Step, *StepJob)                            // the record of a step's job was made
 	Submitted       func(*Step, *StepJob, StepAgain)                 // a stream stored the request of one
+	TakenUp         func(s *Step, due time.Duration)                 // a replayer sees to a job that waits, for the first time since it was written
 	Saved           func(*Step, *Job)                                // a path of rescue did what another should have done, for a job or a run
 	Buried          func(*Step, *history.DeadLetter)                 // a handling wrote its job's dead letter
 	Done            func(*Step)                                      // a worker acknowledged a dispatch, and the stream knows
@@ -41,10 +43,13 @@ type Checker struct {
 	CircuitClosed   func(*Step, history.Circuit)                     // somebody deletes the shared counter
 	Recorded        func(s *Step, c *Compensation, again bool)       // a compensation was put onto its saga's stack
 	Compensated     func(s *Step, c *Compensation, first bool)       // a rollback submitted one
+	RolledOn        func(s *Step, g *Saga, due time.Duration)        // somebody takes up what a rollback has left, which was due
 	SagaLocked      func(s *Step, g *Saga, was Lock)                 // the key of a rollback's lock changed
 	RolledBack      func(*Step, *Saga)                               // who holds that begins to give it back
 	LetterRewritten func(s *Step, id string, was, is *Letter)        // a job's dead letter was written
 	ReplayPutOff    func(s *Step, id string, is *Letter)             // its replay was put off
+	LetterCalled    func(s *Step, due time.Duration)                 // a dead letter that was due is visited for the first time since
+	LetterMisplaced func(s *Step, id string, at, due time.Duration)  // one is before the replay worker at another time than it says itself
 	LetterVisited   func(*Step, *Visit)                              // a visit of a dead letter has ended while others waited
 	GrowthRead      func(*Step, *Look)                               // a process looks at how the queue of dead letters grows, as it did before
 	GrowthAlarmed   func(*Step)                                      // the growth alert was raised, or ended
@@ -75,6 +80,7 @@ type Hooks struct {
 	RunLocked       []func(*Step, *WorkflowRun)
 	Fired           []func(*Step, *StepJob)
 	Submitted       []func(*Step, *StepJob, StepAgain)
+	TakenUp         []func(s *Step, due time.Duration)
 	Saved           []func(*Step, *Job)
 	Buried          []func(*Step, *history.DeadLetter)
 	Done            []func(*Step)
@@ -85,10 +91,13 @@ type Hooks struct {
 	CircuitClosed   []func(*Step, history.Circuit)
 	Recorded        []func(s *Step, c *Compensation, again bool)
 	Compensated     []func(s *Step, c *Compensation, first bool)
+	RolledOn        []func(s *Step, g *Saga, due time.Duration)
 	SagaLocked      []func(s *Step, g *Saga, was Lock)
 	RolledBack      []func(*Step, *Saga)
 	LetterRewritten []func(s *Step, id string, was, is *Letter)
 	ReplayPutOff    []func(s *Step, id string, is *Letter)
+	LetterCalled    []func(s *Step, due time.Duration)
+	LetterMisplaced []func(s *Step, id string, at, due time.Duration)
 	LetterVisited   []func(*Step, *Visit)
 	GrowthRead      []func(*Step, *Look)
 	GrowthAlarmed   []func(*Step)

@@ -20,6 +20,7 @@ type Job struct {
 	Updated    int64         // unix milliseconds, as the record has it
 	Deadline   int64         // likewise; 0 for none
 	Touched    time.Duration // when updated was written
+	SeenTo     time.Duration // when a replayer saw to it last that nobody had seen to since; 0 is never
 	DeadlineAt time.Duration // when the deadline is, if there is one
 	Expected   time.Duration // when the record got it
 	Topic      string

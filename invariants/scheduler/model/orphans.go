@@ -18,7 +18,7 @@ func (f *Facts) Replayed(s *Step, w *Write) {
 	if s.About.State != Scheduled || s.About.Replayer != invariants.Process(s.Node, s.Incarnation) || s.Handling.Scheduled {
 		return
 	}
-	s.Handling.orphan, s.Handling.replays = s.Phase == "scheduled_write", true
+	s.Handling.orphan, s.Handling.Replays = s.Phase == "scheduled_write", true
 	switch {
 	case s.Phase != "scheduled_write":
 	case w.From == Pending:
@@ -46,6 +46,7 @@ func (f *Facts) OrphanReplayed(s *Step) {
 // ReplayerRead takes in that a replayer has read a job that it is to take up.
 func (f *Facts) ReplayerRead(s *Step) {
 	me := invariants.Process(s.Node, s.Incarnation)
+	f.takenUp(s)
 	if was := s.About.Replayer; was != "" && was != me {
 		f.Count.OrphansMaybe++ // that one may be at it still
 	}
@@ -53,6 +54,19 @@ func (f *Facts) ReplayerRead(s *Step) {
 	s.About.Replayer, s.About.Left = me, !f.PutOff(s.About, s.At) && !f.comesAgain(s.About, s.At)
 	if !s.Failed && (s.About.State == Pending || s.About.State == Scheduled || s.About.State == ApprovalRequired) {
 		f.Count.Taken++
+	}
+}
+
+// takenUp takes in that a replayer sees to a job for the first time since the job was written.
+func (f *Facts) takenUp(s *Step) {
+	j := s.About
+	age, waits := f.Age(j.State)
+	if !waits || j.SeenTo > j.Touched {
+		return
+	}
+	j.SeenTo = s.At
+	for _, check := range f.Hooks.TakenUp {
+		check(s, j.Touched+age)
 	}
 }
 

@@ -70,6 +70,7 @@ type Letter struct {
 	Written                                      int           // the step at which it was, before anybody triaged it
 	Due                                          time.Duration // when it is to be replayed at the earliest, as it says itself; 0 is not said
 	Read                                         time.Duration // when who wrote that had read it
+	scheduled                                    int           // the step at which it said so last
 }
 
 // Decided says whether triage or a person has decided on the letter.
@@ -137,6 +138,9 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	l.Payload, l.Policy, l.Mismatch = e.Payload, e.Snapshot, strings.HasPrefix(e.ReplayReason, "policy_snapshot_mismatch")
 	l.Status, l.ReasonCode, l.ReplayStatus, l.LastCause = e.Status, e.ReasonCode, e.ReplayStatus, e.LastCause
 	if e.ReplayStatus == "scheduled" {
+		if due := f.Workflow.Since(e.NextReplayAt); e.ReplayStatus != was.ReplayStatus || due != was.Due {
+			l.scheduled = s.Step
+		}
 		l.Due, l.Read = f.Workflow.Since(e.NextReplayAt), r.read[letterOf{invariants.Process(s.Node, s.Incarnation), id}]
 	}
 	if s.Rewinds() {

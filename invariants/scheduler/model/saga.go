@@ -29,9 +29,12 @@ type Saga struct {
 	Expires  time.Duration // when that expires; 0 for never
 	Before   int           // how much that held before the step at hand
 	Recorded []*Compensation
-	Due      int  // the step at which a job of it first failed for good; 0 for never
-	Began    int  // the step at which its rollback took its lock for the first time; 0 for never
-	Lock     Lock // of its rollback
+	Of       *Job          // which failed last for good; nil for none
+	called   time.Duration // when that did, or its run
+	tried    time.Duration // when somebody took its lock last, or gave it back
+	Due      int           // the step at which a job of it first failed for good; 0 for never
+	Began    int           // the step at which its rollback took its lock for the first time; 0 for never
+	Lock     Lock          // of its rollback
 	Emptied  Sight
 	Noted    Note
 	by       string
@@ -171,7 +174,7 @@ func (k *Sagas) Of(id string) *Saga {
 // SagaLocked takes in a change of the key of a rollback's lock.
 func (f *Facts) SagaLocked(s *Step, g *Saga, c *sim.Change) {
 	was := g.Lock
-	g.Lock = Lock{}
+	g.Lock, g.tried = Lock{}, s.At
 	if !c.Gone {
 		g.Lock = Lock{Node: s.Node, Incarnation: s.Incarnation, Token: c.Value, Expires: c.Expires, Step: s.Step}
 		if g.Began == 0 {
@@ -386,10 +389,38 @@ func (f *Facts) SagaWrote(s *Step) {
 	case j.State == Succeeded, j.State == Quarantined:
 		j.Saga.Done = s.Step
 	case j.State == Failed && j.Saga.Fatal && j.Saga.ID != "" && s.Phase == "result_write":
-		if g := f.Sagas.Of(j.Saga.ID); g.Due == 0 {
-			g.Due = s.Step
-		}
+		f.Sagas.Of(j.Saga.ID).Call(s, j)
 	}
+}
+
+// Call takes in that the saga is to be rolled back, as a job has failed for good; without a job its run has.
+func (g *Saga) Call(s *Step, of *Job) {
+	if g.Due == 0 {
+		g.Due = s.Step
+	}
+	if of != nil {
+		g.Of = of
+	}
+	g.called = s.At
+}
+
+// Left says whether the stack holds anything that a rollback, which was due by then, has left there.
+func (g *Saga) Left(at time.Duration) bool {
+	return g.Holds(at) > 0 && slices.ContainsFunc(g.Recorded, func(c *Compensation) bool {
+		return c.Job != "" && !c.Late && !c.lost && !c.Accounted() && slices.Contains(g.Stack, c.entry)
+	})
+}
+
+// LeftAlone says whether whoever failed a job of the saga for good has had the time to roll that back, and nothing has struck.
+func (f *Facts) LeftAlone(g *Saga) bool {
+	since, calm := f.Calm()
+	return calm && since <= g.called && g.Of != nil && f.At-g.called > f.Promptly()
+}
+
+// Reconciled is when a reconciler is to take up what a rollback has left: the one that begins at once has had its time, its lock
+// is gone, and so is that of who tried after it.
+func (f *Facts) Reconciled(g *Saga) time.Duration {
+	return max(g.called+f.Config.Saga.RollbackTimeout, g.tried, g.Lock.Expires)
 }
 
 // SagaAnswered takes in that a process acknowledges a result that it has handled. One that it got when the job was over

@@ -25,6 +25,7 @@ type Write struct {
 	Version  int64
 	Updated  int64
 	Since    time.Duration // when updated was written
+	Step     int           // the step of the last state write
 	Deadline int64
 	Ptr      string        // of its output
 	Code     string        // its reason code

@@ -73,6 +73,22 @@ func (f *Facts) Begin(t *Tick) {
 	}
 }
 
+// Late is how late a tick comes to what was due: it is there when it begins, however long it takes for all that it finds.
+func (t *Tick) Late(due, at time.Duration) time.Duration {
+	if t.Began >= due {
+		at = t.Began
+	}
+	return at - due
+}
+
+// Left is for how long a tick has left what was due, if that is longer than it may take: a lock that lasts for two polls keeps
+// everybody out for three, and a tick asks for it twice at most. Nothing is late while anything strikes.
+func (f *Facts) Left(t *Tick, due, at time.Duration) (late time.Duration, left bool) {
+	calm, ok := f.Calm()
+	late = t.Late(max(due, calm), at)
+	return late, ok && late > 3*f.Poll(t)+2*f.Config.StoreOpTimeout
+}
+
 // PassedOver says whether two ticks have ended since something was due, and a third one has begun, which nothing struck.
 func (t *Tick) PassedOver(due time.Duration) bool { return t.sound[0] >= due }
 

@@ -20,6 +20,8 @@ type turns struct {
 // turn is a dead letter's wait for a visit.
 type turn struct {
 	since  time.Duration
+	put    time.Duration   // when it came to wait until since
+	called bool            // it was visited
 	passed map[string]bool // the letters that were visited meanwhile
 }
 
@@ -40,7 +42,7 @@ type waiting struct {
 }
 
 // LetterDue takes in that the replay worker is to visit a job's dead letter from a time on, or no more.
-func (f *Facts) LetterDue(c *sim.Change, id string) {
+func (f *Facts) LetterDue(s *Step, c *sim.Change, id string) {
 	t := f.turns()
 	ms, err := strconv.ParseFloat(c.Value, 64)
 	switch {
@@ -49,7 +51,12 @@ func (f *Facts) LetterDue(c *sim.Change, id string) {
 	case c.Gone || err != nil:
 		delete(t.due, id)
 	default:
-		t.due[id] = &turn{since: f.Workflow.Since(int64(ms)), passed: map[string]bool{}}
+		t.due[id] = &turn{since: f.Workflow.Since(int64(ms)), put: s.At, passed: map[string]bool{}}
+		if l := f.Replay.Letters[id]; l != nil && l.scheduled == s.Step && !s.Rewinds() && t.due[id].since != l.Due {
+			for _, check := range f.Hooks.LetterMisplaced {
+				check(s, id, t.due[id].since, l.Due)
+			}
+		}
 	}
 }
 
@@ -66,6 +73,12 @@ func (f *Facts) letterVisited(s *Step) {
 	v := &Visit{Process: invariants.Process(s.Node, s.Incarnation), ID: id, own: own}
 	if own == nil || !t.worker[v.Process] {
 		return
+	}
+	if !own.called {
+		own.called = true
+		for _, check := range f.Hooks.LetterCalled {
+			check(s, max(own.since, own.put))
+		}
 	}
 	clear(own.passed)
 	for _, other := range f.Replay.Order {

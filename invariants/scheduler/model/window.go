@@ -87,6 +87,15 @@ func (f *Facts) StruckNow() (struck invariants.Kinds) {
 // StruckEver are the kinds of all strikes.
 func (f *Facts) StruckEver() invariants.Kinds { return f.Strikes.ever }
 
+// Calm is since when nothing has struck, and what the last strike left behind has run out; ok is false while a strike lasts.
+func (f *Facts) Calm() (since time.Duration, ok bool) {
+	k := &f.Strikes
+	if k.ever != 0 {
+		since = k.last + f.leftBehind()
+	}
+	return since, f.StruckNow() == 0
+}
+
 // opens begins a window, or lengthens and widens the one that is open. It says whether more is reached than before.
 func (f *Facts) opens(w window) bool {
 	for i := range f.Strikes.windows {
@@ -145,6 +154,11 @@ func (f *Facts) aftermath(w *window) time.Duration {
 	if w.kind == history.ClockWrong && f.Config.Replay.Enabled {
 		return outlastsRuns
 	}
+	return f.leftBehind()
+}
+
+// leftBehind is how long what was taken under a strike lasts at most.
+func (f *Facts) leftBehind() time.Duration {
 	return max(2*f.Config.PollInterval, f.Config.JobLockTTL, f.Config.SnapshotLockTTL, f.Config.WorkerTTL, f.Config.Policy.OpenFor)
 }
 

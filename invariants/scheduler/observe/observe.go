@@ -246,7 +246,7 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 func (o *Observer) remember(record *model.Job) {
 	o.write = model.Write{
 		From: record.State, Attempts: record.Attempts, Epoch: record.Epoch, Version: record.Version,
-		Updated: record.Updated, Since: record.Touched, Deadline: record.Deadline, Intent: record.Intent,
+		Updated: record.Updated, Since: record.Touched, Step: record.StateAt, Deadline: record.Deadline, Intent: record.Intent,
 		Ptr: record.Out.Ptr, Code: record.ReasonCode,
 	}
 	o.write.Due, o.write.Bounded = o.Facts.Due(record)
@@ -281,7 +281,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 	case history.SagaStack:
 		o.sagaStacked(s, c, f.Sagas.Of(of))
 	case history.SagaLock:
-		f.SagaLocked(s, f.Sagas.Of(of), c)
+		o.sagaLocked(s, f.Sagas.Of(of), c)
 	case history.Rollbacks:
 		f.RollbackNoted(s, c)
 	case history.SagaLetter:
@@ -292,7 +292,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 	case history.LetterIndex:
 		f.LettersIndexed(c, of)
 	case history.LettersDue:
-		f.LetterDue(c, of)
+		f.LetterDue(s, c, of)
 	case history.Growth:
 		f.GrowthChanged(s, c)
 	case history.Committed:

@@ -30,3 +30,18 @@ func (o *Observer) sagaStacked(s *model.Step, c *sim.Change, g *model.Saga) {
 		g.Stack = append(g.Stack, c.Value)
 	}
 }
+
+// sagaLocked takes in a change of the lock of a rollback. Who fails a job for good begins at once, and goes on until nothing
+// is left: a reconciler that finds what was due by then has done it for somebody else.
+func (o *Observer) sagaLocked(s *model.Step, g *model.Saga, c *sim.Change) {
+	f := o.Facts
+	if !c.Gone && !s.Rewinds() && c.Value != g.Lock.Token && g.Due != 0 && g.Left(s.At) {
+		for _, check := range o.hooks.RolledOn {
+			check(s, g, f.Reconciled(g))
+		}
+		if f.LeftAlone(g) {
+			o.rescue(s, g.Of, "reconciler")
+		}
+	}
+	f.SagaLocked(s, g, c)
+}

@@ -65,7 +65,7 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 	}
 	if now.State == "FAILED" && o.Facts.Config.Saga.DurableRollback && o.Facts.Config.Reconciler {
 		if g := o.Facts.Sagas.Of(history.SagaOf(r.Asked.Tenant, id)); g.Due == 0 { // whatever a worker said of its steps
-			g.Due = s.Step
+			g.Call(s, nil)
 		}
 	}
 	o.tookIn(s, r, &before)

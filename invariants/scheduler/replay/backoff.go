@@ -12,7 +12,7 @@ import (
 
 var replayWaitsItsBackoff = rule.New(invariants.Invariant{
 	Name:   "replay-waits-its-backoff",
-	Says:   "The n-th replay of a job that comes by itself is put off by replay.backoff_base, doubled n-1 times, and chance adds backoff_base at most; altogether it is backoff_max at most. No replay comes before its time.",
+	Says:   "The n-th replay of a job that comes by itself is put off by replay.backoff_base, doubled n-1 times, and chance adds backoff_base at most; altogether it is backoff_max at most. No replay comes before its time, for which the replay worker has the dead letter on its list.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model: auto replay with capped exponential backoff; triage policy: exponential_jitter",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -25,6 +25,8 @@ var replayWaitsItsBackoff = rule.New(invariants.Invariant{
 		if l.Due < l.Read+least-time.Millisecond || l.Due > s.At+most {
 			t.Violation(j, "replay %d of it is put off until %s at step %d (%s); the back-off is %s to %s", n, l.Due, invariants.StepNo(s.Step), s.At.Truncate(time.Millisecond), least, most)
 		}
+	}, LetterMisplaced: func(s *model.Step, id string, at, due time.Duration) {
+		t.Violation(f.Job(id), "its dead letter is to be replayed at %s, as it says at step %d, but the replay worker is to visit it at %s", due, invariants.StepNo(s.Step), at)
 	}, Wrote: eachReplay(t, func(s *model.Step) {
 		if l := f.Source(s.About); l != nil && s.At < l.Due {
 			t.Violation(s.About, "replays %s at step %d, %s before its time", s.About.Replay.Of, invariants.StepNo(s.Step), (l.Due - s.At).Round(time.Millisecond))
