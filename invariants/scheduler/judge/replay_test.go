@@ -347,6 +347,13 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 				c.Operators = map[string][]string{job1: {"interns"}}
 			},
 		},
+		"a denial that somebody else takes back": {
+			of: "dead-letter-keeps-its-decision", says: "its dead letter was denied, and is scheduled from step 14 on",
+			breaks: func(s *story) {
+				s.dies(job1, "timeout").letter("operator", job1, "timeout", "denied", map[string]any{"decided_by": "operator"})
+				s.letter("operator", job1, "timeout", "scheduled", map[string]any{"decided_by": "ana"})
+			},
+		},
 		"no dead letter, whatever the step is about": {
 			of: "no-replay-against-triage", says: "of which there is no dead letter",
 			breaks: func(s *story) { s.dies(job1, "timeout").replays(job1, "job-2", "job-2-replay-1", 1, "job-2:key") },

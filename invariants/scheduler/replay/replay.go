@@ -284,9 +284,12 @@ func outsider(c *config.ReplayConfig, id string, l *model.Letter) bool {
 	return known && r != nil && r.Group != "" && !slices.Contains(groups, r.Group)
 }
 
+// ends are the replay statuses in which nothing more becomes of a dead letter.
+var ends = []string{"replayed", "denied", "already_committed", "exhausted"}
+
 var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
 	Name:   "dead-letter-keeps-its-decision",
-	Says:   "What triage or a person has decided on a dead letter is not undone by a second entry of the same failure.",
+	Says:   "What triage or a person has decided on a dead letter is not undone by a second entry of the same failure, and one that is replayed, denied, found to be done, or exhausted stays so.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model; Scheduler internals, section 9: a message whose end is lost comes again",
 	Needs:  []string{"terminal-states-final"}, // a job that is at work again may fail again
@@ -296,8 +299,11 @@ var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
 			return
 		}
 		t.Exercise()
-		if !is.Decided() && is.Raised == was.Raised && is.Status == was.Status && is.ReasonCode == was.ReasonCode {
+		switch same := is.Status == was.Status && is.ReasonCode == was.ReasonCode; {
+		case same && !is.Decided() && is.Raised == was.Raised:
 			t.Violation(f.Job(id), "its dead letter was %s, and was written anew at step %d, with reason_code %s as before", was.ReplayStatus, invariants.StepNo(s.Step), is.ReasonCode)
+		case same && slices.Contains(ends, was.ReplayStatus) && is.ReplayStatus != was.ReplayStatus:
+			t.Violation(f.Job(id), "its dead letter was %s, and is %s from step %d on", was.ReplayStatus, is.ReplayStatus, invariants.StepNo(s.Step))
 		}
 	}}
 })
