@@ -36,7 +36,11 @@ func (s *story) letter(node, job, reason, status string, more map[string]any) *s
 	}
 	c := s.set(history.DlqPrefix+job, "", string(data))
 	c.Expires = s.at + 30*24*time.Hour
-	return s.add(node, sim.KindRedis, "multi", c.Key, job, "dlq_update", c)
+	phase := "dlq_update"
+	if status == "pending_review" && more["action"] == nil {
+		phase = "dlq_write"
+	}
+	return s.add(node, sim.KindRedis, "multi", c.Key, job, phase, c)
 }
 
 // putOff is what triage makes of a dead letter that is to be replayed so much later.
@@ -195,6 +199,22 @@ var replayTrials = map[string]trial{
 			s.replays(job1, job1, replay1, 1, "job-1:key").letter(s1, job1, "timeout", "replayed", map[string]any{"policy_snapshot": "sha256:a", "replay_reason": "policy_snapshot_mismatch: b decides, and a did"})
 		},
 	},
+	"dead-letter-is-where-triage-leaves-it": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.dies(job1, "denied").visits(s1, job1).letter(s1, job1, "denied", "pending_review", map[string]any{"action": "manual_review"})
+		},
+		says: `its dead letter was triaged at step 14, with reason_code denied, and its action is "manual_review", not require_approval`,
+		holds: func(s *story) {
+			s.dies(job1, "denied").letter(s1, job1, "denied", "awaiting_approval", map[string]any{"action": "require_approval"})
+			s.dies(job2, "schema_invalid").letter(s1, job2, "schema_invalid", "quarantined", map[string]any{"action": "quarantine"})
+			s.dies("job-3", "timeout").putOff("job-3", 15*time.Second).letter(s1, "job-3", "timeout", "quarantined", map[string]any{"action": "auto_replay"})
+			s.dies("job-4", "unknown_commit_state").visits(s1, "job-4").effect(w1, "job-4", "finish").letter(s1, "job-4", "unknown_commit_state", "pending_review", map[string]any{"action": "manual_review"})
+			s.visits(s1, "job-4").letter(s1, "job-4", "unknown_commit_state", "already_committed", map[string]any{"action": "manual_review"})
+			s.dies("job-5", "unknown_commit_state").effect(w1, "job-5", "finish").visits(s1, "job-5")
+			s.add(s1, sim.KindCall, "Had", "ledger", "job-5", "committed_read").fails().letter(s1, "job-5", "unknown_commit_state", "pending_review", map[string]any{"action": "manual_review"})
+		},
+	},
 	"growth-alert-tells-the-truth": {
 		cfg:    replaying,
 		breaks: func(s *story) { s.dies(job1, "timeout").grown(s1).alarm(s1) },
@@ -282,6 +302,56 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 			of: "replay-has-fresh-decision", says: "and its dead letter was written at step",
 			breaks: func(s *story) {
 				s.asked(s1, replay1).dies(job1, "timeout").replays(job1, job1, replay1, 1, "job-1:key").dispatched(s1, replay1, w1)
+			},
+		},
+		"a decision that is older than the last look at the dead letter": {
+			of: "replay-has-fresh-decision", says: "although the safety kernel was last asked about it at step 13, and scheduler-1 has looked at the dead letter anew at step 14",
+			breaks: func(s *story) {
+				s.dies(job1, "timeout").asked(s1, replay1).visits(s1, job1).replays(job1, job1, replay1, 1, "job-1:key")
+			},
+		},
+		"an approval that nobody is asked for": {
+			of: "dead-letter-is-where-triage-leaves-it", says: "and is pending_review; the action require_approval has it awaiting_approval",
+			breaks: func(s *story) {
+				s.dies(job1, "denied").letter(s1, job1, "denied", "pending_review", map[string]any{"action": "require_approval"})
+			},
+		},
+		"a question that is answered, and a person who is asked all the same": {
+			of: "dead-letter-is-where-triage-leaves-it", says: "and waits for a person, although the ledger has it since step",
+			breaks: func(s *story) {
+				s.dies(job1, "unknown_commit_state").effect(w1, job1, "finish").visits(s1, job1).add(s1, sim.KindCall, "Had", "ledger", job1, "committed_read")
+				s.letter(s1, job1, "unknown_commit_state", "pending_review", map[string]any{"action": "manual_review"})
+			},
+		},
+		"a success that nobody looks for": {
+			of: "dead-letter-is-where-triage-leaves-it", says: "and waits for a person, although job-1 has done it",
+			breaks: func(s *story) {
+				s.dies(job1, "unknown_commit_state")
+				s.add(s2, sim.KindRedis, "set", history.CommittedPrefix+"default:job-1:key", job1, "commit_write", s.set(history.CommittedPrefix+"default:job-1:key", "", job1))
+				s.visits(s1, job1).letter(s1, job1, "unknown_commit_state", "pending_review", map[string]any{"action": "manual_review"})
+			},
+		},
+		"a commit that nobody made": {
+			of: "dead-letter-is-where-triage-leaves-it", says: "and is already_committed, although no worker has reported a success of it",
+			breaks: func(s *story) {
+				s.dies(job1, "unknown_commit_state").letter(s1, job1, "unknown_commit_state", "already_committed", map[string]any{"action": "manual_review"})
+			},
+		},
+		"a denial by somebody outside of the group": {
+			of: "no-replay-against-triage", says: "the replay of it was denied at step 13 by somebody who is not of the group that the triage policy names for reason_code unknown_commit_state",
+			breaks: func(s *story) {
+				s.dies(job1, "unknown_commit_state").letter("operator", job1, "unknown_commit_state", "denied", map[string]any{"decided_by": "operator"})
+			},
+			change: func(c *config.ReplayConfig) {
+				c.Rules = []config.ReplayRule{{ReasonCode: "unknown_commit_state", Action: "manual_review", Group: "payments"}}
+				c.Operators = map[string][]string{job1: {"interns"}}
+			},
+		},
+		"a denial that somebody else takes back": {
+			of: "dead-letter-keeps-its-decision", says: "its dead letter was denied, and is scheduled from step 14 on",
+			breaks: func(s *story) {
+				s.dies(job1, "timeout").letter("operator", job1, "timeout", "denied", map[string]any{"decided_by": "operator"})
+				s.letter("operator", job1, "timeout", "scheduled", map[string]any{"decided_by": "ana"})
 			},
 		},
 		"no dead letter, whatever the step is about": {

@@ -23,13 +23,21 @@ type replayFacts struct {
 	Alert     bool               // the growth alert is raised
 	Reached   map[string]int     // how often dead letters came to a replay status, and the alert was raised
 	Last      map[string]Look    // how each process saw the queue grow last
-	read      map[letterOf]time.Duration
+	read      map[letterOf]glance
 
 	Turns turns
 }
 
 // letterOf is a job's dead letter in the eyes of a process.
 type letterOf struct{ process, id string }
+
+// glance is when a process read a dead letter last, and what it can know of what that is about.
+type glance struct {
+	at     time.Duration
+	step   int
+	done   invariants.Clause // what showed by then that it had been done; empty is nothing
+	unsure bool              // it has asked since, and had no answer
+}
 
 // arrival is when an entry came into the index first: one that a message which comes again writes anew is not new.
 type arrival struct {
@@ -55,7 +63,8 @@ type replayJob struct {
 type Letter struct {
 	Status, ReasonCode, ReplayStatus, ApprovedBy string
 	LastCause                                    string // of max_scheduling_retries
-	gone, triaged                                bool
+	Action                                       string // that triage has noted; "" is none
+	gone                                         bool
 	expires                                      time.Duration // 0 is never
 	Fatal                                        bool          // its worker called the failure final
 	saysFatal                                    bool          // so says the entry itself
@@ -74,7 +83,7 @@ type Letter struct {
 }
 
 // Decided says whether triage or a person has decided on the letter.
-func (l *Letter) Decided() bool { return l.triaged || l.ApprovedBy != "" }
+func (l *Letter) Decided() bool { return l.Action != "" || l.ApprovedBy != "" }
 
 // Lost says whether the letter is no more: nobody can replay what has expired.
 func (l *Letter) Lost(now time.Duration) bool { return l.gone || l.expires != 0 && now >= l.expires }
@@ -96,7 +105,7 @@ func (f *Facts) replays() *replayFacts {
 	r := &f.Replay
 	if r.Letters == nil {
 		r.Letters, r.Counts, r.Committed = map[string]*Letter{}, map[string]string{}, map[string]string{}
-		r.came, r.Last, r.Reached, r.read = map[string]arrival{}, map[string]Look{}, map[string]int{}, map[letterOf]time.Duration{}
+		r.came, r.Last, r.Reached, r.read = map[string]arrival{}, map[string]Look{}, map[string]int{}, map[letterOf]glance{}
 	}
 	return r
 }
@@ -126,14 +135,14 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	}
 	f.letterDecided(s, e.ReplayStatus)
 	l.expires = c.Expires
-	if l.triaged = e.Action != ""; !l.triaged {
+	if l.Action = e.Action; l.Action == "" {
 		l.Written = s.Step
 	}
 	if j := f.Jobs[id]; j != nil {
 		l.saysFatal, l.Step = e.Fatal, IsStep(j)
 		l.Fatal = j.final(e.Fatal)
 	}
-	same := (l.triaged || e.Mismatch != "") && !s.Rewinds()
+	same := (l.Action != "" || e.Mismatch != "") && !s.Rewinds()
 	l.decided(e, &was, same)
 	l.Payload, l.Policy, l.Mismatch = e.Payload, e.Snapshot, strings.HasPrefix(e.ReplayReason, "policy_snapshot_mismatch")
 	l.Status, l.ReasonCode, l.ReplayStatus, l.LastCause = e.Status, e.ReasonCode, e.ReplayStatus, e.LastCause
@@ -141,7 +150,7 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 		if due := f.Workflow.Since(e.NextReplayAt); e.ReplayStatus != was.ReplayStatus || due != was.Due {
 			l.scheduled = s.Step
 		}
-		l.Due, l.Read = f.Workflow.Since(e.NextReplayAt), r.read[letterOf{invariants.Process(s.Node, s.Incarnation), id}]
+		l.Due, l.Read = f.Workflow.Since(e.NextReplayAt), f.glanceOf(s, id).at
 	}
 	if s.Rewinds() {
 		return
@@ -171,7 +180,7 @@ func (f *Facts) SagaLetterWritten(s *Step, c *sim.Change) {
 // letterDecided counts a change of a letter as the scheduler that makes it does. One whose answer was lost is looked for by
 // its scheduler, which may not find it.
 func (f *Facts) letterDecided(s *Step, status string) {
-	if s.Phase != "dlq_update" || !strings.HasPrefix(s.Node, history.SchedulerNodes) {
+	if !TriagesLetters(s) {
 		return
 	}
 	n := &f.Count
@@ -187,12 +196,58 @@ func (f *Facts) letterDecided(s *Step, status string) {
 	}
 }
 
+// TriagesLetters says whether a step is a scheduler's change of a dead letter: by its triage, or its replay.
+func TriagesLetters(s *Step) bool {
+	return s.Phase == "dlq_update" && strings.HasPrefix(s.Node, history.SchedulerNodes)
+}
+
 // LetterRead takes in that a process has read a job's dead letter.
 func (f *Facts) LetterRead(s *Step) {
-	f.replays().read[letterOf{invariants.Process(s.Node, s.Incarnation), s.About.ID}] = s.At
-	if strings.HasPrefix(s.Target, history.DlqPrefix) {
-		f.letterVisited(s)
+	id, letter := strings.CutPrefix(s.Target, history.DlqPrefix)
+	if !letter {
+		return
 	}
+	f.replays().read[letterOf{invariants.Process(s.Node, s.Incarnation), id}] = glance{at: s.At, step: s.Step, done: f.doneBy(f.Jobs[id])}
+	f.letterVisited(s)
+}
+
+// doneBy says what shows, to who asks, that what the job's idempotency key stands for has been done; it is empty if nothing does.
+func (f *Facts) doneBy(j *Job) invariants.Clause {
+	switch {
+	case j == nil || j.Replay.Key == "" || !f.Config.Replay.CheckCommitted:
+	case f.Replay.Committed[j.Commitment()] != "":
+		return invariants.Say("%s has done it", f.Replay.Committed[j.Commitment()])
+	case f.Config.Ledger && f.Effects[j.Commitment()].had > 0:
+		return invariants.Say("the ledger has it since step %d", invariants.StepNo(f.Effects[j.Commitment()].Step))
+	}
+	return invariants.Clause{}
+}
+
+// CommitAsked takes in what came of a process's asking whether what a job's dead letter is about has been done.
+func (f *Facts) CommitAsked(s *Step) {
+	key := letterOf{invariants.Process(s.Node, s.Incarnation), s.About.ID}
+	if g, reads := f.Replay.read[key]; reads {
+		g.unsure = s.Failed || s.Outcome == sim.OutcomePending
+		f.Replay.read[key] = g
+	}
+}
+
+// glanceOf is the last look that a step's process had at a job's dead letter.
+func (f *Facts) glanceOf(s *Step, id string) glance {
+	return f.replays().read[letterOf{invariants.Process(s.Node, s.Incarnation), id}]
+}
+
+// LetterSeen is the step at which a step's process read a job's dead letter last.
+func (f *Facts) LetterSeen(s *Step, id string) int { return f.glanceOf(s, id).step }
+
+// KnownDone says what shows that what a dead letter is about had been done when the step's process read it last, if the
+// process must know that by now; else it is empty. An operation that takes as long as it may has perhaps no answer.
+func (f *Facts) KnownDone(s *Step, id string) invariants.Clause {
+	g := f.glanceOf(s, id)
+	if g.unsure || s.Kind == sim.KindLate || s.At-g.at >= f.Config.StoreOpTimeout {
+		return invariants.Clause{}
+	}
+	return g.done
 }
 
 // decided takes in who has decided on a letter. When another policy is to decide on its replay, that counts no more.
@@ -432,7 +487,7 @@ func ReplayOpen(f *Facts) (list []string) {
 		l := f.Replay.Letters[id]
 		switch {
 		case l.Lost(f.At):
-		case !l.triaged, l.ReplayStatus == "scheduled",
+		case l.Action == "", l.ReplayStatus == "scheduled",
 			slices.Contains(c.Decides[id], l.ReplayStatus) && !l.Refused && !slices.Contains(l.decidedIn, l.ReplayStatus):
 			why := ""
 			if f.ReplayThrottled(f.Job(id)) {

@@ -100,6 +100,9 @@ func (o *Observer) operation(e *sim.Event) {
 	case "dlq_growth_read", "dlq_growth_write":
 		f.GrowthSeen(s)
 	}
+	if s.About != nil && s.Phase == "committed_read" {
+		f.CommitAsked(s)
+	}
 	if s.About == nil {
 		f.Ticked(s)
 		if t := f.Lists(s); t != nil {

@@ -3,6 +3,7 @@
 // Its files, each of which calls only those after it:
 //
 //	turns.go    which dead letter is visited next
+//	triaged.go  where triage leaves a dead letter
 //	backoff.go  when a replay comes
 //	effects.go  what was done on the outside, and under which policy
 //	replay.go   what is replayed, and what is not

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -11,11 +12,12 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // What holds of dead-letter triage and replay (Dead letters).
 var Invariants = []rule.Rule{
-	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterKeepsItsDecision,
+	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterIsWhereTriageLeavesIt, deadLetterKeepsItsDecision,
 	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey, oneUndoPerEffect, policyMismatchIsRaised, noReplayOfWhatTheLedgerHas, replayWaitsItsBackoff, deadLettersTakeTurns,
 }
 
@@ -146,14 +148,24 @@ var replayKeepsIdempotencyKey = rule.New(invariants.Invariant{
 
 var replayHasFreshDecision = rule.New(invariants.Invariant{
 	Name:   "replay-has-fresh-decision",
-	Says:   "A replay is dispatched only once the safety kernel has decided on it, after its dead letter was written; unless the policy fails open.",
+	Says:   "A scheduler makes a replay only once the safety kernel has decided on it, after the scheduler last looked at its dead letter, and dispatches it only after that was written; unless the policy fails open.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, next step 2: policy re-evaluation on every replay request",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if !f.Config.Replay.Kernel {
 		return observe.Checker{}
 	}
-	return observe.Checker{Stored: func(s *model.Step, d *model.Dispatch) {
+	return observe.Checker{Wrote: eachReplay(t, func(s *model.Step) {
+		if !strings.HasPrefix(s.Node, history.SchedulerNodes) || s.Kind == sim.KindLate {
+			return
+		}
+		switch asked, seen := s.About.Replay.Decided, f.LetterSeen(s, f.ReplayedBy(s.About)); {
+		case asked == 0:
+			t.Violation(s.About, "replays %s at step %d, although the safety kernel was never asked about it", s.About.Replay.Of, invariants.StepNo(s.Step))
+		case asked <= seen:
+			t.Violation(s.About, "replays %s at step %d, although the safety kernel was last asked about it at step %d, and %s has looked at the dead letter anew at step %d", s.About.Replay.Of, invariants.StepNo(s.Step), invariants.StepNo(asked), s.Node, invariants.StepNo(seen))
+		}
+	}), Stored: func(s *model.Step, d *model.Dispatch) {
 		if s.About.Replay.Of == "" {
 			return
 		}
@@ -226,11 +238,15 @@ var noReplayOfCommitted = rule.New(invariants.Invariant{
 
 var noReplayAgainstTriage = rule.New(invariants.Invariant{
 	Name:   "no-replay-against-triage",
-	Says:   "Only what the triage policy has replayed by itself, or somebody of the right group has approved, mended or wanted, is replayed, and not what somebody has denied.",
+	Says:   "Only what the triage policy has replayed by itself, or somebody of the right group has approved, mended or wanted, is replayed, and not what somebody has denied. Who denies is of that group, too.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	return observe.Checker{Wrote: eachReplay(t, func(s *model.Step) {
+	return observe.Checker{LetterRewritten: func(s *model.Step, id string, was, is *model.Letter) {
+		if is.ReplayStatus == "denied" && was.ReplayStatus != "denied" && is.ApprovedBy != "" && outsider(&f.Config.Replay, id, is) {
+			t.Violation(f.Job(id), "the replay of it was denied at step %d by somebody who is not of the group that the triage policy names for reason_code %s", invariants.StepNo(s.Step), governs(is))
+		}
+	}, Wrote: eachReplay(t, func(s *model.Step) {
 		l := f.Source(s.About)
 		if l == nil {
 			t.Violation(s.About, "replays %s at step %d, of which there is no dead letter", s.About.Replay.Of, invariants.StepNo(s.Step))
@@ -255,8 +271,11 @@ var noReplayAgainstTriage = rule.New(invariants.Invariant{
 	})}
 })
 
-// outsider says whether who decides on a job's replay is not of the group that has to.
+// outsider says whether who decides on a job's replay is not of the group that has to. What is never replayed is nobody's.
 func outsider(c *config.ReplayConfig, id string, l *model.Letter) bool {
+	if !c.Triage || l.Step || l.Status == "TERMINATED" {
+		return false
+	}
 	groups, known := c.Operators[id]
 	r := ruleOf(c, l, governs(l))
 	if r == nil { // what is raised without a rule is for who was to decide on the failure
@@ -265,9 +284,12 @@ func outsider(c *config.ReplayConfig, id string, l *model.Letter) bool {
 	return known && r != nil && r.Group != "" && !slices.Contains(groups, r.Group)
 }
 
+// ends are the replay statuses in which nothing more becomes of a dead letter.
+var ends = []string{"replayed", "denied", "already_committed", "exhausted"}
+
 var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
 	Name:   "dead-letter-keeps-its-decision",
-	Says:   "What triage or a person has decided on a dead letter is not undone by a second entry of the same failure.",
+	Says:   "What triage or a person has decided on a dead letter is not undone by a second entry of the same failure, and one that is replayed, denied, found to be done, or exhausted stays so.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model; Scheduler internals, section 9: a message whose end is lost comes again",
 	Needs:  []string{"terminal-states-final"}, // a job that is at work again may fail again
@@ -277,8 +299,11 @@ var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
 			return
 		}
 		t.Exercise()
-		if !is.Decided() && is.Raised == was.Raised && is.Status == was.Status && is.ReasonCode == was.ReasonCode {
+		switch same := is.Status == was.Status && is.ReasonCode == was.ReasonCode; {
+		case same && !is.Decided() && is.Raised == was.Raised:
 			t.Violation(f.Job(id), "its dead letter was %s, and was written anew at step %d, with reason_code %s as before", was.ReplayStatus, invariants.StepNo(s.Step), is.ReasonCode)
+		case same && slices.Contains(ends, was.ReplayStatus) && is.ReplayStatus != was.ReplayStatus:
+			t.Violation(f.Job(id), "its dead letter was %s, and is %s from step %d on", was.ReplayStatus, is.ReplayStatus, invariants.StepNo(s.Step))
 		}
 	}}
 })
