@@ -43,8 +43,11 @@ type Checker struct {
 	Compensated     func(s *Step, c *Compensation, first bool)       // a rollback submitted one
 	SagaLocked      func(s *Step, g *Saga, was Lock)                 // the key of a rollback's lock changed
 	LetterRewritten func(s *Step, id string, was, is *Letter)        // a job's dead letter was written
+	LetterDecided   func(s *Step, id string, was, is *Letter)        // and triage, a replay or a person has decided on it; all of the step's changes are known
 	ReplayPutOff    func(s *Step, id string, is *Letter)             // its replay was put off
 	LetterVisited   func(*Step, *Visit)                              // a visit of a dead letter has ended while others waited
+	LetterLeft      func(*Step, *Visit)                              // a visit has ended in which nothing failed
+	CommitNoted     func(*Step, Lasting)                             // who has done what an idempotency key stands for was noted
 	GrowthRead      func(*Step, *Look)                               // a process looks at how the queue of dead letters grows, as it did before
 	GrowthAlarmed   func(*Step)                                      // the growth alert was raised, or ended
 	Ended           func(*invariants.End)                            // the run is over
@@ -86,8 +89,11 @@ type Hooks struct {
 	Compensated     []func(s *Step, c *Compensation, first bool)
 	SagaLocked      []func(s *Step, g *Saga, was Lock)
 	LetterRewritten []func(s *Step, id string, was, is *Letter)
+	LetterDecided   []func(s *Step, id string, was, is *Letter)
 	ReplayPutOff    []func(s *Step, id string, is *Letter)
 	LetterVisited   []func(*Step, *Visit)
+	LetterLeft      []func(*Step, *Visit)
+	CommitNoted     []func(*Step, Lasting)
 	GrowthRead      []func(*Step, *Look)
 	GrowthAlarmed   []func(*Step)
 }

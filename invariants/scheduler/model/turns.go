@@ -19,6 +19,7 @@ type turns struct {
 
 // turn is a dead letter's wait for a visit.
 type turn struct {
+	by     string // who has put it there
 	since  time.Duration
 	passed map[string]bool // the letters that were visited meanwhile
 }
@@ -30,6 +31,8 @@ type Visit struct {
 	others      []waiting // the letters that were due as well when it began
 	wrote       bool      // something about its letter
 	unwritten   bool      // its last write has failed
+	failed      bool      // something has
+	overtaken   bool      // another process has written the letter meanwhile
 	Again       []string  // those of the others that have waited for an earlier visit of this letter, too
 }
 
@@ -40,7 +43,7 @@ type waiting struct {
 }
 
 // LetterDue takes in that the replay worker is to visit a job's dead letter from a time on, or no more.
-func (f *Facts) LetterDue(c *sim.Change, id string) {
+func (f *Facts) LetterDue(s *Step, c *sim.Change, id string) {
 	t := f.turns()
 	ms, err := strconv.ParseFloat(c.Value, 64)
 	switch {
@@ -49,7 +52,7 @@ func (f *Facts) LetterDue(c *sim.Change, id string) {
 	case c.Gone || err != nil:
 		delete(t.due, id)
 	default:
-		t.due[id] = &turn{since: f.Workflow.Since(int64(ms)), passed: map[string]bool{}}
+		t.due[id] = &turn{by: invariants.Process(s.Node, s.Incarnation), since: f.Workflow.Since(int64(ms)), passed: map[string]bool{}}
 	}
 }
 
@@ -85,11 +88,40 @@ func (f *Facts) LetterWritten(s *Step) {
 	}
 }
 
+// VisitGoesOn takes in what a process does about the letter that it visits.
+func (f *Facts) VisitGoesOn(s *Step) {
+	if v := f.turns().at[invariants.Process(s.Node, s.Incarnation)]; v != nil && s.Job == v.ID && (s.Failed || s.Outcome == history.TransactionFailed) {
+		v.failed = true
+	}
+}
+
+// overtakes takes in that the step has written a job's dead letter, which others may be visiting.
+func (f *Facts) overtakes(s *Step, id string) {
+	for by, v := range f.turns().at {
+		v.overtaken = v.overtaken || v.ID == id && by != invariants.Process(s.Node, s.Incarnation)
+	}
+}
+
+// Left says whether the visited letter is still, or once more, before the replay worker by the visit itself.
+func (v *Visit) Left(f *Facts) bool {
+	d := f.turns().due[v.ID]
+	return d != nil && (d == v.own || d.by == v.Process)
+}
+
 // VisitEnds takes in that a process goes on to something else.
 func (f *Facts) VisitEnds(s *Step) {
 	t, by := f.turns(), invariants.Process(s.Node, s.Incarnation)
 	v := t.at[by]
-	if delete(t.at, by); v == nil || v.unwritten || len(v.others) == 0 {
+	delete(t.at, by)
+	if v == nil {
+		return
+	}
+	if !v.failed && !v.overtaken {
+		for _, check := range f.Hooks.LetterLeft {
+			check(s, v)
+		}
+	}
+	if v.unwritten || len(v.others) == 0 {
 		return
 	}
 	if !v.wrote && t.due[v.ID] != v.own {

@@ -4,6 +4,7 @@
 //
 //	turns.go    which dead letter is visited next
 //	backoff.go  when a replay comes
+//	decided.go  what is told of decisions
 //	effects.go  what was done on the outside, and under which policy
 //	replay.go   what is replayed, and what is not
 package replay
