@@ -66,7 +66,7 @@ func (f *Facts) letterVisited(s *Step) {
 	f.VisitEnds(s)
 	t, id := f.turns(), strings.TrimPrefix(s.Target, history.DlqPrefix)
 	own := t.due[id]
-	v := &Visit{Process: invariants.Process(s.Node, s.Incarnation), ID: id, own: own}
+	v := &Visit{Process: invariants.Process(s.Node, s.Incarnation), ID: id, own: own, failed: s.Failed}
 	if own == nil || !t.worker[v.Process] {
 		return
 	}
