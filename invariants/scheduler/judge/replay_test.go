@@ -89,6 +89,9 @@ func (s *story) commits(job string, ttl time.Duration) *story {
 // by makes the last step another node's.
 func (s *story) by(node string) *story { s.last().Node = node; return s }
 
+// tagged gives the last step another phase.
+func (s *story) tagged(phase string) *story { s.last().Phase = phase; return s }
+
 // audited adds an event to the audit trail, in the last step.
 func (s *story) audited(job, kind, by string) *story {
 	c := s.set(history.AuditKey, strconv.Itoa(len(s.redis[history.AuditKey])), fmt.Sprintf(`{"kind":%q,"job_id":%q,"by":%q}`, kind, job, by))
@@ -560,6 +563,10 @@ func TestVisitsThatMayLeaveTheirLetter(t *testing.T) {
 		"a person's denial": func(s *story) *story {
 			return s.letter("operator", job1, "timeout", "denied", nil).due(job1, 0).by("operator")
 		},
+		"its failure once more": func(s *story) *story {
+			return s.letter(s1, job1, "timeout", "pending_review", nil).tagged("failed_write").due(job1, 0)
+		},
+		"its message once more":    func(s *story) *story { return s.settles(s1, job1).due(job1, 0).tagged("dlq_write") },
 		"a replica that adopts it": func(s *story) *story { return s.settles(s1, job1).due(job1, 0).by(s2) },
 	} {
 		s := newStory().dies(job1, "timeout").due(job1, 0).wait(time.Second).op(s1, "", "dlq_read").visits(s1, job1)

@@ -19,7 +19,7 @@ type turns struct {
 
 // turn is a dead letter's wait for a visit.
 type turn struct {
-	by     string // who has put it there
+	by     string // the process that has put it there on a visit, or as a person; "" for any other way
 	since  time.Duration
 	passed map[string]bool // the letters that were visited meanwhile
 }
@@ -32,7 +32,7 @@ type Visit struct {
 	wrote       bool      // something about its letter
 	unwritten   bool      // its last write has failed
 	failed      bool      // something has
-	overtaken   bool      // another process has written the letter meanwhile
+	overtaken   bool      // the letter was written meanwhile, and not by the visit
 	Again       []string  // those of the others that have waited for an earlier visit of this letter, too
 }
 
@@ -52,7 +52,10 @@ func (f *Facts) LetterDue(s *Step, c *sim.Change, id string) {
 	case c.Gone || err != nil:
 		delete(t.due, id)
 	default:
-		t.due[id] = &turn{by: invariants.Process(s.Node, s.Incarnation), since: f.Workflow.Since(int64(ms)), passed: map[string]bool{}}
+		t.due[id] = &turn{since: f.Workflow.Since(int64(ms)), passed: map[string]bool{}}
+		if s.Phase == "dlq_update" {
+			t.due[id].by = invariants.Process(s.Node, s.Incarnation)
+		}
 	}
 }
 
@@ -66,7 +69,7 @@ func (f *Facts) letterVisited(s *Step) {
 	f.VisitEnds(s)
 	t, id := f.turns(), strings.TrimPrefix(s.Target, history.DlqPrefix)
 	own := t.due[id]
-	v := &Visit{Process: invariants.Process(s.Node, s.Incarnation), ID: id, own: own, failed: s.Failed}
+	v := &Visit{Process: invariants.Process(s.Node, s.Incarnation), ID: id, own: own, failed: s.Failed || s.Kind != sim.KindRedis}
 	if own == nil || !t.worker[v.Process] {
 		return
 	}
@@ -98,7 +101,8 @@ func (f *Facts) VisitGoesOn(s *Step) {
 // overtakes takes in that the step has written a job's dead letter, which others may be visiting.
 func (f *Facts) overtakes(s *Step, id string) {
 	for by, v := range f.turns().at {
-		v.overtaken = v.overtaken || v.ID == id && by != invariants.Process(s.Node, s.Incarnation)
+		own := by == invariants.Process(s.Node, s.Incarnation) && s.Phase == "dlq_update" && s.Kind != sim.KindLate
+		v.overtaken = v.overtaken || v.ID == id && !own
 	}
 }
 
