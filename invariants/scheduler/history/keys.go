@@ -71,7 +71,7 @@ var keys = [...]struct {
 	{prefix: RunsKey, whole: true, what: LoopLock},
 	{prefix: LettersKey, whole: true, what: LoopLock},
 	{prefix: breakerPrefix, suffix: ":failures", what: Breaker},
-	{prefix: DlqPrefix + "saga-", what: SagaLetter},
+	{prefix: DlqPrefix + SagaLetters, what: SagaLetter},
 	{prefix: DlqPrefix, what: Letter},
 	{prefix: DlqIndex, whole: true, what: LetterIndex},
 	{prefix: DlqDue, whole: true, what: LettersDue},

@@ -94,6 +94,7 @@ const (
 	stackSuffix     = ":stack"
 	AuditKey        = "cordum:audit"
 	CompensationIDs = "comp-"
+	SagaLetters     = "saga-" // before the id of a compensation's dead letter
 	SagaDenied      = "saga_compensation_denied"
 	SagaUnmarshal   = "saga_unmarshal_failed"
 	SagaRefused     = "dispatch_failed"

@@ -43,7 +43,7 @@ func Audit(in AuditInput) invariants.Report {
 		case history.Record:
 			auditRecord(f.Job(of), in.Redis[key])
 		case history.MessageLetter:
-			f.FileMessage(of, true)
+			f.Letter(of).Entered = true
 		}
 	}
 	for _, about := range f.Order {

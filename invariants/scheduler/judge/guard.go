@@ -109,7 +109,7 @@ var onlyPoisonIsTerminated = rule.New(invariants.Invariant{
 
 var terminatedMessageHasDLQEntry = rule.New(invariants.Invariant{
 	Name:   "terminated-message-has-dlq-entry",
-	Says:   "A message that can never be handled has an entry of its own in the DLQ, by its place in the stream, once it was terminated or has run out of deliveries.",
+	Says:   "A message that can never be handled has an entry of its own in the DLQ, by its place in the stream, once it was terminated or has run out of deliveries. The entry is in the index, and lasts for dlq_entry_ttl.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 9, DLQ-first termination and MaxDeliver",
 	Needs:  []string{"events-agree-with-servers"},
@@ -118,18 +118,25 @@ var terminatedMessageHasDLQEntry = rule.New(invariants.Invariant{
 		for _, j := range f.Order {
 			for _, at := range unrecorded(j) {
 				t.Exercise()
-				if !f.Filed[at] {
+				if !f.HasLetter(at) {
 					t.Violation(j, "%s holds a request for it, but there is neither a record nor %s%s", history.StreamSys, history.DlqPrefix, at)
 				}
 			}
 		}
-	}, Ended: func(*invariants.End) {
+	}, Ended: func(end *invariants.End) {
+		amiss := func(j *model.Job, place string) {
+			if what, amiss := rule.EntryAmiss(f, end, place, f.Letter(place)); amiss {
+				t.Violation(j, "%s%s, the DLQ entry of a message of it, %s", history.DlqPrefix, place, what)
+			}
+		}
 		for _, j := range f.Order {
-			for _, end := range j.Terminated {
+			for _, m := range j.Terminated {
 				t.Exercise()
-				if !f.Filed[end.Place] {
-					t.Violation(j, "a message of it was terminated at step %d, but %s%s was never written", invariants.StepNo(end.Step), history.DlqPrefix, end.Place)
+				if !f.HasLetter(m.Place) {
+					t.Violation(j, "a message of it was terminated at step %d, but %s%s was never written", invariants.StepNo(m.Step), history.DlqPrefix, m.Place)
+					continue
 				}
+				amiss(j, m.Place)
 			}
 			for i := range j.Messages {
 				m := &j.Messages[i]
@@ -137,10 +144,13 @@ var terminatedMessageHasDLQEntry = rule.New(invariants.Invariant{
 					continue
 				}
 				t.Exercise()
-				if at := model.Place(m.Seq); !f.Filed[at] {
+				at := model.Place(m.Seq)
+				if !f.HasLetter(at) {
 					t.Violation(j, "a message of it that nobody can read was given up after %s, but %s%s was never written",
 						invariants.CountOf(int(m.Delivered), "delivery", "deliveries"), history.DlqPrefix, at)
+					continue
 				}
+				amiss(j, at)
 			}
 		}
 	}}

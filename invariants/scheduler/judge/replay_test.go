@@ -83,6 +83,32 @@ func (s *story) replays(from, original, id string, n int, key string) *story {
 		`{"job_id":%q,"topic":"job.default","idempotency_key":%q,"labels":{"replay_of":%q,"replay_count":"%d"}}`, id, key, original, n)).ofJob(from)
 }
 
+// commits notes for so long that what a job's idempotency key stands for has been done.
+func (s *story) commits(job string, ttl time.Duration) *story {
+	c := s.set(history.CommittedPrefix+"default:"+job+":key", "", job)
+	c.Expires = s.at + time.Millisecond + ttl
+	return s.add(s2, sim.KindRedis, "multi", c.Key, job, "result_write", c)
+}
+
+// by makes the last step another node's.
+func (s *story) by(node string) *story { s.last().Node = node; return s }
+
+// tagged gives the last step another phase.
+func (s *story) tagged(phase string) *story { s.last().Phase = phase; return s }
+
+// audited adds an event to the audit trail, in the last step.
+func (s *story) audited(job, kind, by string) *story {
+	c := s.set(history.AuditKey, strconv.Itoa(len(s.redis[history.AuditKey])), fmt.Sprintf(`{"kind":%q,"job_id":%q,"by":%q}`, kind, job, by))
+	s.last().Changes = append(s.last().Changes, c)
+	return s
+}
+
+// settles takes a dead letter off the replay worker's list.
+func (s *story) settles(node, job string) *story {
+	delete(s.redis[history.DlqDue], job)
+	return s.add(node, sim.KindRedis, "multi", history.DlqDue, job, "dlq_update", sim.Change{Key: history.DlqDue, Field: job, Gone: true})
+}
+
 // ofJob makes the last step about a job, by its tag.
 func (s *story) ofJob(job string) *story { s.last().Job = job; return s }
 
@@ -152,8 +178,7 @@ var replayTrials = map[string]trial{
 		cfg: replaying,
 		breaks: func(s *story) {
 			s.dies(job1, "timeout")
-			s.add(s2, sim.KindRedis, "set", history.CommittedPrefix+"default:job-1:key", job1, "commit_write", s.set(history.CommittedPrefix+"default:job-1:key", "", job1))
-			s.replays(job1, job1, replay1, 1, "job-1:key")
+			s.commits(job1, 30*24*time.Hour).replays(job1, job1, replay1, 1, "job-1:key")
 		},
 		says:  "although job-1 has done what its idempotency key stands for",
 		holds: func(s *story) { s.dies(job1, "timeout").replays(job1, job1, replay1, 1, "job-1:key") },
@@ -247,6 +272,39 @@ var replayTrials = map[string]trial{
 			s.op(s1, "", "dlq_read").visits(s1, job2).op(s1, job2, "dlq_update").fails().visits(s1, job2).due(job2, time.Hour).op(s1, "", "dlq_lock")
 			s.visits("operator", job2).visits(s1, job1).due(job1, time.Minute).op(s1, "", "dlq_lock")
 			s.wait(2*time.Hour).visits(s1, job1).due(job1, time.Minute).op(s1, "", "dlq_lock").visits(s1, job2)
+		},
+	},
+	"dead-letter-is-done-with": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.dies(job1, "timeout").due(job1, 0).wait(time.Second).op(s1, "", "dlq_read").visits(s1, job1)
+			s.letter(s1, job1, "timeout", "replayed", map[string]any{"replay_job": replay1}).op(s1, "", "dlq_lock")
+		},
+		says: "job-1: its dead letter is replayed, and is still in dlq:replay:due at step 17, after scheduler-1 has visited it",
+		holds: func(s *story) {
+			s.dies(job1, "timeout").due(job1, 0).wait(time.Second).op(s1, "", "dlq_read").visits(s1, job1)
+			s.letter(s1, job1, "timeout", "replayed", map[string]any{"replay_job": replay1}).settles(s1, job1).op(s1, "", "dlq_lock")
+		},
+	},
+	"every-replay-decision-is-audited": {
+		cfg:    replaying,
+		breaks: func(s *story) { s.dies(job1, "timeout").letter(s1, job1, "timeout", "exhausted", nil) },
+		says:   "job-1: scheduler-1 wrote its dead letter at step 13, which is exhausted now, and the audit trail has 0 events of it",
+		holds: func(s *story) {
+			s.dies(job1, "timeout").letter(s1, job1, "timeout", "exhausted", nil).audited(job1, "dlq_exhausted", "replay-worker")
+			s.letter(s1, job1, "timeout", "exhausted", map[string]any{"uncounted": true}) // which decides nothing
+		},
+	},
+	"dead-letter-names-its-replay": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.dies(job1, "timeout").replays(job1, job1, replay1, 1, "job-1:key").letter(s1, job1, "timeout", "replayed", map[string]any{"replay_job": job1})
+		},
+		says: `job-1: its dead letter is replayed at step 14, as "job-1", which is not replay 1 of job-1`,
+		holds: func(s *story) {
+			s.dies(job1, "timeout").replays(job1, job1, replay1, 1, "job-1:key").letter(s1, job1, "timeout", "replayed", map[string]any{"replay_job": replay1})
+			s.letter(s1, replay1, "timeout", "pending_review", nil).replays(replay1, job1, "job-1-replay-2", 2, "job-1:key")
+			s.letter(s1, replay1, "timeout", "replayed", map[string]any{"replay_job": "job-1-replay-2"})
 		},
 	},
 	"dead-letter-replayed":          letterTrial("replayed"),
@@ -361,6 +419,53 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 		"no dead letter to count by": {
 			of: "max-replays-hold", says: "of which there is no dead letter",
 			breaks: func(s *story) { s.dies(job1, "timeout").replays(job1, job1, "job-1-replay-2", 2, "job-1:key") },
+		},
+		"a note of what is committed that goes too soon": {
+			of: "no-replay-of-committed", says: "scheduler-2 noted at step 13 that its idempotency key is committed, to last for 1h0m0s, and it should have 720h0m0s",
+			breaks: func(s *story) { s.dies(job1, "timeout").commits(job1, time.Hour) },
+		},
+		"a visit that leaves its dead letter where it puts it itself": {
+			of: "dead-letter-is-done-with", says: "its dead letter is exhausted, and is still in dlq:replay:due",
+			breaks: func(s *story) {
+				s.dies(job1, "timeout").due(job1, 0).wait(time.Second).op(s1, "", "dlq_read").visits(s1, job1)
+				s.letter(s1, job1, "timeout", "exhausted", nil).due(job1, time.Second).op(s1, "", "dlq_lock")
+			},
+		},
+		"a dead letter that is gone": {
+			of: "dead-letter-is-done-with", says: "its dead letter is gone, and is still in dlq:replay:due",
+			breaks: func(s *story) {
+				s.dies(job1, "timeout").due(job1, 0).wait(31*24*time.Hour).op(s1, "", "dlq_read").visits(s1, job1).op(s1, "", "dlq_lock")
+			},
+		},
+		"a decision that the audit trail has twice": {
+			of: "every-replay-decision-is-audited", says: "and the audit trail has 2 events of it",
+			breaks: func(s *story) {
+				s.dies(job1, "timeout").letter(s1, job1, "timeout", "exhausted", nil).audited(job1, "dlq_exhausted", "replay-worker").audited(job1, "dlq_exhausted", "replay-worker")
+			},
+		},
+		"an event of another decision": {
+			of: "every-replay-decision-is-audited", says: "which was pending_review and is exhausted now, and the audit trail calls that dlq_replayed",
+			breaks: func(s *story) {
+				s.dies(job1, "timeout").letter(s1, job1, "timeout", "exhausted", nil).audited(job1, "dlq_replayed", "replay-worker")
+			},
+		},
+		"a decision of a person that is told of another": {
+			of: "every-replay-decision-is-audited", says: `which is scheduled now, and the audit trail says that "bob" has decided that`,
+			breaks: func(s *story) {
+				s.dies(job1, "denied").letter("operator", job1, "denied", "scheduled", map[string]any{"decided_by": "ana"}).audited(job1, "dlq_replay_approved", "bob")
+			},
+		},
+		"a denial of the safety kernel's that is told of the worker": {
+			of: "every-replay-decision-is-audited", says: `which is denied now, and the audit trail says that "replay-worker" has decided that`,
+			breaks: func(s *story) {
+				s.dies(job1, "timeout").letter(s1, job1, "timeout", "denied", nil).audited(job1, "dlq_replay_denied", "replay-worker")
+			},
+		},
+		"a dead letter that names the replay before": {
+			of: "dead-letter-names-its-replay", says: `as "job-1-replay-1", which is not replay 2 of job-1`,
+			breaks: func(s *story) {
+				s.dies(job1, "timeout").replays(job1, job1, replay1, 1, "job-1:key").letter(s1, replay1, "timeout", "replayed", map[string]any{"replay_job": replay1})
+			},
 		},
 		"a success of a job that was over, which was noted nowhere": {
 			of: "no-replay-of-committed", says: "although job-1 has done what its idempotency key stands for",
@@ -515,6 +620,57 @@ func TestStatusIsNotBelieved(t *testing.T) {
 		list := outcomeOf(s.judge(replaying), "auto-replay-comes-about").Violations
 		if assert.Len(t, list, 1, status) {
 			assert.Contains(t, list[0].Message, says)
+		}
+	}
+}
+
+// A visit in which something fails leaves its dead letter to a later one, and one that another process meets leaves it to that.
+func TestVisitsThatMayLeaveTheirLetter(t *testing.T) {
+	for name, more := range map[string]func(*story) *story{
+		"nothing":              func(s *story) *story { return s },
+		"a write that fails":   func(s *story) *story { return s.op(s1, job1, "dlq_update").fails() },
+		"a publish that fails": func(s *story) *story { return s.op(s1, job1, "replay_publish").fails() },
+		"a person's denial": func(s *story) *story {
+			return s.letter("operator", job1, "timeout", "denied", nil).due(job1, 0).by("operator")
+		},
+		"its failure once more": func(s *story) *story {
+			return s.letter(s1, job1, "timeout", "pending_review", nil).tagged("failed_write").due(job1, 0)
+		},
+		"its message once more":    func(s *story) *story { return s.settles(s1, job1).due(job1, 0).tagged("dlq_write") },
+		"a replica that adopts it": func(s *story) *story { return s.settles(s1, job1).due(job1, 0).by(s2) },
+	} {
+		s := newStory().dies(job1, "timeout").due(job1, 0).wait(time.Second).op(s1, "", "dlq_read").visits(s1, job1)
+		more(s.letter(s1, job1, "timeout", "awaiting_approval", nil)).op(s1, "", "dlq_lock")
+		assert.Equal(t, name == "nothing", len(outcomeOf(s.judge(replaying), "dead-letter-is-done-with").Violations) == 1, name)
+	}
+}
+
+// The decisions of persons, of the safety kernel and of the replay worker, each with its event.
+func TestDecisionsThatAreAudited(t *testing.T) {
+	type said map[string]any
+	for name, x := range map[string]struct {
+		node, was, is, kind, by string
+		before, more            said
+	}{
+		"triage":                      {s1, "pending_review", "pending_review", "dlq_triaged", "replay-worker", nil, said{"action": "manual_review"}},
+		"triage, to be replayed":      {s1, "pending_review", "scheduled", "dlq_triaged", "replay-worker", nil, said{"action": "auto_replay"}},
+		"an approval":                 {"operator", "awaiting_approval", "scheduled", "dlq_replay_approved", "ana", nil, said{"decided_by": "ana"}},
+		"an approval without triage":  {"operator", "pending_review", "scheduled", "dlq_replay_approved", "ana", nil, said{"decided_by": "ana"}},
+		"a wish":                      {"operator", "scheduled", "scheduled", "dlq_replay_asked", "ana", said{"action": "auto_replay"}, said{"action": "auto_replay", "decided_by": "ana"}},
+		"a mended payload":            {"operator", "quarantined", "scheduled", "dlq_mended", "ana", nil, said{"decided_by": "ana", "payload": "{}"}},
+		"a denial":                    {"operator", "scheduled", "denied", "dlq_replay_denied", "ana", nil, said{"decided_by": "ana"}},
+		"the kernel's denial":         {s1, "scheduled", "denied", "dlq_replay_denied", "safety-kernel", said{"decided_by": "ana"}, said{"decided_by": "ana"}},
+		"another policy":              {s1, "scheduled", "awaiting_approval", "dlq_policy_snapshot_mismatch", "replay-worker", said{"decided_by": "ana"}, said{"replay_snapshot": "b"}},
+		"another policy for a person": {"operator", "pending_review", "pending_review", "dlq_policy_snapshot_mismatch", "ana", nil, said{"replay_snapshot": "b"}},
+		"a replay":                    {s1, "scheduled", "replayed", "dlq_replayed", "replay-worker", nil, nil},
+		"a person's own replay":       {"operator", "pending_review", "replayed", "dlq_replayed", "ana", nil, nil},
+		"what is done already":        {s1, "scheduled", "already_committed", "dlq_already_committed", "replay-worker", nil, nil},
+	} {
+		for _, kind := range []string{x.kind, "dlq_growth_alert"} {
+			s := newStory().dies(job1, "timeout").letter(s1, job1, "timeout", x.was, x.before).audited(job1, "dlq_triaged", "replay-worker")
+			before := len(outcomeOf(s.judge(replaying), "every-replay-decision-is-audited").Violations)
+			s.letter(x.node, job1, "timeout", x.is, x.more).audited(job1, kind, x.by)
+			assert.Equal(t, kind == x.kind, len(outcomeOf(s.judge(replaying), "every-replay-decision-is-audited").Violations) == before, name)
 		}
 	}
 }

@@ -165,7 +165,7 @@ var illegalResultIsRefused = rule.New(invariants.Invariant{
 					t.Violation(j, "its result at %s, which has no legal status, was not refused at delivery %d, although it could be", at, r.Kept)
 				case r.Again != 0:
 					t.Violation(j, "its result at %s, which has no legal status, was refused again at step %d, although its termination was confirmed", at, invariants.StepNo(r.Again))
-				case !f.Filed[at]:
+				case !f.HasLetter(at):
 					t.Violation(j, "its result at %s, which has no legal status, was refused, but %s%s was never written", at, history.DlqPrefix, at)
 				}
 			}

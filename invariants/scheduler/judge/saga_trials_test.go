@@ -235,7 +235,8 @@ var sagaTrials = map[string]trial{
 		holds: func(s *story) {
 			s.succeeds(job1).pushes("stranger", "", `{"topic": 1,`).failsForGood(job2).sagaLock(s1).pops(s1)
 			c := s.set("dlq:entry:saga-1", "", `{"topic":"saga:wf-1:stack","reason_code":"saga_unmarshal_failed","reason":"no JSON: {\"topic\": 1,"}`)
-			s.add(s1, sim.KindRedis, "multi", c.Key, "", "saga_pop", c).pops(s1)
+			c.Expires = s.at + 30*24*time.Hour
+			s.add(s1, sim.KindRedis, "multi", c.Key, "", "saga_pop", c, s.set(history.DlqIndex, "saga-1", "1")).pops(s1)
 			s.asksKernel(s1, "comp-1", 4).denies(s1, job1, "comp-1").sagaUnlock(s1)
 		},
 	},

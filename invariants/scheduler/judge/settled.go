@@ -108,36 +108,24 @@ var failedJobHasDLQEntry = rule.New(invariants.Invariant{
 				continue
 			}
 			t.Exercise()
-			data, there := end.Redis[history.DlqPrefix+j.ID][""]
-			if !there {
-				switch amiss := &j.DlqAmiss; {
-				case j.DlqExpires == 0 || end.At < j.DlqExpires:
-					t.Violation(j, "is %s%s, but %s%s does not exist", j.State, rule.SinceStep(j), history.DlqPrefix, j.ID)
-				case amiss.Step != 0:
-					t.Violation(j, "its DLQ entry was written at step %d to last for %s, and should have %s", invariants.StepNo(amiss.Step), amiss.Is, amiss.Should)
+			if data, there := end.Redis[history.DlqPrefix+j.ID][""]; there {
+				entry, err := history.Read[history.DeadLetter](data)
+				if err != nil {
+					t.Violation(j, "its DLQ entry cannot be read: %v", err)
+					continue
 				}
-				continue
+				field, is, should := letterDiffers(f, j, entry, end.Redis[history.RecordPrefix+j.ID])
+				switch {
+				case field != "":
+					t.Violation(j, "its DLQ entry has %s %q, but the record has %q", field, is, should)
+					continue
+				case j.State == model.Denied && entry.ReasonCode != history.ReasonDenied:
+					t.Violation(j, "its DLQ entry has reason_code %q, although the safety kernel has denied it", entry.ReasonCode)
+					continue
+				}
 			}
-			record := end.Redis[history.RecordPrefix+j.ID]
-			entry, err := history.Read[history.DeadLetter](data)
-			_, indexed := end.Redis[history.DlqIndex][j.ID]
-			if err != nil {
-				t.Violation(j, "its DLQ entry cannot be read: %v", err)
-				continue
-			}
-			field, is, should := letterDiffers(f, j, entry, record)
-			left, expires := end.TTLs[history.DlqPrefix+j.ID]
-			switch amiss := &j.DlqAmiss; {
-			case field != "":
-				t.Violation(j, "its DLQ entry has %s %q, but the record has %q", field, is, should)
-			case j.State == model.Denied && entry.ReasonCode != history.ReasonDenied:
-				t.Violation(j, "its DLQ entry has reason_code %q, although the safety kernel has denied it", entry.ReasonCode)
-			case amiss.Step != 0:
-				t.Violation(j, "its DLQ entry was written at step %d to last for %s, and should have %s", invariants.StepNo(amiss.Step), amiss.Is, amiss.Should)
-			case end.TTLs != nil && (!expires || left > f.Config.DLQEntryTTL+model.Slack):
-				t.Violation(j, "its DLQ entry has %s left (0s is for ever), and dlq_entry_ttl is %s", left, f.Config.DLQEntryTTL)
-			case !indexed:
-				t.Violation(j, "its DLQ entry is not in %s", history.DlqIndex)
+			if what, amiss := rule.EntryAmiss(f, end, j.ID, &j.Filing); amiss {
+				t.Violation(j, "is %s%s, but %s%s %s", j.State, rule.SinceStep(j), history.DlqPrefix, j.ID, what)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package judge
 import (
 	"encoding/json"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // A dead letter says of its job what the job's record says, and lasts for as long as the settings say.
@@ -67,5 +69,54 @@ func TestADeadLetterIsOfItsJob(t *testing.T) {
 			assert.Empty(t, said, name)
 		}
 		assert.Contains(t, said, c.says, name)
+	}
+}
+
+// The dead letters of messages and of compensations are in the index, and last as long as those of jobs.
+func TestDeadLettersOfNoJobAreIndexedAndLast(t *testing.T) {
+	of := map[string]func(*story, time.Duration) *story{
+		"terminated-message-has-dlq-entry": func(s *story, ttl time.Duration) *story {
+			s.garbles("poison-1").dlq(s1, "CORDUM_SYS:1", "parse_error", 0).last().Changes[0].Expires = s.at + ttl
+			return s.message(s1, "poison-1", "submit_term", sim.KindTerm, 1).at1()
+		},
+		"every-compensation-accounted-for": func(s *story, ttl time.Duration) *story {
+			s.pushes("stranger", "", `{"topic": 1,`).failsForGood(job2).sagaLock(s1).pops(s1)
+			c := s.set("dlq:entry:saga-1", "", `{"topic":"saga:wf-1:stack","reason_code":"saga_unmarshal_failed","reason":"no JSON: {\"topic\": 1,"}`)
+			c.Expires = s.at + time.Millisecond + ttl
+			return s.add(s1, sim.KindRedis, "multi", c.Key, "", "saga_pop", c, s.set(history.DlqIndex, "saga-1", "1")).sagaUnlock(s1)
+		},
+	}
+	const month = 30 * 24 * time.Hour
+	for name, x := range map[string]struct {
+		ttl   time.Duration
+		spoil func(*story)
+		says  string
+	}{
+		"as they should be":       {month, func(*story) {}, ""},
+		"not in the index":        {month, func(s *story) { delete(s.redis, history.DlqIndex) }, "is not in dlq:index"},
+		"for a minute":            {time.Minute, func(*story) {}, "to last for 1m0s, and should have 720h0m0s"},
+		"for a minute, and gone":  {time.Minute, func(s *story) { s.wait(time.Hour).forget() }, "to last for 1m0s, and should have 720h0m0s"},
+		"gone before their time":  {month, func(s *story) { s.forget() }, "does not exist"},
+		"gone when their time is": {month, func(s *story) { s.wait(2 * month).forget() }, ""},
+	} {
+		for invariant, story := range of {
+			s := newStory()
+			x.spoil(story(s, x.ttl))
+			list := outcomeOf(s.judge(durable), invariant).Violations
+			if x.says == "" {
+				assert.Empty(t, list, name)
+			} else if assert.Len(t, list, 1, name) {
+				assert.Contains(t, list[0].Message, x.says, name)
+			}
+		}
+	}
+}
+
+// forget takes all dead letters from Redis, as their expiry does.
+func (s *story) forget() {
+	for key := range s.redis {
+		if strings.HasPrefix(key, history.DlqPrefix) {
+			delete(s.redis, key)
+		}
 	}
 }

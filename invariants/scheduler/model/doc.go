@@ -20,8 +20,10 @@
 //	policy.go, circuits.go, consent.go  the safety kernel, its circuits, and approvals
 //	output.go, record.go                outputs and records
 //	wish.go                             what a job asks for of a worker
+//	trail.go                            the audit trail
 //	saga.go, messages.go, nodes.go      sagas, messages and processes
 //	effect.go, replay.go, turns.go      what was done on the outside, and dead letters
+//	filing.go                           the entries of the dead-letter queue
 //	job.go, tenants.go                  a job, and whose it is
 //	finality.go                         whether a worker called a failure final
 //	answers.go, inhand.go               what workers have answered, and deliveries that were not answered

@@ -22,11 +22,12 @@ type Facts struct {
 	failovers int                  // of Redis, and its deaths, after which it has another replication ID
 	Sagas     Sagas
 	Outputs   outputs
-	Workflow  Workflows         // runs of steps, and their delays
-	Effects   map[string]Effect // at the workers' sink, by tenant and idempotency key
-	UsedBy    map[string]string // the tenant that had the first effect of an idempotency key
-	Filed     map[string]bool   // messages that have a DLQ entry, by their place
-	reused    map[string]uint64 // by stream: the last sequence that nats-server has given twice
+	trail     trail              // of audit
+	Workflow  Workflows          // runs of steps, and their delays
+	Effects   map[string]Effect  // at the workers' sink, by tenant and idempotency key
+	UsedBy    map[string]string  // the tenant that had the first effect of an idempotency key
+	Filed     map[string]*Filing // the DLQ entries of messages, by their place, and of compensations, by the entry's id
+	reused    map[string]uint64  // by stream: the last sequence that nats-server has given twice
 
 	Policy policyFacts
 	Replay replayFacts // dead letters and their replays

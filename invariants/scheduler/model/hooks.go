@@ -47,10 +47,13 @@ type Checker struct {
 	SagaLocked      func(s *Step, g *Saga, was Lock)                 // the key of a rollback's lock changed
 	RolledBack      func(*Step, *Saga)                               // who holds that begins to give it back
 	LetterRewritten func(s *Step, id string, was, is *Letter)        // a job's dead letter was written
+	LetterDecided   func(s *Step, id string, was, is *Letter)        // and triage, a replay or a person has decided on it; all of the step's changes are known
 	ReplayPutOff    func(s *Step, id string, is *Letter)             // its replay was put off
 	LetterCalled    func(s *Step, due time.Duration)                 // a dead letter that was due is visited for the first time since
 	LetterMisplaced func(s *Step, id string, at, due time.Duration)  // one is before the replay worker at another time than it says itself
 	LetterVisited   func(*Step, *Visit)                              // a visit of a dead letter has ended while others waited
+	LetterLeft      func(*Step, *Visit)                              // a visit has ended in which nothing failed
+	CommitNoted     func(*Step, Lasting)                             // who has done what an idempotency key stands for was noted
 	GrowthRead      func(*Step, *Look)                               // a process looks at how the queue of dead letters grows, as it did before
 	GrowthAlarmed   func(*Step)                                      // the growth alert was raised, or ended
 	Ended           func(*invariants.End)                            // the run is over
@@ -95,10 +98,13 @@ type Hooks struct {
 	SagaLocked      []func(s *Step, g *Saga, was Lock)
 	RolledBack      []func(*Step, *Saga)
 	LetterRewritten []func(s *Step, id string, was, is *Letter)
+	LetterDecided   []func(s *Step, id string, was, is *Letter)
 	ReplayPutOff    []func(s *Step, id string, is *Letter)
 	LetterCalled    []func(s *Step, due time.Duration)
 	LetterMisplaced []func(s *Step, id string, at, due time.Duration)
 	LetterVisited   []func(*Step, *Visit)
+	LetterLeft      []func(*Step, *Visit)
+	CommitNoted     []func(*Step, Lasting)
 	GrowthRead      []func(*Step, *Look)
 	GrowthAlarmed   []func(*Step)
 }

@@ -63,10 +63,8 @@ type Job struct {
 	Executing  []string      // the workers at it
 	Messages   []Message     // its requests, results and cancellations
 	Terminated []Termination // of those
-	Entered    bool          // it has a DLQ entry
+	Filing                   // of its DLQ entry
 	Left       bool          // nobody else was about to take it up when Replayer had read it
-	DlqExpires time.Duration // when that expires; 0 without one
-	DlqAmiss   Lasting       // how it was last written with another lifetime than it should have; zero if never
 
 	Saga      sagaJob
 	Replay    replayJob
@@ -82,26 +80,6 @@ type Job struct {
 
 // compensates is the job that this one undoes; "" for none.
 func (j *Job) compensates() string { return j.Wish.Labels["saga_job_id"] }
-
-// Lasting is for how long what a step wrote lasts, and should at least; 0 is for ever.
-type Lasting struct {
-	Step       int
-	Is, Should time.Duration
-}
-
-// FileLetter takes in that the job's dead letter is written, or gone. One that is there and is written again keeps the time
-// that it has left.
-func (f *Facts) FileLetter(s *Step, j *Job, c *sim.Change) {
-	most := s.At + f.Config.DLQEntryTTL
-	least := most
-	if j.Entered && s.At < j.DlqExpires {
-		least = min(least, j.DlqExpires)
-	}
-	if !c.Gone && !s.Rewinds() && (c.Expires+Slack < least || c.Expires > most+Slack) {
-		j.DlqAmiss = Lasting{Step: s.Step, Is: max(c.Expires-s.At, 0), Should: least - s.At}
-	}
-	j.Entered, j.DlqExpires = !c.Gone, c.Expires
-}
 
 // Notice is one word to a worker that a job of its is cancelled.
 type Notice struct {

@@ -61,17 +61,9 @@ func Place(seq uint64) string { return history.StreamSys + ":" + strconv.FormatU
 // OfMessage says whether a DLQ entry is about a message, and not about a job.
 func OfMessage(entry string) bool { return strings.HasPrefix(entry, history.StreamSys+":") }
 
-// FileMessage notes that the message at a place has an entry in the DLQ, or has none any more.
-func (f *Facts) FileMessage(place string, there bool) {
-	if f.Filed == nil {
-		f.Filed = map[string]bool{}
-	}
-	f.Filed[place] = there
-}
-
 // Poisoned says whether the job has no record, and a message of it can never be handled.
 func (f *Facts) Poisoned(j *Job) bool {
-	return j.State == Absent && (len(j.Terminated) > 0 || slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Garbled || f.Filed[Place(m.Seq)] }))
+	return j.State == Absent && (len(j.Terminated) > 0 || slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Garbled || f.HasLetter(Place(m.Seq)) }))
 }
 
 // pulls are a process's, by consumer: the step at which each was sent; 0 once it has ended. One that

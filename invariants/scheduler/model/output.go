@@ -49,16 +49,14 @@ type outputs struct {
 
 // outputJob is what is known of one job's output.
 type outputJob struct {
-	Ptr       string    // as the record names it
-	sync      []verdict // about its metadata: the last of each process
-	content   []verdict // about its content: likewise
-	Blocking  *verdict  // the last answer, if it blocks; else nil
-	Blocked   bool      // some answer has blocked
-	Scanned   bool      // there was an answer about its content
-	audited   int       // events of its quarantine that a step put into the trail
-	auditStep int       // that step, the last one
-	scan      *scan     // that is to follow SUCCEEDED, without output.durable_scans; else nil
-	resumed   string    // the process that has taken its scan up
+	Ptr      string    // as the record names it
+	sync     []verdict // about its metadata: the last of each process
+	content  []verdict // about its content: likewise
+	Blocking *verdict  // the last answer, if it blocks; else nil
+	Blocked  bool      // some answer has blocked
+	Scanned  bool      // there was an answer about its content
+	scan     *scan     // that is to follow SUCCEEDED, without output.durable_scans; else nil
+	resumed  string    // the process that has taken its scan up
 }
 
 // scan is one that a process has still to ask for.
@@ -155,33 +153,6 @@ func (f *Facts) ScanKept(c *sim.Change, id string) {
 	if !c.Gone {
 		f.Outputs.kept[id] = true
 	}
-}
-
-// Audited takes in a change of the audit trail.
-func (f *Facts) Audited(c *sim.Change) {
-	e, err := history.Read[history.AuditEvent](c.Value)
-	switch {
-	case c.Gone || err != nil:
-	case e.Kind == history.SagaDenied:
-		f.compensationDenied(e)
-	case e.Kind == history.AuditRefused:
-		f.letterRefused(e.JobID)
-	case e.Kind == history.AuditQuarantined:
-		if j := f.Job(e.JobID); j != nil {
-			if o := &j.Out; o.auditStep != f.Step {
-				o.audited, o.auditStep = 0, f.Step
-			}
-			j.Out.audited++
-		}
-	}
-}
-
-// Audited counts the events of a quarantine that one step put into the trail.
-func (o *outputJob) Audited(s *Step) (events int) {
-	if o.auditStep == s.Step {
-		events = o.audited
-	}
-	return events
 }
 
 // OutputWrote takes in a write of a job's record.

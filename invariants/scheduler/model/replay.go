@@ -24,8 +24,15 @@ type replayFacts struct {
 	Reached   map[string]int     // how often dead letters came to a replay status, and the alert was raised
 	Last      map[string]Look    // how each process saw the queue grow last
 	read      map[letterOf]glance
+	rewritten []rewritten // by the step at hand
 
 	Turns turns
+}
+
+// rewritten is a dead letter before and after a step has written it.
+type rewritten struct {
+	id      string
+	was, is Letter
 }
 
 // letterOf is a job's dead letter in the eyes of a process.
@@ -62,6 +69,7 @@ type replayJob struct {
 // Letter is a dead letter as its entry has it.
 type Letter struct {
 	Status, ReasonCode, ReplayStatus, ApprovedBy string
+	DecidedBy, ReplayJob                         string // as it says itself
 	LastCause                                    string // of max_scheduling_retries
 	Action                                       string // that triage has noted; "" is none
 	gone                                         bool
@@ -84,6 +92,15 @@ type Letter struct {
 
 // Decided says whether triage or a person has decided on the letter.
 func (l *Letter) Decided() bool { return l.Action != "" || l.ApprovedBy != "" }
+
+// DecidedSince says whether triage, a replay or a person has decided on the letter since it was as was. One that is filed
+// anew waits for that.
+func (l *Letter) DecidedSince(was *Letter) bool {
+	if l.ReplayStatus == "pending_review" && l.Action == "" && l.DecidedBy == "" && l.Raised == "" {
+		return false
+	}
+	return l.ReplayStatus != was.ReplayStatus || l.Action != "" && was.Action == "" || l.DecidedBy != was.DecidedBy || l.Raised != was.Raised
+}
 
 // Lost says whether the letter is no more: nobody can replay what has expired.
 func (l *Letter) Lost(now time.Duration) bool { return l.gone || l.expires != 0 && now >= l.expires }
@@ -146,6 +163,7 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	l.decided(e, &was, same)
 	l.Payload, l.Policy, l.Mismatch = e.Payload, e.Snapshot, strings.HasPrefix(e.ReplayReason, "policy_snapshot_mismatch")
 	l.Status, l.ReasonCode, l.ReplayStatus, l.LastCause = e.Status, e.ReasonCode, e.ReplayStatus, e.LastCause
+	l.DecidedBy, l.ReplayJob = e.DecidedBy, e.ReplayJob
 	if e.ReplayStatus == "scheduled" {
 		if due := f.Workflow.Since(e.NextReplayAt); e.ReplayStatus != was.ReplayStatus || due != was.Due {
 			l.scheduled = s.Step
@@ -158,11 +176,28 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	for _, check := range f.Hooks.LetterRewritten {
 		check(s, id, &was, l)
 	}
+	r.rewritten = append(r.rewritten, rewritten{id, was, *l})
+	f.overtakes(s, id)
 	if e.ReplayStatus == "scheduled" && e.DecidedBy == "" {
 		for _, check := range f.Hooks.ReplayPutOff {
 			check(s, id, l)
 		}
 	}
+}
+
+// LettersWritten takes in which dead letters the step has written, now that all of its changes are known.
+func (f *Facts) LettersWritten(s *Step) {
+	r := &f.Replay
+	for i := range r.rewritten {
+		w := &r.rewritten[i]
+		if !w.is.DecidedSince(&w.was) {
+			continue
+		}
+		for _, check := range f.Hooks.LetterDecided {
+			check(s, w.id, &w.was, &w.is)
+		}
+	}
+	r.rewritten = r.rewritten[:0]
 }
 
 // SagaLetterWritten counts a dead letter of a saga, and what schedulers make of one.
@@ -509,6 +544,12 @@ func (j *Job) replayLabels(labels map[string]string) {
 }
 
 // CommittedChanged takes in a change of the key that says who has done something.
-func (f *Facts) CommittedChanged(c *sim.Change, key string) {
+func (f *Facts) CommittedChanged(s *Step, c *sim.Change, key string) {
 	f.replays().Committed[key] = c.Value
+	if c.Gone || s.Rewinds() {
+		return
+	}
+	for _, check := range f.Hooks.CommitNoted {
+		check(s, f.lasts(s, c))
+	}
 }

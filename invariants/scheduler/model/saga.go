@@ -89,6 +89,7 @@ type Compensation struct {
 	First  int      // the step of the first of these
 	pushed int      // when it was put there last
 	ended  bool     // denied, or in the DLQ
+	Entry  string   // the id of its DLQ entry; "" for none
 	lost   bool     // a failover has taken it off its stack
 }
 
@@ -432,7 +433,8 @@ func (f *Facts) SagaAnswered(s *Step, m *Message) {
 }
 
 // SagaBuried takes in a DLQ entry of a compensation that cannot be read, or that the stream will never have.
-func (f *Facts) SagaBuried(c *sim.Change) {
+func (f *Facts) SagaBuried(s *Step, id string, c *sim.Change) {
+	f.FileLetter(s, f.Letter(id), c)
 	entry, err := history.Read[history.DeadLetter](c.Value)
 	if c.Gone || err != nil || entry.ReasonCode != history.SagaUnmarshal && entry.ReasonCode != history.SagaRefused {
 		return
@@ -440,7 +442,7 @@ func (f *Facts) SagaBuried(c *sim.Change) {
 	for _, g := range f.Sagas.Order {
 		for _, c := range g.Recorded {
 			if entry.Topic == history.StackKey(g.ID) && strings.HasSuffix(entry.Reason, c.entry) && !c.ended {
-				c.ended = true
+				c.ended, c.Entry = true, id
 				if entry.ReasonCode == history.SagaUnmarshal {
 					f.Sagas.Unreadable++
 				}

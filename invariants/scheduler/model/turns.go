@@ -19,6 +19,7 @@ type turns struct {
 
 // turn is a dead letter's wait for a visit.
 type turn struct {
+	by     string // the process that has put it there on a visit, or as a person; "" for any other way
 	since  time.Duration
 	put    time.Duration   // when it came to wait until since
 	called bool            // it was visited
@@ -32,6 +33,8 @@ type Visit struct {
 	others      []waiting // the letters that were due as well when it began
 	wrote       bool      // something about its letter
 	unwritten   bool      // its last write has failed
+	failed      bool      // something has
+	overtaken   bool      // the letter was written meanwhile, and not by the visit
 	Again       []string  // those of the others that have waited for an earlier visit of this letter, too
 }
 
@@ -51,10 +54,14 @@ func (f *Facts) LetterDue(s *Step, c *sim.Change, id string) {
 	case c.Gone || err != nil:
 		delete(t.due, id)
 	default:
-		t.due[id] = &turn{since: f.Workflow.Since(int64(ms)), put: s.At, passed: map[string]bool{}}
-		if l := f.Replay.Letters[id]; l != nil && l.scheduled == s.Step && !s.Rewinds() && t.due[id].since != l.Due {
+		own := &turn{since: f.Workflow.Since(int64(ms)), put: s.At, passed: map[string]bool{}}
+		t.due[id] = own
+		if s.Phase == "dlq_update" {
+			own.by = invariants.Process(s.Node, s.Incarnation)
+		}
+		if l := f.Replay.Letters[id]; l != nil && l.scheduled == s.Step && !s.Rewinds() && own.since != l.Due {
 			for _, check := range f.Hooks.LetterMisplaced {
-				check(s, id, t.due[id].since, l.Due)
+				check(s, id, own.since, l.Due)
 			}
 		}
 	}
@@ -70,7 +77,7 @@ func (f *Facts) letterVisited(s *Step) {
 	f.VisitEnds(s)
 	t, id := f.turns(), strings.TrimPrefix(s.Target, history.DlqPrefix)
 	own := t.due[id]
-	v := &Visit{Process: invariants.Process(s.Node, s.Incarnation), ID: id, own: own}
+	v := &Visit{Process: invariants.Process(s.Node, s.Incarnation), ID: id, own: own, failed: s.Failed || s.Kind != sim.KindRedis}
 	if own == nil || !t.worker[v.Process] {
 		return
 	}
@@ -98,11 +105,41 @@ func (f *Facts) LetterWritten(s *Step) {
 	}
 }
 
+// VisitGoesOn takes in what a process does about the letter that it visits.
+func (f *Facts) VisitGoesOn(s *Step) {
+	if v := f.turns().at[invariants.Process(s.Node, s.Incarnation)]; v != nil && s.Job == v.ID && (s.Failed || s.Outcome == history.TransactionFailed) {
+		v.failed = true
+	}
+}
+
+// overtakes takes in that the step has written a job's dead letter, which others may be visiting.
+func (f *Facts) overtakes(s *Step, id string) {
+	for by, v := range f.turns().at {
+		own := by == invariants.Process(s.Node, s.Incarnation) && s.Phase == "dlq_update" && s.Kind != sim.KindLate
+		v.overtaken = v.overtaken || v.ID == id && !own
+	}
+}
+
+// Left says whether the visited letter is still, or once more, before the replay worker by the visit itself.
+func (v *Visit) Left(f *Facts) bool {
+	d := f.turns().due[v.ID]
+	return d != nil && (d == v.own || d.by == v.Process)
+}
+
 // VisitEnds takes in that a process goes on to something else.
 func (f *Facts) VisitEnds(s *Step) {
 	t, by := f.turns(), invariants.Process(s.Node, s.Incarnation)
 	v := t.at[by]
-	if delete(t.at, by); v == nil || v.unwritten || len(v.others) == 0 {
+	delete(t.at, by)
+	if v == nil {
+		return
+	}
+	if !v.failed && !v.overtaken {
+		for _, check := range f.Hooks.LetterLeft {
+			check(s, v)
+		}
+	}
+	if v.unwritten || len(v.others) == 0 {
 		return
 	}
 	if !v.wrote && t.due[v.ID] != v.own {

@@ -91,6 +91,7 @@ func (o *Observer) operation(e *sim.Event) {
 	}
 	f.OutputOperation(s)
 	f.SagaOperation(s)
+	f.VisitGoesOn(s)
 	f.Workflow.Answered(f, s)
 	switch s.Phase {
 	case "dlq_lock":
@@ -242,6 +243,7 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 	}
 	written()
 	o.Facts.RecordChanges(s)
+	o.Facts.LettersWritten(s)
 	return applied, locked
 }
 
@@ -288,7 +290,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 	case history.Rollbacks:
 		f.RollbackNoted(s, c)
 	case history.SagaLetter:
-		f.SagaBuried(c)
+		f.SagaBuried(s, history.SagaLetters+of, c)
 		f.SagaLetterWritten(s, c)
 	case history.Audited:
 		f.Audited(c)
@@ -299,19 +301,19 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 	case history.Growth:
 		f.GrowthChanged(s, c)
 	case history.Committed:
-		f.CommittedChanged(c, of)
+		f.CommittedChanged(s, c, of)
 	case history.Output:
 		f.OutputStored(c)
 	case history.Scans:
 		f.ScanKept(c, of)
 	case history.MessageLetter:
 		f.LetterChanged(s, of, c)
-		f.FileMessage(of, !c.Gone)
+		f.FileLetter(s, f.Letter(of), c)
 	case history.Letter:
 		f.LetterChanged(s, of, c)
 		about := f.Job(of)
 		first := !about.Entered
-		f.FileLetter(s, about, c)
+		f.FileLetter(s, &about.Filing, c)
 		if s.Handling != nil {
 			s.Handling.Entered = true
 			if entry, err := history.Read[history.DeadLetter](c.Value); first && !c.Gone && about == s.About && err == nil {

@@ -5,6 +5,7 @@
 //	turns.go    which dead letter is visited next
 //	triaged.go  where triage leaves a dead letter
 //	backoff.go  when a replay comes
+//	decided.go  what is told of decisions
 //	effects.go  what was done on the outside, and under which policy
 //	replay.go   what is replayed, and what is not
 package replay

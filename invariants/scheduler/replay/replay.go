@@ -18,7 +18,7 @@ import (
 // What holds of dead-letter triage and replay (Dead letters).
 var Invariants = []rule.Rule{
 	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterIsWhereTriageLeavesIt, deadLetterKeepsItsDecision,
-	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey, oneUndoPerEffect, policyMismatchIsRaised, noReplayOfWhatTheLedgerHas, replayWaitsItsBackoff, deadLettersTakeTurns,
+	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey, oneUndoPerEffect, policyMismatchIsRaised, noReplayOfWhatTheLedgerHas, replayWaitsItsBackoff, deadLettersTakeTurns, deadLetterIsDoneWith, decisionsOnLettersAreAudited, deadLetterNamesItsReplay,
 }
 
 var Situations = []rule.Rule{
@@ -221,11 +221,16 @@ var maxReplaysHold = rule.New(invariants.Invariant{
 
 var noReplayOfCommitted = rule.New(invariants.Invariant{
 	Name:   "no-replay-of-committed",
-	Says:   "A dead letter is not replayed when what its job's idempotency key stands for is committed: a scheduler has taken in a result that says so, also of a job that was over by then.",
+	Says:   "A dead letter is not replayed when what its job's idempotency key stands for is committed: a scheduler has taken in a result that says so, also of a job that was over by then. The note of that lasts for dlq_entry_ttl, as a dead letter does.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker: AlreadyCommitted",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	return observe.Checker{Wrote: eachReplay(t, func(s *model.Step) {
+	return observe.Checker{CommitNoted: func(s *model.Step, l model.Lasting) {
+		t.Exercise()
+		if l.Amiss {
+			t.Violation(s.About, "%s noted at step %d that its idempotency key is committed, to last for %s, and it should have %s", invariants.Who(s.Event), invariants.StepNo(s.Step), l.Is, l.Should)
+		}
+	}, Wrote: eachReplay(t, func(s *model.Step) {
 		if by := f.Replay.Committed[f.Root(s.About).Commitment()]; by != "" {
 			since := invariants.Clause{}
 			if j := f.Jobs[by]; j != nil && j.State == model.Succeeded {

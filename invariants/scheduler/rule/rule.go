@@ -96,3 +96,23 @@ func SinceStep(j *model.Job) invariants.Clause {
 	}
 	return invariants.Say(", since step %d", invariants.StepNo(j.StateAt))
 }
+
+// EntryAmiss says what is wrong in the end with a DLQ entry that was written, besides what it says: it is gone before its time,
+// lasts for another time than it should, or is not in the index.
+func EntryAmiss(f *model.Facts, end *invariants.End, id string, e *model.Filing) (what invariants.Clause, amiss bool) {
+	_, there := end.Redis[history.DlqPrefix+id][""]
+	_, indexed := end.Redis[history.DlqIndex][id]
+	left, expires := end.TTLs[history.DlqPrefix+id]
+	switch l := &e.DlqAmiss; {
+	case !there && (e.DlqExpires == 0 || end.At < e.DlqExpires):
+		return invariants.Say("does not exist"), true
+	case l.Amiss:
+		return invariants.Say("was written at step %d to last for %s, and should have %s", invariants.StepNo(l.Step), l.Is, l.Should), true
+	case !there: // it has expired
+	case end.TTLs != nil && (!expires || left > f.Config.DLQEntryTTL+model.Slack):
+		return invariants.Say("has %s left (0s is for ever), and dlq_entry_ttl is %s", left, f.Config.DLQEntryTTL), true
+	case !indexed:
+		return invariants.Say("is not in %s", history.DlqIndex), true
+	}
+	return invariants.Clause{}, false
+}

@@ -160,12 +160,12 @@ var sagaLockReleasedByOwnerOrExpiry = rule.New(invariants.Invariant{
 
 var everyCompensationAccountedFor = rule.OfSaga(invariants.Invariant{
 	Name:   "every-compensation-accounted-for",
-	Says:   "Once a saga is to be rolled back, each of its compensations is submitted or in the DLQ, or the safety kernel denies it, with an entry in the audit trail.",
+	Says:   "Once a saga is to be rolled back, each of its compensations is submitted or in the DLQ, or the safety kernel denies it, with an entry in the audit trail. One in the DLQ is in the index, and lasts for dlq_entry_ttl.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 4: durable rollback for multi-step workflows",
 	Needs:  []string{"events-agree-with-servers"},
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	return observe.Checker{Ended: func(*invariants.End) {
+	return observe.Checker{Ended: func(end *invariants.End) {
 		for _, g := range f.Sagas.Order {
 			if g.Due == 0 {
 				continue
@@ -177,6 +177,13 @@ var everyCompensationAccountedFor = rule.OfSaga(invariants.Invariant{
 				t.Exercise()
 				if !c.Accounted() {
 					t.Violation(f.Jobs[c.Job], "the rollback of %s %s, but the compensation %swas neither submitted nor denied by the safety kernel, and is not in the DLQ", g.ID, g.DueAs(), c.RecordedAs())
+					continue
+				}
+				if c.Entry == "" {
+					continue
+				}
+				if what, amiss := rule.EntryAmiss(f, end, c.Entry, f.Letter(c.Entry)); amiss {
+					t.Violation(f.Jobs[c.Job], "the rollback of %s %s, and the compensation %sis in the DLQ, but %s%s %s", g.ID, g.DueAs(), c.RecordedAs(), history.DlqPrefix, c.Entry, what)
 				}
 			}
 		}

@@ -1,0 +1,65 @@
+package model
+
+import (
+	"time"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// Filing is what is known of the DLQ entry of a job, of a message or of a compensation.
+type Filing struct {
+	Entered    bool          // it is there
+	DlqExpires time.Duration // when it expires; 0 without one
+	DlqAmiss   Lasting       // how it was last written with another lifetime than it should have; zero if never
+}
+
+// Lasting is for how long what a step wrote lasts, and should at least; 0 is for ever.
+type Lasting struct {
+	Step       int
+	Is, Should time.Duration
+	Amiss      bool // it lasts for less, or for longer than an entry may
+}
+
+// lasts says for how long what a change has written lasts, of what should last as long as a DLQ entry.
+func (f *Facts) lasts(s *Step, c *sim.Change) Lasting {
+	return f.lastsAtLeast(s, c, s.At+f.Config.DLQEntryTTL)
+}
+
+func (f *Facts) lastsAtLeast(s *Step, c *sim.Change, least time.Duration) Lasting {
+	return Lasting{
+		Step: s.Step, Is: max(c.Expires-s.At, 0), Should: least - s.At,
+		Amiss: c.Expires+Slack < least || c.Expires > s.At+f.Config.DLQEntryTTL+Slack,
+	}
+}
+
+// FileLetter takes in that an entry is written, or gone. One that is there and is written again keeps the time that it has
+// left.
+func (f *Facts) FileLetter(s *Step, e *Filing, c *sim.Change) {
+	least := s.At + f.Config.DLQEntryTTL
+	if e.Entered && s.At < e.DlqExpires {
+		least = min(least, e.DlqExpires)
+	}
+	if l := f.lastsAtLeast(s, c, least); !c.Gone && !s.Rewinds() && l.Amiss {
+		e.DlqAmiss = l
+	}
+	e.Entered, e.DlqExpires = !c.Gone, c.Expires
+}
+
+// Letter is the entry of that id, of no job: of a message by its place, or of a compensation.
+func (f *Facts) Letter(id string) *Filing {
+	e := f.Filed[id]
+	if e == nil {
+		if f.Filed == nil {
+			f.Filed = map[string]*Filing{}
+		}
+		e = &Filing{}
+		f.Filed[id] = e
+	}
+	return e
+}
+
+// HasLetter says whether there is the entry of that id, of no job.
+func (f *Facts) HasLetter(id string) bool {
+	e := f.Filed[id]
+	return e != nil && e.Entered
+}

@@ -1,0 +1,43 @@
+package model
+
+import (
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// trail is what a step has put into the audit trail, the last step that has.
+type trail struct {
+	step   int
+	events []*history.AuditEvent
+}
+
+// Audited takes in a change of the audit trail.
+func (f *Facts) Audited(c *sim.Change) {
+	e, err := history.Read[history.AuditEvent](c.Value)
+	if c.Gone || err != nil {
+		return
+	}
+	if f.trail.step != f.Step {
+		f.trail = trail{step: f.Step}
+	}
+	f.trail.events = append(f.trail.events, e)
+	switch e.Kind {
+	case history.SagaDenied:
+		f.compensationDenied(e)
+	case history.AuditRefused:
+		f.letterRefused(e.JobID)
+	}
+}
+
+// Trail are the events about a job, or about a dead letter, that the step has put into the audit trail.
+func (f *Facts) Trail(s *Step, id string) (events []*history.AuditEvent) {
+	if f.trail.step != s.Step {
+		return nil
+	}
+	for _, e := range f.trail.events {
+		if e.JobID == id {
+			events = append(events, e)
+		}
+	}
+	return events
+}

@@ -1,0 +1,91 @@
+package replay
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
+)
+
+var decisionsOnLettersAreAudited = rule.New(invariants.Invariant{
+	Name:   "every-replay-decision-is-audited",
+	Says:   "What triage, a replay or a person decides on a dead letter is written together with one event of that in the audit trail: of the kind that the decision is, and by the replay worker, the safety kernel or the person.",
+	Kind:   invariants.Always,
+	Source: "Dead letters: recover safely with an audit trail",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{LetterDecided: func(s *model.Step, id string, was, is *model.Letter) {
+		t.Exercise()
+		events := f.Trail(s, id)
+		if len(events) != 1 {
+			t.Violation(f.Job(id), "%s wrote its dead letter at step %d, which is %s now, and the audit trail has %s of it",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), is.ReplayStatus, invariants.CountOf(len(events), "event", "events"))
+			return
+		}
+		worker := strings.HasPrefix(s.Node, history.SchedulerNodes)
+		switch e := events[0]; {
+		case !slices.Contains(kindsOf(was, is, worker), e.Kind):
+			t.Violation(f.Job(id), "%s wrote its dead letter at step %d, which was %s and is %s now, and the audit trail calls that %s",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), was.ReplayStatus, is.ReplayStatus, e.Kind)
+		case !decidedBy(is, e.By, worker):
+			t.Violation(f.Job(id), "%s wrote its dead letter at step %d, which is %s now, and the audit trail says that %q has decided that",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), is.ReplayStatus, e.By)
+		}
+	}}
+})
+
+// decided are the kinds of event by what the replay status becomes.
+var decided = map[string]string{
+	"scheduled": "dlq_triaged", "pending_review": "dlq_triaged", "awaiting_approval": "dlq_triaged", "quarantined": "dlq_triaged",
+	"replayed": "dlq_replayed", "denied": "dlq_replay_denied", "already_committed": "dlq_already_committed", "exhausted": "dlq_exhausted",
+}
+
+// kindsOf are those of an event that may tell of a decision, the replay worker's or a person's.
+func kindsOf(was, is *model.Letter, worker bool) []string {
+	switch {
+	case is.Raised != was.Raised:
+		return []string{"dlq_policy_snapshot_mismatch"}
+	case is.ReplayStatus != "scheduled" || worker:
+		return []string{decided[is.ReplayStatus]}
+	case is.Payload != was.Payload || was.ReplayStatus == "quarantined":
+		return []string{"dlq_mended"}
+	case was.ReplayStatus == "awaiting_approval":
+		return []string{"dlq_replay_approved"}
+	}
+	return []string{"dlq_replay_asked", "dlq_replay_approved"} // nobody has triaged it, or a person is to decide
+}
+
+// decidedBy says whether that may have decided what a letter is now. What a person has replayed at once is the safety
+// kernel's to deny, and the replay worker's if it makes no job.
+func decidedBy(is *model.Letter, by string, worker bool) bool {
+	switch {
+	case is.ReplayStatus == "denied":
+		return by == "safety-kernel" || !worker && by == is.DecidedBy
+	case worker:
+		return by == "replay-worker"
+	case is.ReplayStatus == "scheduled":
+		return by == is.DecidedBy
+	}
+	return by != ""
+}
+
+var deadLetterNamesItsReplay = rule.New(invariants.Invariant{
+	Name:   "dead-letter-names-its-replay",
+	Says:   "A dead letter that is replayed names the job that replays it, which says the same by its labels.",
+	Kind:   invariants.Always,
+	Source: "Dead letters, replay worker",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{LetterDecided: func(s *model.Step, id string, was, is *model.Letter) {
+		if is.ReplayStatus != "replayed" || was.ReplayStatus == "replayed" {
+			return
+		}
+		t.Exercise()
+		original, n := f.ReplayOf(f.Job(id))
+		if k := f.Jobs[is.ReplayJob]; k == nil || k.Replay.Of != original || k.Replay.Count != n {
+			t.Violation(f.Job(id), "its dead letter is replayed at step %d, as %q, which is not replay %d of %s", invariants.StepNo(s.Step), is.ReplayJob, n, original)
+		}
+	}}
+})
