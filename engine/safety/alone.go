@@ -50,7 +50,7 @@ func (b *Breaker) enterAlone() (pass, error) {
 		b.own.probes++
 	}
 	b.mu.Unlock()
-	p := pass{state: state, alone: true}
+	p := pass{seen: seen{state: state}, alone: true}
 	switch {
 	case state == Open:
 		return p, b.refuse("")
@@ -82,8 +82,8 @@ func (b *Breaker) probe(s seen) bool {
 	return true
 }
 
-// giveBack lets another call have the probe of one that says nothing of the service. Probes that are counted in
-// Redis are forgotten with their window; those of a replica alone have no end but an answer.
+// giveBack lets another call have the probe of one that says nothing of the service, or of whose answer Redis was not
+// told. Probes that are counted in Redis are forgotten in time; those of a replica have no end but an answer.
 func (b *Breaker) giveBack(p pass) {
 	if p.state != HalfOpen {
 		return

@@ -22,9 +22,8 @@ const (
 
 // Breaker keeps calls from a service that fails (Scheduler internals, section 6). All replicas share a counter of
 // failures in Redis, <prefix>:failures, which every call reads first: its value and what is left of its
-// TTL are the circuit's state. The TTL is twice OpenFor, for the time open and for the time half-open
-// after it, when the failures are forgotten. While Redis is away each replica goes by failures of
-// its own. All fields but Redis are required. It is safe for concurrent use.
+// TTL are the circuit's state. The TTL is OpenFor and a month more, so that a circuit with less than the month left is
+// half-open. While Redis is away each replica goes by failures of its own. All fields but Redis are required. It is safe for concurrent use.
 type Breaker struct {
 	Name         string                // of what is called, in errors and logs
 	Redis        redis.UniversalClient // nil: the replica counts alone
@@ -46,10 +45,8 @@ type Breaker struct {
 
 // pass is leave to make one call.
 type pass struct {
-	state State         // Closed or HalfOpen
-	count int64         // of the shared counter
-	ttl   time.Duration // of that, when it was read
-	alone bool          // the shared counter could not be read
+	seen       // of the shared counter: Closed or HalfOpen
+	alone bool // that could not be read
 }
 
 // Do makes a call unless the circuit is open, which is ErrOpen, and counts how it ended. ctx carries the
@@ -84,7 +81,7 @@ func (b *Breaker) enter(ctx context.Context) (pass, error) {
 		return b.enterAlone()
 	}
 	b.saw(seen.left())
-	p := pass{state: seen.state, count: seen.count, ttl: seen.ttl}
+	p := pass{seen: seen}
 	switch {
 	case seen.state == Open:
 		return p, b.refuse("")
@@ -118,7 +115,7 @@ func (b *Breaker) Last() State {
 	switch left := b.last.ends.Sub(b.Clock.Now()); {
 	case left <= 0:
 		return Closed
-	case left > b.OpenFor:
+	case left > kept:
 		return Open
 	}
 	return HalfOpen
@@ -132,6 +129,7 @@ func (b *Breaker) failed(ctx context.Context, p pass) {
 		return
 	}
 	if err := b.countFailure(ctx); err != nil {
+		b.giveBack(p)
 		b.warn(ctx, "failure not counted for the other replicas", err)
 	}
 }
@@ -147,10 +145,13 @@ func (b *Breaker) succeeded(ctx context.Context, p pass) {
 	switch {
 	case p.state == HalfOpen && b.SharedProbes:
 		err = b.countSuccess(ctx, p)
-	case p.state == HalfOpen && b.enough(), p.state == Closed && p.count > 0:
-		err = b.forget(ctx, p.count)
+	case p.state == HalfOpen && b.enough():
+		err = b.forget(ctx, p.unchanged)
+	case p.state == Closed && p.count > 0:
+		err = b.forget(ctx, func(n int64) bool { return n < int64(b.FailBudget) })
 	}
 	if err != nil {
+		b.giveBack(p)
 		b.warn(ctx, "success not counted for the other replicas", err)
 	}
 }

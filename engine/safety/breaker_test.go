@@ -139,6 +139,54 @@ func TestHalfOpenClosesAfterTwoSuccesses(t *testing.T) {
 	}
 }
 
+// Failures in a row have no age, and half-open ends with an answer alone.
+func TestTimeForgetsNothing(t *testing.T) {
+	for _, change := range []func(*safety.Breaker){shareProbes, func(*safety.Breaker) {}, func(b *safety.Breaker) { b.Redis = nil }} {
+		c := newCircuit(t, 1, change)
+		c.down = true
+		for range 3 {
+			assert.Equal(t, "down", c.call(0))
+			c.pass(29 * time.Second)
+		}
+		assert.Equal(t, "open", c.call(0))
+		for range 2 {
+			c.pass(24 * time.Hour)
+			assert.Equal(t, "down", c.call(0))
+			assert.Equal(t, "open", c.call(0), "the failure of one probe")
+		}
+		c.down = false
+		for range 2 {
+			c.pass(24 * time.Hour)
+			assert.Equal(t, "ok", c.call(0))
+		}
+		c.down = true
+		for range 2 {
+			assert.Equal(t, "down", c.call(0))
+		}
+		c.down = false
+		assert.Equal(t, "ok", c.call(0), "two successes have closed it")
+	}
+}
+
+// A success ends the row of failures, also of one that came while its call was under way.
+func TestASuccessForgetsWhatCameBetween(t *testing.T) {
+	c := newCircuit(t, 2)
+	c.down = true
+	assert.Equal(t, "down", c.call(0))
+	require.NoError(t, c.replicas[1].Do(t.Context(), func(context.Context) error {
+		assert.Equal(t, "down", c.call(0))
+		return nil
+	}))
+	assert.False(t, c.redis.Exists("cordum:cb:safety:failures"))
+	assert.Equal(t, "down", c.call(0))
+	require.NoError(t, c.replicas[1].Do(t.Context(), func(context.Context) error {
+		assert.Equal(t, "down", c.call(0))
+		assert.Equal(t, "down", c.call(0))
+		return nil
+	}))
+	assert.Equal(t, "open", c.call(0), "but it does not close a circuit that has opened since")
+}
+
 func TestAnyFailureInHalfOpenOpensAgain(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		c := newCircuit(t, 2, func(b *safety.Breaker) { b.SharedProbes = shared })
@@ -312,6 +360,41 @@ func TestAProbeThatItsCallerGaveUpIsGivenBack(t *testing.T) {
 	}
 }
 
+// A failover may bring back failures that probes have closed the circuit after.
+func TestACircuitThatOpensByItselfHasItsProbes(t *testing.T) {
+	c := newCircuit(t, 1)
+	c.trip()
+	c.pass(30 * time.Second)
+	left := c.redis.TTL("cordum:cb:safety:failures")
+	assert.Equal(t, 3, c.sendAll())
+	assert.Empty(t, c.redis.Keys())
+	require.NoError(t, c.redis.Set("cordum:cb:safety:failures", "3"))
+	c.redis.SetTTL("cordum:cb:safety:failures", left)
+	c.down = false
+	assert.Equal(t, "ok", c.call(0))
+	assert.Equal(t, "ok", c.call(0))
+	assert.Empty(t, c.redis.Keys())
+}
+
+// Nobody knows of a probe whose answer Redis was not told of, so that another goes out.
+func TestAProbeThatWasNotCountedIsGivenBack(t *testing.T) {
+	for _, answer := range []error{errDown, nil} {
+		c := newCircuit(t, 1)
+		c.trip()
+		c.pass(30 * time.Second)
+		for range 5 {
+			err := c.replicas[0].Do(t.Context(), func(context.Context) error {
+				c.redis.SetError("LOADING")
+				return answer
+			})
+			c.redis.SetError("")
+			require.ErrorIs(t, err, answer)
+		}
+		c.down = false
+		assert.Equal(t, "ok", c.call(0))
+	}
+}
+
 // What is wrong with one request says nothing of the service.
 func TestAnErrorAboutTheRequestCountsForNothing(t *testing.T) {
 	c := newCircuit(t, 1)
@@ -344,7 +427,7 @@ func TestACounterWithoutATTLIsDeleted(t *testing.T) {
 	assert.Equal(t, "open", c.call(0))
 }
 
-// What a replica saw last ends with time, though nobody calls any more.
+// What a replica saw last becomes half-open with time, though nobody calls any more.
 func TestTheStateThatWasSeenLast(t *testing.T) {
 	for name, change := range map[string]func(*safety.Breaker){"shared": shareProbes, "each its own probes": func(*safety.Breaker) {}} {
 		c := newCircuit(t, 2, change)
@@ -366,7 +449,9 @@ func TestTheStateThatWasSeenLast(t *testing.T) {
 		assert.Equal(t, "ok", c.call(0), name)
 		assert.Equal(t, safety.Closed, last(0), name)
 		c.pass(30 * time.Second)
-		assert.Equal(t, safety.Closed, last(1), "%s: the failures are forgotten", name)
+		assert.Equal(t, safety.HalfOpen, last(1), "%s: it has not looked since", name)
+		assert.Equal(t, "ok", c.call(1), name)
+		assert.Equal(t, safety.Closed, last(1), name)
 	}
 }
 
@@ -384,7 +469,9 @@ func TestTheStateThatWasSeenLastWithoutRedis(t *testing.T) {
 	c.redis.SetError("")
 	c.down = false
 	assert.Equal(t, "ok", c.call(0))
-	assert.Equal(t, safety.Closed, c.replicas[0].Last(), "by the shared counter again")
+	assert.Equal(t, safety.HalfOpen, c.replicas[0].Last(), "by the shared counter again")
+	assert.Equal(t, "ok", c.call(0))
+	assert.Equal(t, safety.Closed, c.replicas[0].Last())
 }
 
 // Whoever asks for the state sees what a call would meet, and changes nothing.

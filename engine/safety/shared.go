@@ -15,12 +15,19 @@ func (b *Breaker) failuresKey() string  { return b.Prefix + ":failures" }
 func (b *Breaker) probesKey() string    { return b.Prefix + ":probes" }
 func (b *Breaker) successesKey() string { return b.Prefix + ":successes" }
 
+// kept is how long the shared counter outlives the time open. Failures in a row have no age, and half-open ends with
+// an answer; this only keeps a circuit that nobody asks any more from lying about for ever.
+const kept = 30 * 24 * time.Hour
+
 // seen is what the shared counter says.
 type seen struct {
 	state State
 	count int64
 	ttl   time.Duration // what is left of it
 }
+
+// unchanged says whether the counter is still what it was.
+func (s *seen) unchanged(n int64) bool { return n == s.count }
 
 // left is what is left of the failures that fill the budget.
 func (s *seen) left() time.Duration {
@@ -56,10 +63,10 @@ func (b *Breaker) look(ctx context.Context) (seen, error) {
 	switch {
 	case n < int64(b.FailBudget):
 	case s.ttl < 0: // somebody else's write: it would never end
-		if err := b.forget(ctx, n); err != nil {
+		if err := b.forget(ctx, s.unchanged); err != nil {
 			b.warn(ctx, "counter of failures without a TTL not deleted", err)
 		}
-	case s.ttl > b.OpenFor:
+	case s.ttl > kept:
 		s.state = Open
 	default:
 		s.state = HalfOpen
@@ -68,26 +75,26 @@ func (b *Breaker) look(ctx context.Context) (seen, error) {
 }
 
 // claim counts a probe before it goes out, in the window that was seen. A probe that cannot be counted does
-// not go out.
+// not go out. Probes that nobody hears of any more are forgotten OpenFor after the last of them.
 func (b *Breaker) claim(ctx context.Context, was seen) error {
 	ctx, cancel := b.bounded(ctx, phase.BreakerProbe)
 	defer cancel()
 	var nth int64
-	err := b.within(ctx, was.count, b.probesKey(), func(tx *redis.Tx, probes int64) error {
+	err := b.within(ctx, was.unchanged, b.probesKey(), func(tx *redis.Tx, probes int64) error {
 		if nth = probes + 1; nth > int64(b.HalfOpenMax) {
 			return nil
 		}
 		var n *redis.IntCmd
 		_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			n = p.Incr(ctx, b.probesKey())
-			p.PExpire(ctx, b.probesKey(), was.ttl)
+			p.PExpire(ctx, b.probesKey(), b.OpenFor)
 			return nil
 		})
 		nth = n.Val()
 		return err
 	})
 	switch {
-	case errors.Is(err, errMoved):
+	case moved(err):
 		return b.refuse(": its state has just changed")
 	case err != nil:
 		b.warn(ctx, "probe not counted, and not sent", err)
@@ -101,10 +108,13 @@ func (b *Breaker) claim(ctx context.Context, was seen) error {
 // errMoved says that the shared counter is no longer what it was when the call got its leave.
 var errMoved = errors.New("the circuit's state has changed")
 
-// within calls fn with another counter's value in a WATCH of the shared one, if that is what it was. A half-open
+// moved says whether an error is that the counters have changed, before they were looked at or between that and the write.
+func moved(err error) bool { return errors.Is(err, errMoved) || errors.Is(err, redis.TxFailedErr) }
+
+// within calls fn with another counter's value in a WATCH of the shared one, if that is as it has to be. A half-open
 // window is one value of it.
-func (b *Breaker) within(ctx context.Context, was int64, other string, fn func(tx *redis.Tx, n int64) error, alsoWatched ...string) error {
-	err := b.Redis.Watch(ctx, func(tx *redis.Tx) error {
+func (b *Breaker) within(ctx context.Context, fits func(n int64) bool, other string, fn func(tx *redis.Tx, n int64) error, alsoWatched ...string) error {
+	return b.Redis.Watch(ctx, func(tx *redis.Tx) error {
 		var failures, counted *redis.StringCmd
 		_, err := tx.Pipelined(ctx, func(p redis.Pipeliner) error {
 			failures, counted = p.Get(ctx, b.failuresKey()), p.Get(ctx, other)
@@ -121,13 +131,18 @@ func (b *Breaker) within(ctx context.Context, was int64, other string, fn func(t
 		if err != nil {
 			return err
 		}
-		if now != was {
+		if !fits(now) {
 			return errMoved
 		}
 		return fn(tx, n)
 	}, append(alsoWatched, b.failuresKey())...)
-	if errors.Is(err, redis.TxFailedErr) {
-		return errMoved
+}
+
+// persistently makes a try anew while somebody else's write comes between, which is seldom and soon over.
+func persistently(times int, try func() error) error {
+	err := try()
+	for ; times > 0 && errors.Is(err, redis.TxFailedErr); times-- {
+		err = try()
 	}
 	return err
 }
@@ -152,29 +167,30 @@ func (b *Breaker) countFailure(ctx context.Context) error {
 	var n *redis.IntCmd
 	_, err := b.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		n = p.Incr(ctx, b.failuresKey())
-		p.PExpire(ctx, b.failuresKey(), 2*b.OpenFor)
+		p.PExpire(ctx, b.failuresKey(), b.OpenFor+kept)
 		if b.SharedProbes {
 			p.Del(ctx, b.probesKey(), b.successesKey())
 		}
 		return nil
 	})
 	if err == nil && n.Val() >= int64(b.FailBudget) {
-		b.saw(2 * b.OpenFor)
+		b.saw(b.OpenFor + kept)
 	}
 	return err
 }
 
-// forget closes the circuit, or leaves it closed with no failure counted, unless another failure was
-// counted since.
-func (b *Breaker) forget(ctx context.Context, was int64) error {
+// forget ends a row of failures, if their counter is as it has to be still: it closes the circuit, or leaves it closed.
+func (b *Breaker) forget(ctx context.Context, fits func(n int64) bool) error {
 	ctx, cancel := b.bounded(ctx, phase.BreakerWrite)
 	defer cancel()
-	err := b.within(ctx, was, b.successesKey(), func(tx *redis.Tx, _ int64) error {
-		_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			b.clear(ctx, p)
-			return nil
+	err := persistently(b.FailBudget, func() error {
+		return b.within(ctx, fits, b.successesKey(), func(tx *redis.Tx, _ int64) error {
+			_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+				b.clear(ctx, p)
+				return nil
+			})
+			return err
 		})
-		return err
 	})
 	if err == nil {
 		b.saw(0)
@@ -194,8 +210,8 @@ func (b *Breaker) countSuccess(ctx context.Context, won pass) error {
 	ctx, cancel := b.bounded(ctx, phase.BreakerWrite)
 	defer cancel()
 	closes := false
-	once := func() error {
-		return b.within(ctx, won.count, b.successesKey(), func(tx *redis.Tx, n int64) error {
+	err := persistently(b.HalfOpenMax, func() error { // another probe's success may come between
+		return b.within(ctx, won.unchanged, b.successesKey(), func(tx *redis.Tx, n int64) error {
 			closes = n+1 >= int64(b.CloseAfter)
 			_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
 				if closes {
@@ -208,14 +224,7 @@ func (b *Breaker) countSuccess(ctx context.Context, won pass) error {
 			})
 			return err
 		}, b.successesKey())
-	}
-	err := once()
-	for range b.HalfOpenMax { // another probe's success came between
-		if !errors.Is(err, errMoved) {
-			break
-		}
-		err = once()
-	}
+	})
 	if err == nil && closes {
 		b.saw(0)
 	}
@@ -224,7 +233,7 @@ func (b *Breaker) countSuccess(ctx context.Context, won pass) error {
 
 // ignoreMoved takes it for no error that there was nothing left to count in.
 func ignoreMoved(err error) error {
-	if errors.Is(err, errMoved) {
+	if moved(err) {
 		return nil
 	}
 	return err

@@ -18,10 +18,13 @@ type sight struct {
 	ends  time.Time // when the failures that fill the budget are forgotten
 }
 
-// saw notes what is left of failures that fill the budget: 0 is a closed circuit.
+// saw notes what is left of failures that fill the budget: 0 is a closed circuit, in which no probes are out.
 func (b *Breaker) saw(left time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if left == 0 {
+		b.window = window{}
+	}
 	b.last = sight{ends: b.Clock.Now().Add(left)}
 }
 

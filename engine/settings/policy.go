@@ -27,7 +27,7 @@ type Policy struct {
 	BindApprovals bool          `yaml:"bind_approvals" json:"bind_approvals" doc:"an approval counts for the request that was approved, and while it is no older than approval_ttl; without it the label approval_granted is enough (Scheduler internals, approval flow)"`
 
 	CircuitFailBudget  int           `yaml:"circuit_fail_budget" json:"circuit_fail_budget" min:"1" max:"1000" doc:"consecutive failures that open the circuit (Scheduler internals)"`
-	CircuitOpenFor     time.Duration `yaml:"circuit_open_for" json:"circuit_open_for" min:"100ms" max:"1h" doc:"how long the circuit stays open, and then at most half-open (Scheduler internals)"`
+	CircuitOpenFor     time.Duration `yaml:"circuit_open_for" json:"circuit_open_for" min:"100ms" max:"1h" doc:"how long the circuit stays open (Scheduler internals)"`
 	CircuitHalfOpenMax int           `yaml:"circuit_half_open_max" json:"circuit_half_open_max" min:"1" max:"1000" doc:"calls that may go out while the circuit is half-open (Scheduler internals)"`
 	CircuitCloseAfter  int           `yaml:"circuit_close_after" json:"circuit_close_after" min:"1" max:"1000" doc:"successes in half-open that close the circuit (Scheduler internals)"`
 	SharedBreaker      bool          `yaml:"shared_breaker" json:"shared_breaker" doc:"all replicas count failures in one Redis key, and see the circuit open at once; without it each counts its own (Scheduler internals)"`

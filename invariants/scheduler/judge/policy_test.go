@@ -10,6 +10,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -46,7 +47,7 @@ func (s *story) hears(node, job string, decision int) *story {
 func (s *story) counts(node, job string, failures int) *story {
 	c := sim.Change{Key: failuresKey, Gone: true}
 	if failures > 0 {
-		c = sim.Change{Key: failuresKey, Value: strconv.Itoa(failures), Expires: s.at + time.Millisecond + time.Minute}
+		c = sim.Change{Key: failuresKey, Value: strconv.Itoa(failures), Expires: s.at + time.Millisecond + 30*time.Second + model.CountKept}
 	}
 	return s.add(node, sim.KindRedis, "multi", failuresKey, job, "breaker_write", c)
 }
@@ -288,6 +289,30 @@ func TestADecisionMustBeTheKernels(t *testing.T) {
 	}
 }
 
+// The record says by which policy it was decided.
+func TestADecisionNamesItsPolicy(t *testing.T) {
+	for _, to := range []struct {
+		told            int
+		state, decision string
+	}{{1, "SCHEDULED", "ALLOW"}, {3, "APPROVAL_REQUIRED", "REQUIRE_APPROVAL"}, {4, "DENIED", "DENY"}} {
+		for snapshot, problem := range map[string]string{
+			"sha256:1": "",
+			"sha256:2": `with the policy snapshot "sha256:2", but the safety kernel had decided by "sha256:1"`,
+			"":         `with the policy snapshot "", but the safety kernel had decided by "sha256:1"`,
+		} {
+			s := newStory().submit(job1).lock(s1, job1).read(s1, job1).readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, to.told)
+			s.last().Data = fmt.Sprintf(`{"decision":%d,"policy_snapshot":"sha256:1"}`, to.told)
+			s.write(s1, job1, "scheduled_write", to.state, "attempts", "1", "decision", to.decision, "policy_snapshot", snapshot)
+			o := outcomeOf(s.judge(guarded), "no-dispatch-without-decision")
+			if problem == "" {
+				assert.Empty(t, o.Violations, to.state)
+			} else if assert.Len(t, o.Violations, 1, to.state) {
+				assert.Contains(t, o.Violations[0].Message, problem)
+			}
+		}
+	}
+}
+
 // So must what keeps it from being dispatched, and FAIL_OPEN is for a kernel that says nothing.
 func TestARefusalMustBeTheKernels(t *testing.T) {
 	open := guarded
@@ -406,6 +431,126 @@ func TestAFailureIsCountedAsOne(t *testing.T) {
 	assert.Empty(t, outcomeOf(s.judge(guarded), "circuit-opens-on-failures-alone").Violations)
 	s.counts(s1, job1, 2).late()
 	assert.Len(t, outcomeOf(s.judge(guarded), "circuit-opens-on-failures-alone").Violations, 1)
+}
+
+// failsAt is a call that fails, and is counted as that many.
+func (s *story) failsAt(node, job string, counted int) *story {
+	return s.readsCounter(node, job).calls(node, job).hears(node, job, 0).counts(node, job, counted)
+}
+
+// A circuit is opened by failures in a row, however far apart.
+func TestFailuresInARowOpenTheCircuit(t *testing.T) {
+	const name = "circuit-opens-on-failures-alone"
+	succeeds := func(s *story, more func()) *story {
+		s.readsCounter(s2, job1).calls(s2, job1)
+		if more != nil {
+			more()
+		}
+		return s.hears(s2, job1, 1)
+	}
+	for what, c := range map[string]struct {
+		between func(s *story) *story // the second failure and the third
+		broken  bool
+	}{
+		"nothing but time":         {func(s *story) *story { return s.wait(time.Hour) }, false},
+		"a success":                {func(s *story) *story { return succeeds(s, nil).read(s2, job1) }, true},
+		"one that nobody knows of": {func(s *story) *story { return succeeds(s, nil) }, false},
+		"one that cannot be told": {func(s *story) *story {
+			return succeeds(s, nil).add(s2, sim.KindRedis, "multi", failuresKey, job1, "breaker_write").fails().read(s2, job1)
+		}, false},
+		"one by a replica's own count": {func(s *story) *story {
+			return s.readsCounter(s2, job1).fails().calls(s2, job1).hears(s2, job1, 1).read(s2, job1)
+		}, false},
+	} {
+		s := newStory().failsAt(s1, "job-11", 1).failsAt(s1, "job-12", 2)
+		c.between(s)
+		o := outcomeOf(s.failsAt(s1, "job-13", 3).judge(guarded), name)
+		assert.Equal(t, c.broken, len(o.Violations) > 0, what)
+		if c.broken && len(o.Violations) > 0 {
+			assert.Contains(t, o.Violations[0].Message, "scheduler-1 opened the safety circuit at step 16, after 1 failure since the last call that had succeeded; it takes 3 in a row", what)
+		}
+	}
+	s := newStory() // a success that began before the failures may have come first
+	succeeds(s, func() { s.failsAt(s1, "job-11", 1).failsAt(s1, "job-12", 2) }).read(s2, job1)
+	assert.Empty(t, outcomeOf(s.failsAt(s1, "job-13", 3).judge(guarded), name).Violations)
+}
+
+// Half-open ends with an answer alone, and failures in a row have no age.
+func TestTimeClosesNoCircuit(t *testing.T) {
+	const name = "open-circuit-stops-every-replica"
+	for what, c := range map[string]struct {
+		s      *story
+		broken bool
+	}{
+		"half-open for an hour, and a probe fails": {newStory().trips(s1).wait(time.Hour).failsAt(s1, job1, 1), true},
+		"a probe succeeds, and the next one fails": {newStory().trips(s1).wait(time.Hour).readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 1).failsAt(s1, "job-2", 1), true},
+		"two succeed, and the next one fails": {newStory().trips(s1).wait(time.Hour).readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 1).
+			readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 1).failsAt(s1, "job-2", 1), false},
+		"an hour between two failures":  {newStory().failsAt(s1, "job-11", 1).wait(time.Hour).failsAt(s1, "job-12", 1).wait(time.Hour).failsAt(s1, "job-13", 1), true},
+		"one that could not be counted": {newStory().failsAt(s1, "job-11", 1).failsAt(s1, "job-12", 2).fails().failsAt(s1, "job-13", 2), false},
+	} {
+		c.s.wait(2*time.Second).readsCounter(s2, "job-3").calls(s2, "job-3")
+		o := outcomeOf(c.s.judge(guarded), name)
+		assert.Equal(t, c.broken, len(o.Violations) > 0, what)
+	}
+}
+
+// Enough successes close the circuit: those of one replica, or of all.
+func TestSuccessesCloseTheCircuit(t *testing.T) {
+	for what, c := range map[string]struct {
+		cfg      config.Config
+		second   string // the replica of the second probe
+		closed   bool
+		problems int
+	}{
+		"of one, and it closes":                  {guarded, s1, true, 0},
+		"of one":                                 {guarded, s1, false, 1},
+		"of two that count apart":                {guarded, s2, false, 0},
+		"of two that count together":             {shared, s2, false, 1},
+		"of two that count together; it closes ": {shared, s2, true, 0},
+	} {
+		s := newStory()
+		probing(s, c.cfg.Policy.SharedProbes, s1, c.second)
+		s.hears(s1, "job-21", 1).hears(c.second, "job-22", 1)
+		if c.closed {
+			s.counts(c.second, "job-22", 0)
+		}
+		s.read(s1, "job-21").read(c.second, "job-22").readsCounter(s1, job1)
+		o := outcomeOf(s.judge(c.cfg), "half-open-closes-on-successes")
+		if assert.Len(t, o.Violations, c.problems, what) && c.problems > 0 {
+			assert.Contains(t, o.Violations[0].Message, "scheduler-1 found the safety circuit half-open at step ", what)
+			assert.Contains(t, o.Violations[0].Message, "after 2 calls of its window had succeeded; it takes 2 to close it", what)
+		}
+	}
+}
+
+// Who finds the circuit half-open sends a probe, unless another's is out, or it cannot be counted.
+func TestAHalfOpenCircuitIsTried(t *testing.T) {
+	for what, c := range map[string]struct {
+		then   func(*story)
+		broken bool
+	}{
+		"nobody tries":            {func(*story) {}, true},
+		"it does":                 {func(s *story) { s.claimsProbe(s1, job1).calls(s1, job1) }, false},
+		"another does":            {func(s *story) { s.readsCounter(s2, "job-2").claimsProbe(s2, "job-2") }, false},
+		"it cannot be counted":    {func(s *story) { s.claimsProbe(s1, job1).fails() }, false},
+		"another failure is late": {func(s *story) { s.counts(s2, "job-2", 4).late() }, false},
+	} {
+		s := newStory().trips(s1).wait(time.Minute).readsCounter(s1, job1)
+		c.then(s)
+		o := outcomeOf(s.wait(5*time.Second).readsCounter(s1, job1).judge(shared), "closed-circuit-lets-calls-through")
+		assert.Equal(t, c.broken, len(o.Violations) > 0, what)
+	}
+}
+
+// Probes that nobody hears of are forgotten once the time open has gone by without another.
+func TestProbesAreForgotten(t *testing.T) {
+	for wait, violations := range map[time.Duration]int{29 * time.Second: 1, 31 * time.Second: 0} {
+		s := newStory()
+		probing(s, true, s1, s1, s2)
+		s.wait(wait).readsCounter(s2, job1).claimsProbe(s2, job1).calls(s2, job1)
+		assert.Len(t, outcomeOf(s.judge(shared), "half-open-probes-within-limit").Violations, violations, wait)
+	}
 }
 
 func TestProbesApartAreOutsideThePromise(t *testing.T) {

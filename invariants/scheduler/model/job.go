@@ -32,6 +32,7 @@ type Job struct {
 
 	tenant    string
 	Decision  string        // of the safety kernel, as the record has it
+	Snapshot  string        // of the policy that decided, likewise
 	DecidedAt int           // the step at which that was written
 	PutOff    time.Duration // when the safety kernel said to ask again later, if that was its last word; 0 if not
 

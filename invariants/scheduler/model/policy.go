@@ -26,8 +26,8 @@ type policyFacts struct {
 	leaves   map[caller]Leave
 	Answers  map[caller]answer
 	own      map[ownOf]*ownCounter
-	All      [history.Circuits]ownCounter    // as if every failure that a replica tells were one's own
-	untold   []caller                        // who has met a failure, and has done nothing since
+	All      [history.Circuits]ownCounter    // as if every failure that a replica tells were one's own, and every success
+	untold   []tale                          // what calls have brought, whose callers have done nothing since
 	owed     map[caller]int                  // failures that are yet to be counted
 	late     map[caller]int                  // failures whose count failed, and may still arrive
 	counted  int                             // the step at which one was last
@@ -70,15 +70,24 @@ type Leave struct {
 	Used    bool // half-open, and its own probes were used up
 	count   int  // the shared counter
 	Window  int  // of the shared counter, in half-open
+	batch   int  // of the probes in that
 	Claimed bool // it has counted its probe in that
 	Clearly bool // it was not within a millisecond of being in another state
 	Called  bool // it has called since
+}
+
+// tale is what a call has brought, for its caller to tell the others.
+type tale struct {
+	caller
+	leave  Leave
+	failed bool
 }
 
 // answer is what a call brought.
 type answer struct {
 	Step        int
 	Decision    string // "" for an error
+	Snapshot    string // of the policy that decided
 	Constraints map[string]string
 	handles     bool // who asked has the job in hand, under its lock
 }
@@ -117,8 +126,10 @@ func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
 		counter.expires = c.Expires
 	}
 	if counter.value != was {
-		counter.Window++
-		counter.Probes, counter.Successes = nil, 0
+		counter.begin(s, was)
+	}
+	if s.Rewinds() {
+		f.Policy.All[history.CircuitOf(c.Key)] = ownCounter{}
 	}
 	if counter.value > was && !s.Rewinds() {
 		key := caller{s.Node, s.Incarnation, s.Job, history.CircuitOf(c.Key)}
@@ -127,7 +138,7 @@ func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
 			owed = f.Policy.late
 		}
 		for _, check := range f.Hooks.FailuresCounted {
-			check(s, key.Circuit, counter.value-was, owed[key])
+			check(s, key.Circuit, was, counter.value, owed[key])
 		}
 		owed[key], f.Policy.counted = max(0, owed[key]-1), s.Step
 	}
@@ -155,7 +166,7 @@ func (f *Facts) BreakerAsked(s *Step) {
 	}
 	switch counter := &p.Counters[c]; s.Phase {
 	case "breaker_read":
-		l := Leave{At: s.At, Step: s.Step, count: counter.value, Window: counter.Window}
+		l := Leave{At: s.At, Step: s.Step, count: counter.value, Window: counter.Window, batch: counter.batch}
 		if l.State, l.Clearly = counter.State(s.At, &f.Config.Policy); s.Failed {
 			l = f.alone(s, c)
 			f.Reach(CountedAlone)
@@ -172,10 +183,17 @@ func (f *Facts) BreakerAsked(s *Step) {
 			delete(p.Throttled, s.Job) // it waits for something else now
 		}
 	case "breaker_probe":
-		if l, ok := p.leaves[key]; ok && s.Name == "multi" && !s.Failed && s.Outcome != history.TransactionFailed {
-			l.Claimed, l.Window = true, counter.Window
-			p.leaves[key] = l
+		l, ok := p.leaves[key]
+		switch {
+		case !ok:
+			return
+		case s.Failed, s.Outcome == history.TransactionFailed: // it cannot be counted, and so it does not go out
+			l.Clearly = false
+		case s.Name == "multi":
+			counter.probeClaimed(s.At, &f.Config.Policy)
+			l.Claimed, l.Window, l.batch = true, counter.Window, counter.batch
 		}
+		p.leaves[key] = l
 	case "breaker_write":
 		if s.Failed || s.Outcome == history.TransactionFailed || s.Name != "multi" {
 			return
@@ -223,8 +241,8 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 		if l.State == history.HalfOpen {
 			f.Reach(CircuitHalfOpened)
 		}
-		if !l.Alone && l.State == history.HalfOpen && l.Window == p.Counters[c].Window {
-			p.Counters[c].Probes = append(p.Counters[c].Probes, s.Step)
+		if counter := &p.Counters[c]; !l.Alone && l.State == history.HalfOpen && l.Window == counter.Window && l.batch == counter.batch {
+			counter.Probes, counter.tried = append(counter.Probes, s.Step), true
 		}
 		for _, check := range f.Hooks.Calling {
 			check(s, c, &l)
@@ -243,11 +261,11 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 		p.Answers[key] = answer{Step: s.Step}
 		return
 	}
+	if !l.Alone || !cfg.SharedBreaker { // one that cannot reach the shared counter tells nobody
+		p.untold = append(p.untold, tale{key, l, s.Failed})
+	}
 	if s.Failed {
 		own.fail(s.At, cfg)
-		if !l.Alone || !cfg.SharedBreaker { // one that cannot reach the shared counter tells nobody of it
-			p.untold = append(p.untold, key)
-		}
 		p.Failed[c] = s.At
 		if c == history.CircuitSafety {
 			f.putOff(s, false)
@@ -255,11 +273,11 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 		p.owed[key]++
 		p.Answers[key] = answer{Step: s.Step}
 	} else {
-		own.succeed(&l, s.Step, cfg)
+		own.succeed(l.Alone, l.State == history.HalfOpen, s.Step, cfg)
 		if !l.Alone && l.State == history.HalfOpen && l.Window == p.Counters[c].Window {
 			p.Counters[c].Successes++
 		}
-		p.All[c] = ownCounter{}
+		p.All[c].succeed(true, true, s.Step, cfg)
 		p.Answers[key] = f.answered(s)
 		if !l.Alone && (l.count > 0 || l.State == history.HalfOpen) {
 			p.writing[key] = s.At
@@ -270,21 +288,41 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 	}
 }
 
-// tells counts the failures that a process has met for all replicas, once it goes on with the job: the first that it does
-// is to count them. While it is paused nobody can know of them, and of those that it dies with nobody ever does.
+// tells takes in what calls have brought once their callers go on with the job: the first that they do is to count it.
+// While one is paused nobody can know of it, and of what it dies with nobody ever does. One that cannot count it tells nobody.
 func (f *Facts) tells(s *Step) {
-	p, cfg := &f.Policy, &f.Config.Policy
-	p.untold = slices.DeleteFunc(p.untold, func(k caller) bool {
-		if k.Node != s.Node || k.Incarnation != s.Incarnation || k.Job != s.Job {
+	counts := s.Phase == "breaker_write"
+	f.Policy.untold = slices.DeleteFunc(f.Policy.untold, func(t tale) bool {
+		switch {
+		case t.Node != s.Node || t.Incarnation != s.Incarnation || t.Job != s.Job:
 			return false
+		case counts && s.Failed:
+			return true
+		case counts && (s.Name != "multi" || s.Outcome == sim.OutcomePending || s.Outcome == history.TransactionFailed):
+			return false // it is at it
 		}
-		all := &p.All[k.Circuit]
-		if s.At-all.Failed > 2*cfg.OpenFor-Doubt || all.Failures < cfg.FailBudget && s.At-all.Failed > cfg.OpenFor {
-			*all = ownCounter{} // by now the earlier ones may have been forgotten
-		}
-		all.fail(s.At, cfg)
+		f.told(s, &t)
 		return true
 	})
+}
+
+// told counts a call for all replicas.
+func (f *Facts) told(s *Step, t *tale) {
+	all, counter, cfg := &f.Policy.All[t.Circuit], &f.Policy.Counters[t.Circuit], &f.Config.Policy
+	if t.failed {
+		all.fail(s.At, cfg)
+		return
+	}
+	if all.Failures < cfg.FailBudget {
+		*all = ownCounter{} // those that were counted before the success was are forgotten as well
+	}
+	counter.inARow = slices.DeleteFunc(counter.inARow, func(step int) bool { return step < t.leave.Step })
+	if t.leave.State == history.HalfOpen && t.leave.Window == counter.Window {
+		if counter.told == nil {
+			counter.told = map[ownOf]int{}
+		}
+		counter.told[ownOf{s.Node, s.Incarnation, t.Circuit}]++
+	}
 }
 
 // saysNothing is of a call's end that tells nothing of the service: its caller gave up, or the request was at fault.
@@ -366,7 +404,7 @@ func (f *Facts) answered(s *Step) answer {
 	if s.Name != history.MethodCheck || err != nil {
 		return answer{Step: s.Step}
 	}
-	a := answer{Step: s.Step, Decision: said.Input(), Constraints: said.Constraints, handles: s.Handling != nil}
+	a := answer{Step: s.Step, Decision: said.Input(), Snapshot: said.Snapshot, Constraints: said.Constraints, handles: s.Handling != nil}
 	f.putOff(s, a.Decision == history.DecisionThrottle)
 	if s.About != nil && a.Decision == history.DecisionDeny {
 		s.About.Saga.Denied = true

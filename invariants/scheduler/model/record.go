@@ -57,6 +57,9 @@ func (j *Job) Take(c *sim.Change) bool {
 	case "decision":
 		j.Decision = c.Value
 		return false
+	case "policy_snapshot":
+		j.Snapshot = c.Value
+		return false
 	case "constraints":
 		j.Wish.constrain(c.Value)
 		return false

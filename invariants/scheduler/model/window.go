@@ -21,28 +21,17 @@ type Strikes struct {
 	last    time.Duration    // when anything was struck, or a strike ended
 	windows []window
 	dealing invariants.Kinds // strikes on the scheduler of the event at hand
-	calls   map[string]failing
-}
-
-// failing is a row of calls of one sort that were made to fail, none longer after the last than a counter of failures lasts.
-type failing struct {
-	n    int
-	last time.Duration
+	calls   map[string]int   // calls that were made to fail, of each sort
 }
 
 // mayOpen takes in that a call fails, and says whether enough have in a row to open a circuit: it is closed by what succeeds
 // in between, but that is the scheduler's to say.
 func (k *Strikes) mayOpen(s *invariants.Strike, cfg *config.PolicyConfig) bool {
 	if k.calls == nil {
-		k.calls = map[string]failing{}
+		k.calls = map[string]int{}
 	}
-	c := k.calls[s.Phase]
-	if s.From-c.last > 2*cfg.OpenFor {
-		c.n = 0
-	}
-	c.n, c.last = c.n+1, s.From
-	k.calls[s.Phase] = c
-	return c.n >= cfg.FailBudget
+	k.calls[s.Phase]++
+	return k.calls[s.Phase] >= cfg.FailBudget
 }
 
 // window is the time of a strike, and for as long as what the strike leaves behind may last.

@@ -70,11 +70,20 @@ var halfOpenProbesWithinLimit = rule.New(invariants.Invariant{
 
 var halfOpenClosesOnSuccesses = rule.New(invariants.Invariant{
 	Name:   "half-open-closes-on-successes",
-	Says:   "A circuit that is half-open is closed only once circuit_close_after calls of that window have succeeded.",
+	Says:   "A circuit that is half-open is closed only once circuit_close_after calls of that window have succeeded, and nobody finds it half-open once they have and their replicas have gone on: those of all replicas with shared_probes, else of one.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: close after 2 successes",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	return observe.Checker{CircuitClosed: func(s *model.Step, c history.Circuit) {
+	return observe.Checker{CircuitRead: func(s *model.Step, c history.Circuit, _, is *model.Leave) {
+		if is.State != history.HalfOpen || !is.Clearly || is.Alone {
+			return
+		}
+		t.Exercise()
+		if n, enough := f.Policy.Counters[c].Enough(&f.Config.Policy); enough {
+			t.Violation(s.About, "%s found the %s circuit half-open at step %d, after %s of its window had succeeded; it takes %d to close it",
+				invariants.Who(s.Event), history.CircuitNames[c], invariants.StepNo(s.Step), invariants.CountOf(n, "call", "calls"), f.Config.Policy.CloseAfter)
+		}
+	}, CircuitClosed: func(s *model.Step, c history.Circuit) {
 		counter := &f.Policy.Counters[c]
 		if state, clearly := counter.State(s.At, &f.Config.Policy); state != history.HalfOpen || !clearly {
 			return
@@ -109,17 +118,21 @@ var replicaAloneKeepsItsBudget = rule.New(invariants.Invariant{
 
 var circuitOpensOnFailuresAlone = rule.New(invariants.Invariant{
 	Name:   "circuit-opens-on-failures-alone",
-	Says:   "The shared counter of failures rises for a call that has failed, by one for each, and for nothing else.",
+	Says:   "The shared counter of failures rises for a call that has failed, by one for each, and for nothing else. It comes to fill the budget only by failures in a row: a call that succeeds, and whose replica can tell the others so, ends the row of those before it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: open after 3 failures",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	return observe.Checker{FailuresCounted: func(s *model.Step, c history.Circuit, n, owed int) {
+	return observe.Checker{FailuresCounted: func(s *model.Step, c history.Circuit, was, is, owed int) {
 		t.Exercise()
-		switch {
+		who, circuit, at := invariants.Who(s.Event), history.CircuitNames[c], invariants.StepNo(s.Step)
+		n, filled := f.Policy.Counters[c].Filled(was, &f.Config.Policy)
+		switch budget := f.Config.Policy.FailBudget; {
 		case owed == 0:
-			t.Violation(s.About, "%s counted a failure of the %s circuit at step %d, although no call of its that was yet to be counted had failed", invariants.Who(s.Event), history.CircuitNames[c], invariants.StepNo(s.Step))
-		case n != 1:
-			t.Violation(s.About, "%s counted %d failures of the %s circuit at step %d for one call", invariants.Who(s.Event), n, history.CircuitNames[c], invariants.StepNo(s.Step))
+			t.Violation(s.About, "%s counted a failure of the %s circuit at step %d, although no call of its that was yet to be counted had failed", who, circuit, at)
+		case is-was != 1:
+			t.Violation(s.About, "%s counted %d failures of the %s circuit at step %d for one call", who, is-was, circuit, at)
+		case filled && n < budget:
+			t.Violation(s.About, "%s opened the %s circuit at step %d, after %s since the last call that had succeeded; it takes %d in a row", who, circuit, at, invariants.CountOf(n, "failure", "failures"), budget)
 		}
 	}}
 })
@@ -145,17 +158,18 @@ var openCircuitEnds = rule.New(invariants.Invariant{
 
 var closedCircuitLetsCallsThrough = rule.New(invariants.Invariant{
 	Name:   "closed-circuit-lets-calls-through",
-	Says:   "Who finds the circuit closed makes its call.",
+	Says:   "Who finds the circuit closed, or half-open with no probe out, makes its call.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: the circuit's states",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{CircuitRead: func(s *model.Step, c history.Circuit, was, _ *model.Leave) {
-		if was.State != history.Closed || !was.Clearly || s.At-was.At <= model.Doubt || s.About != nil && s.About.Mixed {
+		untried := was.State == history.HalfOpen && !was.Alone && f.Policy.Counters[c].Untried(was.Window)
+		if was.State != history.Closed && !untried || !was.Clearly || s.At-was.At <= model.Doubt || s.About != nil && s.About.Mixed {
 			return
 		}
 		t.Exercise()
 		if !was.Called {
-			t.Violation(s.About, "%s had found the %s circuit closed at step %d, and has made no call since", invariants.Who(s.Event), history.CircuitNames[c], invariants.StepNo(was.Step))
+			t.Violation(s.About, "%s had found the %s circuit %s at step %d, and has made no call since", invariants.Who(s.Event), history.CircuitNames[c], was.State, invariants.StepNo(was.Step))
 		}
 	}}
 })

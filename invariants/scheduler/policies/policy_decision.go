@@ -43,7 +43,7 @@ func fits(j *model.Job, cfg *config.PolicyConfig) bool {
 
 var noDispatchWithoutDecision = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-without-decision",
-	Says:   "A PENDING job becomes SCHEDULED, APPROVAL_REQUIRED or DENIED only by a decision for that: what the safety kernel told that replica last, or, in the fail mode open, FAIL_OPEN, if it told nothing: the call failed, or an open circuit kept it back. The job is dispatched only while its record has a decision that allows it.",
+	Says:   "A PENDING job becomes SCHEDULED, APPROVAL_REQUIRED or DENIED only by a decision for that: what the safety kernel told that replica last, or, in the fail mode open, FAIL_OPEN, if it told nothing: the call failed, or an open circuit kept it back. The record names the policy snapshot that the kernel told with its decision. The job is dispatched only while its record has a decision that allows it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, and section 6: no job passes through without a policy decision",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -74,6 +74,8 @@ var noDispatchWithoutDecision = rule.New(invariants.Invariant{
 			case said.Decision != j.Decision || j.State == model.Scheduled && !maps.Equal(said.Constraints, j.Wish.Constraints):
 				t.Violation(j, "%s wrote %s at step %d with the decision %s and the constraints %v, but the safety kernel had told it %q and %v",
 					who, j.State, at, j.Decision, j.Wish.Constraints, said.Decision, said.Constraints)
+			case said.Snapshot != j.Snapshot:
+				t.Violation(j, "%s wrote %s at step %d with the policy snapshot %q, but the safety kernel had decided by %q", who, j.State, at, j.Snapshot, said.Snapshot)
 			}
 		},
 		Sent: func(s *model.Step) {
