@@ -411,13 +411,13 @@ var recoveryTrials = map[string]trial{
 	},
 	"retry-waits-its-delay": {
 		breaks: func(s *story) {
-			sentBack(s.submit(job1), 1).wait(time.Second-3*time.Millisecond).message(s1, job1, "submit_deliver", sim.KindDeliver, 2)
+			sentBack(s.submit(job1), 1).awayFor(3 * time.Minute)
 		},
-		says: "its message 1 of CORDUM_SYS was delivered again at step 14, 998ms after it had been sent back; it was to stay away for 1s at least",
+		says: "scheduler-1 sent its message 1 of CORDUM_SYS back at step 13 for 3m0s; it was to stay away for 1s to 1.5s",
 		holds: func(s *story) {
 			sentBack(s.submit(job1), 1).wait(time.Second)
-			sentBack(s, 2).wait(4 * time.Second) // two attempts each
-			sentBack(s, 3)
+			sentBack(s, 2).awayFor(4 * time.Second).wait(4 * time.Second) // two attempts each
+			sentBack(s, 3).awayFor(16 * time.Second)
 		},
 	},
 	"given-up-only-at-the-ceiling": {

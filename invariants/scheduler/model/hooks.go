@@ -21,6 +21,7 @@ type Checker struct {
 	Released        func(*Step)                                      // a handling ended
 	Acked           func(*Step, *Message)                            // a scheduler acknowledged a message; nil if the stream was not seen to store it
 	Termed          func(*Step, *Message)                            // a scheduler terminated a message; likewise
+	SentBack        func(*Step, *Message)                            // a scheduler sent a message back
 	Back            func(*Step, *Message)                            // a message that was sent back was delivered again, for no other reason
 	Again           func(*Step, *Message)                            // a message whose handling is known to be done was delivered again
 	Twice           func(*Step, *Message)                            // and is handled again
@@ -64,6 +65,7 @@ type Hooks struct {
 	Released        []func(*Step)
 	Acked           []func(*Step, *Message)
 	Termed          []func(*Step, *Message)
+	SentBack        []func(*Step, *Message)
 	Back            []func(*Step, *Message)
 	Again           []func(*Step, *Message)
 	Twice           []func(*Step, *Message)

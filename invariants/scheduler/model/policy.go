@@ -78,6 +78,7 @@ type Leave struct {
 // answer is what a call brought.
 type answer struct {
 	Step        int
+	Failed      bool
 	Decision    string // "" for an error
 	Constraints map[string]string
 }
@@ -239,7 +240,7 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 		if l.Alone && l.State == history.HalfOpen {
 			own.probes = max(0, own.probes-1)
 		}
-		p.Answers[key] = answer{Step: s.Step}
+		p.Answers[key] = answer{Step: s.Step, Failed: true}
 		return
 	}
 	if s.Failed {
@@ -252,7 +253,7 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 			f.putOff(s, false)
 		}
 		p.owed[key]++
-		p.Answers[key] = answer{Step: s.Step}
+		p.Answers[key] = answer{Step: s.Step, Failed: true}
 	} else {
 		own.succeed(&l, s.Step, cfg)
 		if !l.Alone && l.State == history.HalfOpen && l.Window == p.Counters[c].Window {
@@ -346,6 +347,12 @@ func (f *Facts) Refused(s *Step, c history.Circuit) bool {
 		return own.state(s.At, &f.Config.Policy) != history.Closed || own.closed > since
 	}
 	return l.State != history.Closed || !l.Clearly
+}
+
+// foundOpen says whether the step's handling found the circuit to the safety kernel open.
+func (f *Facts) foundOpen(s *Step) bool {
+	l, looked := f.Policy.leaves[caller{s.Node, s.Incarnation, s.About.ID, history.CircuitSafety}]
+	return looked && l.Step > s.Handling.Lock && l.State == history.Open && l.Clearly
 }
 
 // answered decodes what the kernel said.

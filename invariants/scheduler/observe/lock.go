@@ -95,7 +95,8 @@ func (o *Observer) lockAnswered(s *model.Step, locked bool) {
 func (o *Observer) lockReleased(s *model.Step) {
 	f := o.Facts
 	if s.Handling != nil {
-		s.About.Release(s, f.Away(s))
+		f.SendsBack(s)
+		s.About.Release(s)
 		o.handled(s)
 	}
 	r := s.About.Releasing(s)

@@ -117,6 +117,7 @@ func (o *Observer) operation(e *sim.Event) {
 // concluded takes in what came of an operation on the step's own job, by its phase.
 func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 	f := o.Facts
+	f.Meets(s, locked)
 	switch s.Phase {
 	case "lock_acquire", "lock_renew":
 		o.lockAnswered(s, locked)
