@@ -17,6 +17,7 @@ type Checker struct {
 	Stored          func(*Step, *Dispatch)                           // a stream stored a dispatch; it is not among the job's yet
 	Voided          func(*Step)                                      // a stream stored a void in a dispatch's place
 	Locked          func(*Step, *LockChange)                         // a lock's key changed
+	Renews          func(*Step)                                      // a handling asks for more time with its job's lock
 	Overdue         func(*Step)                                      // a handling was seen to go on after its lock had expired, for the first time
 	Released        func(*Step)                                      // a handling ended
 	Acked           func(*Step, *Message)                            // a scheduler acknowledged a message; nil if the stream was not seen to store it
@@ -61,6 +62,7 @@ type Hooks struct {
 	Stored          []func(*Step, *Dispatch)
 	Voided          []func(*Step)
 	Locked          []func(*Step, *LockChange)
+	Renews          []func(*Step)
 	Overdue         []func(*Step)
 	Released        []func(*Step)
 	Acked           []func(*Step, *Message)

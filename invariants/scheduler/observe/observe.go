@@ -78,6 +78,9 @@ func (o *Observer) operation(e *sim.Event) {
 		o.fence(s)
 		o.onTime(s)
 	}
+	if s.Handling != nil && s.Phase == "lock_renew" && s.Kind == sim.KindRedis && s.Name == "evalsha" { // an eval repeats it, with the script
+		o.renewalSetsOut(s)
+	}
 	if s.About != nil {
 		s.About.Delayed(s)
 	}
