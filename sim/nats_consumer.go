@@ -79,7 +79,7 @@ func (c *gatedConsumer) forward(inner jetstream.MessageBatch, out *gatedBatch, n
 			g.by = c.target
 		}
 		lost := true
-		err := g.do(c.p.ctx, KindDeliver, "", func() error { lost = false; return nil })
+		err := g.do(c.p.ctx, KindDeliver, "", 0, func() error { lost = false; return nil })
 		if err == nil && !lost {
 			out.messages <- g
 		}
@@ -137,9 +137,9 @@ const NameDoubleAck = "DoubleAck"
 // it, as in submit_ack. A message of another consumer has no tags, and the operation's name is the
 // consumer that handed it out: after a power loss nats-server may give a sequence anew, and
 // redelivers without a look at the subject.
-func (m *gatedMsg) do(ctx context.Context, kind Kind, name string, apply func() error) error {
+func (m *gatedMsg) do(ctx context.Context, kind Kind, name string, delay time.Duration, apply func() error) error {
 	op := &Op{Kind: kind, Name: cmp.Or(m.by, name), Target: m.Subject(), Write: kind != KindDeliver}
-	op.Answers, op.consumer = m.delivered, m.consumer
+	op.Answers, op.Delay, op.consumer = m.delivered, delay, m.consumer
 	if m.by == "" {
 		op.Tags = m.p.node.world.cfg.MsgTags(m.Subject(), m.Headers(), m.Data())
 	}
@@ -161,22 +161,22 @@ func (m *gatedMsg) do(ctx context.Context, kind Kind, name string, apply func() 
 	return err
 }
 
-func (m *gatedMsg) Ack() error { return m.do(m.p.ctx, KindAck, "", m.msg.Ack) }
+func (m *gatedMsg) Ack() error { return m.do(m.p.ctx, KindAck, "", 0, m.msg.Ack) }
 
 func (m *gatedMsg) DoubleAck(ctx context.Context) error {
-	return m.do(ctx, KindAck, NameDoubleAck, func() error { return m.msg.DoubleAck(ctx) })
+	return m.do(ctx, KindAck, NameDoubleAck, 0, func() error { return m.msg.DoubleAck(ctx) })
 }
 
-func (m *gatedMsg) Nak() error { return m.do(m.p.ctx, KindNak, "", m.msg.Nak) }
+func (m *gatedMsg) Nak() error { return m.do(m.p.ctx, KindNak, "", 0, m.msg.Nak) }
 
 func (m *gatedMsg) NakWithDelay(d time.Duration) error {
-	return m.do(m.p.ctx, KindNak, "", func() error { return m.msg.NakWithDelay(d) })
+	return m.do(m.p.ctx, KindNak, "", d, func() error { return m.msg.NakWithDelay(d) })
 }
 
-func (m *gatedMsg) InProgress() error { return m.do(m.p.ctx, KindProgress, "", m.msg.InProgress) }
+func (m *gatedMsg) InProgress() error { return m.do(m.p.ctx, KindProgress, "", 0, m.msg.InProgress) }
 
-func (m *gatedMsg) Term() error { return m.do(m.p.ctx, KindTerm, "", m.msg.Term) }
+func (m *gatedMsg) Term() error { return m.do(m.p.ctx, KindTerm, "", 0, m.msg.Term) }
 
 func (m *gatedMsg) TermWithReason(reason string) error {
-	return m.do(m.p.ctx, KindTerm, "", func() error { return m.msg.TermWithReason(reason) })
+	return m.do(m.p.ctx, KindTerm, "", 0, func() error { return m.msg.TermWithReason(reason) })
 }

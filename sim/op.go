@@ -43,10 +43,11 @@ type Op struct {
 
 // Message is what an operation on one message says of that message.
 type Message struct {
-	Seq       uint64 // its sequence in the stream
-	Delivered uint64 // how many times it was delivered
-	Answers   int    // the step of the delivery that an ack, nak, term or progress answers: a server that has lost its state uses a number of Delivered again
-	Data      string // of a core message that is received, or of the answer to a gRPC call
+	Seq       uint64        // its sequence in the stream
+	Delivered uint64        // how many times it was delivered
+	Answers   int           // the step of the delivery that an ack, nak, term or progress answers: a server that has lost its state uses a number of Delivered again
+	Delay     time.Duration // of a nak: for how long the server is to keep the message back
+	Data      string        // of a core message that is received, or of the answer to a gRPC call
 }
 
 // Node is the name of the node that runs the operation; empty for the harness itself.

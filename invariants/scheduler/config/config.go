@@ -36,6 +36,7 @@ type Config struct {
 	RetryDelayNoWorkers  time.Duration // for want of a worker (Scheduler internals)
 	BackoffBase          time.Duration // the first delay (Scheduler internals)
 	BackoffMax           time.Duration // the longest (Scheduler internals)
+	BackoffJitter        time.Duration // the most that chance adds (Scheduler internals)
 	AckWait              time.Duration // before JetStream delivers again what is not acknowledged (Scheduler internals)
 	FanOut               bool          `setting:"-"` // dispatches go to topics, whose subjects name no epoch
 	Deduplicate          bool          `setting:"-"` // workers, and the sink of their effects, refuse an idempotency key that is done (Dead letters)
@@ -163,7 +164,7 @@ var documentedConfig = Config{
 	DispatchOrder: "state-first", ReadError: "fail-closed", StaleWorker: "fixed-retries", TickLock: "until-expiry", StaleReasonCode: "no_workers", DLQOrder: "state-then-dlq",
 	MaxDispatchRetries: 3, MaxSchedulingRetries: 50, MaxDeliver: 100, MaxRenewalFailures: 3, BatchSize: 200, MaxIterations: 100,
 	WorkerTTL: 30 * time.Second, RegistrySweep: 10 * time.Second, JobLockTTL: time.Minute, PublishTimeout: 5 * time.Second, StoreOpTimeout: 2 * time.Second,
-	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, RetryDelayPublish: 2 * time.Second, RetryDelayNoWorkers: 2 * time.Second, BackoffBase: time.Second, BackoffMax: 30 * time.Second, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second, ScheduledAge: 2 * time.Minute, DLQEntryTTL: 30 * 24 * time.Hour,
+	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, RetryDelayPublish: 2 * time.Second, RetryDelayNoWorkers: 2 * time.Second, BackoffBase: time.Second, BackoffMax: 30 * time.Second, BackoffJitter: 500 * time.Millisecond, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second, ScheduledAge: 2 * time.Minute, DLQEntryTTL: 30 * 24 * time.Hour,
 	PollInterval: 30 * time.Second, DispatchTimeout: 5 * time.Minute, RunningTimeout: 30 * time.Minute, SnapshotLockTTL: 10 * time.Second, SnapshotEvery: 5 * time.Second, SnapshotReadTimeout: 5 * time.Second,
 	Policy: PolicyConfig{FailMode: failModeClosed, FailBudget: 3, OpenFor: 30 * time.Second, OpenDelay: 5 * time.Second, ThrottleDelay: 5 * time.Second, HalfOpenMax: 3, CloseAfter: 2},
 	Saga:   SagaConfig{LockTTL: 2 * time.Minute, RollbackTimeout: 30 * time.Second}, Workflow: WorkflowConfig{RunLockTTL: 30 * time.Second},
@@ -266,23 +267,67 @@ func (c *Config) LongestTry() time.Duration {
 // handBack is for how long a message is sent back that its scheduler has not begun with, as it stops.
 const handBack = 500 * time.Millisecond
 
+// UnfiledDelay is for how long a message that can never be handled is sent back, at its first delivery, if its DLQ entry cannot be
+// written (Scheduler internals, section 9).
+const UnfiledDelay = 5 * time.Second
+
+// Span is between how long and how long something takes. The zero value says nothing.
+type Span struct{ Least, Most time.Duration }
+
 // ShortestDelay is the least for which a message is sent back.
 func (c *Config) ShortestDelay() time.Duration {
 	return min(handBack, c.BackoffBase, c.BackoffMax, c.RetryDelayBusy, c.RetryDelayStore, c.RetryDelayPublish, c.RetryDelayNoWorkers, c.Policy.ThrottleDelay, c.Policy.OpenDelay)
 }
 
-// Backoff is for how long a job stays away at least after an attempt before which it has had so many (Scheduler internals,
+// longestDelay is the most: that of a handling that has used up two attempts.
+func (c *Config) longestDelay() time.Duration {
+	return max(handBack, UnfiledDelay, 2*c.BackoffMax, 2*c.RetryDelayNoWorkers, c.RetryDelayBusy, c.RetryDelayStore, c.RetryDelayPublish, c.Policy.ThrottleDelay, c.Policy.OpenDelay)
+}
+
+// AnyDelay is for how long a message is sent back, whatever its handling met.
+func (c *Config) AnyDelay() Span { return Span{c.ShortestDelay(), c.longestDelay()} }
+
+// Infrastructure is for how long a message is sent back, at its nth delivery, that is not to blame for it; base is the
+// documented delay.
+func (c *Config) Infrastructure(base time.Duration, delivery uint64) Span {
+	if c.BusyBackoff {
+		base = doubled(base, max(base, c.BackoffMax), times(delivery))
+	}
+	return Span{base, base}
+}
+
+// KernelBackoff is for how long a request is sent back at its nth delivery, about which the safety kernel gave no answer
+// (Scheduler internals, section 6, fail-closed).
+func (c *Config) KernelBackoff(delivery uint64) Span {
+	return c.jittered(c.BackoffBase, c.BackoffMax, times(delivery), 0)
+}
+
+// times is how many deliveries came before the nth.
+func times(delivery uint64) int { return int(max(delivery, 1)) - 1 }
+
+// Backoff is for how long a job stays away after a handling that found so many attempts and left so many (Scheduler internals,
 // section 5).
-func (c *Config) Backoff(attempts int) time.Duration {
-	return doubled(c.BackoffBase, c.BackoffMax, attempts)
+func (c *Config) Backoff(found, left int) Span {
+	return c.jittered(c.BackoffBase, c.BackoffMax, found, left)
 }
 
 // BackoffForWorkers is the same for want of workers, which takes a flat delay without even_backoff (Scheduler internals, section 7).
-func (c *Config) BackoffForWorkers(attempts int) time.Duration {
+func (c *Config) BackoffForWorkers(found, left int) Span {
 	if !c.EvenBackoff {
-		attempts = 0
+		return Span{c.RetryDelayNoWorkers, c.RetryDelayNoWorkers}
 	}
-	return doubled(c.RetryDelayNoWorkers, max(c.BackoffMax, c.RetryDelayNoWorkers), attempts)
+	return c.jittered(c.RetryDelayNoWorkers, max(c.BackoffMax, c.RetryDelayNoWorkers), found, left)
+}
+
+// jittered is the back-off after so many attempts. With even_backoff one that costs several waits for each.
+func (c *Config) jittered(base, most time.Duration, found, left int) Span {
+	delay := doubled(base, most, found)
+	s := Span{delay, min(delay+c.BackoffJitter, most)}
+	for n := found + 1; n < left && c.EvenBackoff; n++ {
+		s.Least += doubled(base, most, n)
+		s.Most += doubled(base, most, n)
+	}
+	return s
 }
 
 func doubled(base, most time.Duration, times int) time.Duration {

@@ -53,14 +53,23 @@ var attemptsDrainByTwo = rule.New(invariants.Invariant{
 
 var retryWaitsItsDelay = rule.New(invariants.Invariant{
 	Name:   "retry-waits-its-delay",
-	Says:   "A message that a scheduler sends back comes again no sooner than after its retry delay: min(base x 2^attempt, max) for a publish that failed, a pool that is overloaded or a tenant at its limit, retry_delay_no_workers for want of workers, and for whatever else the shortest of all delays.",
+	Says:   "A message that a scheduler sends back is sent back for its retry delay, and comes again no sooner: min(base x 2^attempt + jitter, max) for a publish that failed, a pool that is overloaded or a tenant at its limit, retry_delay_no_workers for want of workers, and the delay of its own for a busy lock, a failure of the store, a notice that is not published, a safety kernel that throttles or cannot be reached, and a DLQ entry that is not written. Where events do not say why, it is for no less than the shortest of all delays, and no more than the longest.",
 	Kind:   invariants.Always,
-	Source: "Scheduler internals, section 5, exponential backoff, and section 7, retry delays",
+	Source: "Scheduler internals, section 5, exponential backoff, section 6, fail-closed, section 7, retry delays, and section 9, DLQ-first termination",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
-	return observe.Checker{Back: func(s *model.Step, m *model.Message) {
+	return observe.Checker{SentBack: func(s *model.Step, m *model.Message) {
 		t.Exercise()
+		if due := m.Due; s.Delay < due.Least || s.Delay > due.Most {
+			which := invariants.Say("%s", due.Least)
+			if due.Most != due.Least {
+				which = invariants.Say("%s to %s", due.Least, due.Most)
+			}
+			t.Violation(s.About, "%s sent its message %d of %s back at step %d for %s; it was to stay away for %s",
+				invariants.Who(s.Event), m.Seq, history.StreamSys, invariants.StepNo(s.Step), s.Delay, which)
+		}
+	}, Back: func(s *model.Step, m *model.Message) {
 		if after := s.At - m.PutOff; after < m.Away-model.Slack {
-			t.Violation(s.About, "its message %d of %s was delivered again at step %d, %s after it had been sent back; it was to stay away for %s at least",
+			t.Violation(s.About, "its message %d of %s was delivered again at step %d, %s after it had been sent back; it was to stay away for %s",
 				m.Seq, history.StreamSys, invariants.StepNo(s.Step), after, m.Away)
 		}
 	}}

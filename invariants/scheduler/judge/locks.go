@@ -114,9 +114,47 @@ var lockKeptByLivingHolder = rule.New(invariants.Invariant{
 	}
 })
 
+var lockRenewedByThirds = rule.New(invariants.Invariant{
+	Name:   "lock-renewed-by-thirds",
+	Says:   "A job's lock is renewed every third of its TTL for as long as its handling lasts, no later and no more often, until max_renewal_failures renewals in a row have failed: then no more.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 8, job lock TTL renewal, and section 7, maxRenewalFailures",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	third, most := f.Config.JobLockTTL/3, f.Config.MaxRenewalFailures
+	late := func(s *model.Step, what string) {
+		if h := s.Handling; h.Renewals < most && h.Unrenewed > third+f.Config.StoreOpTimeout+model.Doubt {
+			t.Violation(s.About, "%s %s at step %d, %s after it had taken or renewed it; a third of its TTL is %s, and %s had failed in a row",
+				invariants.Who(s.Event), what, invariants.StepNo(s.Step), h.Unrenewed, third, invariants.CountOf(h.Renewals, "renewal", "renewals"))
+		}
+	}
+	return observe.Checker{
+		Renews: func(s *model.Step) {
+			h := s.Handling
+			if s.About.Mixed {
+				return
+			}
+			t.Exercise()
+			late(s, "renewed the lock")
+			switch {
+			case h.Renewals >= most:
+				t.Violation(s.About, "%s renewed the lock at step %d, although %s had failed in a row; it was to give up after %d",
+					invariants.Who(s.Event), invariants.StepNo(s.Step), invariants.CountOf(h.Renewals, "renewal", "renewals"), most)
+			case s.At < h.Taken+time.Duration(h.Renewed)*third-model.Slack:
+				t.Violation(s.About, "%s renewed the lock for the %d. time at step %d, %s after it had taken it; a third of its TTL is %s",
+					invariants.Who(s.Event), h.Renewed, invariants.StepNo(s.Step), s.At-h.Taken, third)
+			}
+		},
+		Released: func(s *model.Step) {
+			if !s.About.Mixed {
+				late(s, "began to give the lock back")
+			}
+		},
+	}
+})
+
 var noLockOutlivesItsHolder = rule.New(invariants.Invariant{
 	Name:   "no-lock-outlives-its-holder",
-	Says:   "When its holder has crashed or failed to release it, a lock is gone one TTL later, or one TTL after a renewal that was on its way by then. Nobody takes or renews one for longer than its TTL. The locks are those of a job, a run, the rollback of a saga, the reconcilers, the replayers, the poller of delays and the writer of the snapshot.",
+	Says:   "When its holder has crashed or failed to release it, a lock is gone one TTL later, or one TTL after a renewal that was on its way by then. Whoever takes or renews one does so for its TTL, no longer and no shorter. The locks are those of a job, a run, the rollback of a saga, the reconcilers, the replayers, the poller of delays and the writer of the snapshot.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 8: the lock is allowed to expire",
 	Needs:  []string{"events-agree-with-servers", "lock-released-by-owner-or-expiry"},
@@ -128,6 +166,8 @@ var noLockOutlivesItsHolder = rule.New(invariants.Invariant{
 			t.Violation(j, "the lock of %s that %s took at step %d has no expiry", what, invariants.Process(s.Node, s.Incarnation), invariants.StepNo(s.Step))
 		case expires > s.At+ttl+model.Slack:
 			t.Violation(j, "the lock of %s that %s took at step %d lasts %s, longer than its TTL of %s", what, invariants.Process(s.Node, s.Incarnation), invariants.StepNo(s.Step), expires-s.At, ttl)
+		case expires < s.At+ttl-model.Slack:
+			t.Violation(j, "the lock of %s that %s took at step %d lasts %s, shorter than its TTL of %s", what, invariants.Process(s.Node, s.Incarnation), invariants.StepNo(s.Step), expires-s.At, ttl)
 		}
 	}
 	return observe.Checker{
@@ -141,7 +181,7 @@ var noLockOutlivesItsHolder = rule.New(invariants.Invariant{
 		},
 		Locked: func(s *model.Step, c *model.LockChange) {
 			l := &s.About.Lock
-			if c.Taken || c.Extended {
+			if !c.Gone {
 				lasts(s, s.About, "the job", l.Expires, f.Config.JobLockTTL)
 			}
 			if c.Extended && l.Abandoned != 0 && (l.Expires == 0 || l.Expires > l.Abandoned+f.Config.JobLockTTL+model.Slack) {

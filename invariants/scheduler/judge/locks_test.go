@@ -36,6 +36,9 @@ func TestALockLastsForItsTTL(t *testing.T) {
 	}{
 		"a job's":                      {locked().unlock(s1, job1), ""},
 		"a job's, ten times as long":   {locked().expires(10*time.Minute).unlock(s1, job1), "the lock of the job that scheduler-1 took at step 3 lasts 10m0s, longer than its TTL of 1m0s"},
+		"a job's, a tenth as long":     {locked().expires(6*time.Second).unlock(s1, job1), "lasts 6s, shorter than its TTL of 1m0s"},
+		"a job's, renewed for shorter": {locked().wait(20*time.Second).renew(s1, job1, 6*time.Second).unlock(s1, job1), "lasts 6s, shorter than its TTL of 1m0s"},
+		"a run's, a tenth as long":     {locksRun().expires(3 * time.Second).unlocksRun(s1), "lasts 3s, shorter than its TTL of 30s"},
 		"a job's, for ever":            {locked().expires(0).unlock(s1, job1), "has no expiry"},
 		"a job's, renewed":             {locked().wait(20*time.Second).renew(s1, job1, time.Minute).unlock(s1, job1), ""},
 		"a job's, renewed for longer":  {locked().wait(20*time.Second).renew(s1, job1, time.Hour).unlock(s1, job1), "lasts 1h0m0s, longer than its TTL of 1m0s"},
@@ -88,6 +91,38 @@ func TestALockIsGivenBack(t *testing.T) {
 			assert.Empty(t, found, name)
 		} else if assert.Len(t, found, 1, name) {
 			assert.Contains(t, found[0].Message, c.says, name)
+		}
+	}
+}
+
+// A job's lock is renewed every third of its TTL, and no more once three renewals in a row have failed.
+func TestAJobsLockIsRenewedByThirds(t *testing.T) {
+	const ttl, third = time.Minute, 20 * time.Second
+	locked := func() *story { return newStory().submit(job1).lock(s1, job1) }
+	renews := func(s *story) *story { return s.wait(third-time.Millisecond).renew(s1, job1, ttl) }
+	fails := func(s *story) *story { return s.wait(third-time.Millisecond).renewalFails(s1, job1) }
+	for name, c := range map[string]struct {
+		s    *story
+		says string // "" if it holds
+	}{
+		"it is":                               {renews(renews(locked())).wait(third).unlock(s1, job1), ""},
+		"it is not":                           {locked().wait(ttl/2).unlock(s1, job1), "began to give the lock back at step 4, 30.001s after it had taken or renewed it; a third of its TTL is 20s, and 0 renewals had failed in a row"},
+		"it is not any more":                  {renews(locked()).wait(ttl/2).unlock(s1, job1), "began to give the lock back at step 5, 30.001s after"},
+		"it is too late":                      {locked().wait(ttl/2).renew(s1, job1, ttl), "renewed the lock at step 4, 30.001s after it had taken or renewed it"},
+		"it is too soon":                      {renews(locked()).wait(third/2).renew(s1, job1, ttl), "renewed the lock for the 2. time at step 5, 30.001s after it had taken it; a third of its TTL is 20s"},
+		"its holder was paused":               {locked().control("pause", s1).wait(ttl/2).control("resume", s1).wait(third-5*time.Millisecond).renew(s1, job1, ttl), ""},
+		"three fail":                          {fails(fails(fails(locked()))).wait(ttl).unlock(s1, job1), ""},
+		"three fail, and it goes on":          {renews(fails(fails(fails(locked())))), "renewed the lock at step 7, although 3 renewals had failed in a row; it was to give up after 3"},
+		"three fail, not one after another":   {renews(fails(renews(fails(fails(locked()))))), ""},
+		"one fails, and it is given up":       {fails(locked()).wait(ttl/2).unlock(s1, job1), "30.001s after it had taken or renewed it; a third of its TTL is 20s, and 1 renewal had failed in a row"},
+		"the script is sent whole, and fails": {fails(locked()).add(s1, sim.KindRedis, "eval", history.LockPrefix+job1, job1, "lock_renew").fails().wait(third-time.Millisecond).renewalFails(s1, job1), ""},
+	} {
+		found := outcomeOf(c.s.judge(config.Config{}), "lock-renewed-by-thirds").Violations
+		if c.says == "" {
+			assert.Empty(t, found, name)
+		} else if assert.Len(t, found, 1, name) {
+			assert.Contains(t, found[0].Message, c.says, name)
+			require.True(t, found[0].Promised, name)
 		}
 	}
 }

@@ -24,6 +24,7 @@ type miniature struct {
 	outbox       bool
 	faults       int // how many more may strike
 	ceiling      int
+	delay        time.Duration // for which the message at hand is sent back, if it is
 }
 
 // fate is what becomes of one operation.
@@ -135,6 +136,7 @@ func (m *miniature) handle(node, job string) (done, alive bool) {
 		write := func(phase string, f func()) (bool, bool) {
 			return m.op(node, job, phase, sim.KindRedis, history.RecordPrefix+job, f)
 		}
+		prior := m.attempts(job)
 		if ok, alive := write("scheduled_write", func() { m.scheduled(node, job, "scheduled_write") }); !ok {
 			return false, alive
 		}
@@ -151,6 +153,9 @@ func (m *miniature) handle(node, job string) (done, alive bool) {
 			}
 		}
 		ok, alive = m.op(node, job, "publish", sim.KindPublish, "worker."+worker+".jobs", func() { m.publish(node, job, worker) })
+		if !ok {
+			m.delay = min(time.Second<<min(prior, 5), 30*time.Second)
+		}
 		switch {
 		case !alive:
 			return false, false
@@ -215,7 +220,8 @@ func (m *miniature) run(jobs int) {
 			node := m.replica(rapid.IntRange(0, 1).Draw(m.t, "replica"))
 			m.message(node, job, "submit_deliver", sim.KindDeliver, uint64(delivery))
 			done, alive := true, true
-			if !handled { // else the guard knows
+			m.delay = time.Second // after a store failure
+			if !handled {         // else the guard knows
 				done, alive = m.handle(node, job)
 			}
 			if done && alive {
@@ -228,7 +234,7 @@ func (m *miniature) run(jobs int) {
 				continue
 			}
 			if alive {
-				m.message(node, job, "submit_nak", sim.KindNak, uint64(delivery)).wait(30 * time.Second) // the longest back-off
+				m.message(node, job, "submit_nak", sim.KindNak, uint64(delivery)).awayFor(m.delay).wait(30 * time.Second) // the longest back-off
 			}
 			if m.outbox && rapid.Bool().Draw(m.t, "relay now") {
 				m.relay(m.replica(rapid.IntRange(0, 1).Draw(m.t, "relay")), job)

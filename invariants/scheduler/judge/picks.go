@@ -253,6 +253,30 @@ var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 	}}
 })
 
+var staleWorkerIsPickedAgain = rule.New(invariants.Invariant{
+	Name:   "stale-worker-is-picked-again",
+	Says:   "With fixed retries a handling whose pick meets a worker past its TTL picks max_dispatch_retries times: stale picks come in so many, and each retry for the reason stale_worker follows so many.",
+	Kind:   invariants.Eventually,
+	Source: "Stale workers, the inner dispatch loop",
+	Needs:  []string{"events-agree-with-servers"},
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Ended: func(end *invariants.End) {
+		if end.Metrics == nil || f.Config.StaleWorker != "fixed-retries" {
+			return // a wait between two picks may end the matter
+		}
+		each := f.Config.MaxDispatchRetries
+		picks, own := int(sum(end.Metrics, counterStalePicks, "")), int(sum(end.Metrics, counterRetries, `reason_code="`+history.ReasonStale+`"`))
+		t.Exercised += picks
+		switch {
+		case picks < own*each:
+			t.Violation(nil, "%s for the reason %s, but %s met a worker past its TTL; each was to follow %d",
+				invariants.CountOf(own, "retry", "retries"), history.ReasonStale, invariants.CountOf(picks, "pick", "picks"), each)
+		case picks%each != 0:
+			t.Violation(nil, "%s met a worker past its TTL; each handling was to pick %d times", invariants.CountOf(picks, "pick", "picks"), each)
+		}
+	}}
+})
+
 // picker says which replica picked the worker that the step publishes to, and when. Who publishes it need
 // not have picked it: it may have read another's intent, from the record or from the outbox, and be held
 // up until that intent is gone. ok is false if the events do not say which handling it is.

@@ -13,6 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -486,43 +487,99 @@ func sentBack(s *story, delivery uint64) *story {
 		scheduled(s1, job1, "rollback_write").unlock(s1, job1).message(s1, job1, "submit_nak", sim.KindNak, delivery)
 }
 
-// For how long a message is to stay away goes by what its handling met. Where that is not known for sure, it is the shortest of
-// all delays.
-func TestForHowLongAMessageStaysAway(t *testing.T) {
+// For how long a message is sent back goes by what its handling met. Where that is not known for sure, it is anything from the
+// shortest of all delays to the longest.
+func TestForHowLongAMessageIsSentBack(t *testing.T) {
 	nobody := func(s *story) { s.begins(s1, job1).unlock(s1, job1) }
 	fails := func(s *story) *story { return s.begins(s1, job1).intended(s1, job1, w1).publishFails(s1, job1, w1) }
 	back := func(s *story) { fails(s).scheduled(s1, job1, "rollback_write").unlock(s1, job1) }
-	const shortest = 500 * time.Millisecond
+	unread := func(s *story) { s.lock(s1, job1).read(s1, job1).fails().unlock(s1, job1) }
+	busy := func(s *story) { s.busy(s1, job1) }
+	asks := func(s *story) { s.lock(s1, job1).read(s1, job1) }
+	exactly := func(d time.Duration) config.Span { return config.Span{Least: d, Most: d} }
+	drawn := func(d time.Duration) config.Span { return config.Span{Least: d, Most: d + 500*time.Millisecond} }
+	anything := config.Span{Least: 500 * time.Millisecond, Most: time.Minute}
+	even := config.Config{EvenBackoff: true}
+	kernel := config.Config{Policy: config.PolicyConfig{Kernel: true, SharedBreaker: true}}
 	for name, it := range map[string]struct {
-		before int // attempts
-		meets  func(s *story)
-		cfg    config.Config
-		least  time.Duration
+		before   int // attempts
+		delivery uint64
+		meets    func(s *story)
+		cfg      config.Config
+		due      config.Span
 	}{
-		"a publish that failed":         {0, back, config.Config{}, time.Second},
-		"another one":                   {2, back, config.Config{}, 4 * time.Second},
-		"the last but one":              {40, back, config.Config{}, 30 * time.Second},
-		"at the ceiling":                {2, back, config.Config{MaxSchedulingRetries: 4}, shortest},
-		"no workers":                    {4, nobody, config.Config{}, 2 * time.Second},
-		"no workers, with even_backoff": {4, nobody, config.Config{EvenBackoff: true}, 30 * time.Second},
-		"a pool that is overloaded":     {4, func(s *story) { nobody(s.beats(w1, 9, s1)) }, config.Config{}, 16 * time.Second},
-		"what may be a stale worker":    {4, func(s *story) { nobody(s.beats(w1, 0, s1)) }, config.Config{}, 2 * time.Second},
-		"a busy lock":                   {4, func(s *story) { s.busy(s1, job1) }, config.Config{}, shortest},
-		"a read that failed":            {4, func(s *story) { s.lock(s1, job1).read(s1, job1).fails().unlock(s1, job1) }, config.Config{}, shortest},
-		"a rollback that failed":        {4, func(s *story) { fails(s).op(s1, job1, "rollback_write").fails().unlock(s1, job1) }, config.Config{}, shortest},
-		"the stream's refusal":          {4, func(s *story) { s.begins(s1, job1).minted(s1, job1, w1, 1).refused(s1, job1, w1, 1).unlock(s1, job1) }, hardened, shortest},
-		"the handling of a replayer": {4, func(s *story) {
+		"a publish that failed":                    {0, 1, back, config.Config{}, drawn(time.Second)},
+		"another one":                              {2, 1, back, config.Config{}, drawn(4 * time.Second)},
+		"the last but one":                         {40, 1, back, config.Config{}, exactly(30 * time.Second)},
+		"a publish that failed, with even_backoff": {0, 1, back, even, drawn(3 * time.Second)},
+		"at the ceiling":                           {2, 1, back, config.Config{MaxSchedulingRetries: 4}, anything},
+		"no workers":                               {4, 1, nobody, config.Config{}, exactly(2 * time.Second)},
+		"no workers, with even_backoff":            {3, 1, nobody, even, drawn(16 * time.Second)},
+		"a pool that is overloaded":                {4, 1, func(s *story) { nobody(s.beats(w1, 9, s1)) }, config.Config{}, drawn(16 * time.Second)},
+		"what may be a stale worker":               {4, 1, func(s *story) { nobody(s.beats(w1, 0, s1)) }, config.Config{}, config.Span{Least: 2 * time.Second, Most: 16500 * time.Millisecond}},
+		"a busy lock":                              {4, 1, busy, config.Config{}, exactly(500 * time.Millisecond)},
+		"a busy lock again, with busy_backoff":     {4, 3, busy, config.Config{BusyBackoff: true}, exactly(2 * time.Second)},
+		"a busy lock for long, with busy_backoff":  {4, 90, busy, config.Config{BusyBackoff: true}, exactly(30 * time.Second)},
+		"a lock that cannot be asked for":          {4, 1, func(s *story) { s.busy(s1, job1).fails() }, config.Config{}, exactly(time.Second)},
+		"two who ask for the lock":                 {4, 1, func(s *story) { s.busy(s1, job1).busy(s1, job1) }, config.Config{}, anything},
+		"a read that failed":                       {4, 1, unread, config.Config{}, exactly(time.Second)},
+		"a read that failed, failing open":         {4, 1, unread, config.Config{ReadError: "fail-open"}, anything},
+		"a replica that does not confirm":          {0, 1, func(s *story) { s.op(s1, job1, "replica_wait").fails() }, config.Config{}, exactly(time.Second)},
+		"a void that is not published": {0, 1, func(s *story) {
+			asks(s)
+			s.add(s1, sim.KindPublish, "", "", job1, "void_publish").fails().unlock(s1, job1)
+		}, config.Config{}, exactly(2 * time.Second)},
+		"a kernel that gives no answer": {0, 3, func(s *story) {
+			asks(s)
+			s.calls(s1, job1).hears(s1, job1, 0).unlock(s1, job1)
+		}, kernel, drawn(4 * time.Second)},
+		"a kernel that throttles": {0, 3, func(s *story) {
+			asks(s)
+			s.calls(s1, job1).hears(s1, job1, 5).unlock(s1, job1)
+		}, kernel, exactly(5 * time.Second)},
+		"a circuit that is open": {0, 1, func(s *story) {
+			c := s.set("cordum:cb:safety:failures", "", "3")
+			c.Expires = time.Minute
+			s.add(s1, sim.KindRedis, "multi", c.Key, "", "breaker_write", c)
+			asks(s)
+			s.add(s1, sim.KindRedis, "pipeline", c.Key, job1, "breaker_read").unlock(s1, job1)
+		}, kernel, exactly(5 * time.Second)},
+		"a rollback that failed": {4, 1, func(s *story) { fails(s).op(s1, job1, "rollback_write").fails().unlock(s1, job1) }, config.Config{}, anything},
+		"the stream's refusal":   {4, 1, func(s *story) { s.begins(s1, job1).minted(s1, job1, w1, 1).refused(s1, job1, w1, 1).unlock(s1, job1) }, hardened, anything},
+		"the handling of a replayer": {4, 1, func(s *story) {
 			s.add(s1, sim.KindRedis, "", history.RecordPrefix+job1, job1, "replay_read")
 			nobody(s)
-		}, config.Config{}, shortest},
+		}, config.Config{}, anything},
 	} {
-		for after, violations := range map[time.Duration]int{it.least - 2*time.Millisecond: 1, it.least: 0} {
+		for delay, violations := range map[time.Duration]int{it.due.Least - 1: 1, it.due.Least: 0, it.due.Most: 0, it.due.Most + 1: 1} {
 			s := newStory().submit(job1).write(s2, job1, "submit_write", "PENDING", "attempts", strconv.Itoa(it.before))
-			s.message(s1, job1, "submit_deliver", sim.KindDeliver, 1)
+			s.message(s1, job1, "submit_deliver", sim.KindDeliver, it.delivery)
 			it.meets(s)
-			s.message(s1, job1, "submit_nak", sim.KindNak, 1).wait(after-time.Millisecond).message(s2, job1, "submit_deliver", sim.KindDeliver, 2)
-			assert.Len(t, outcomeOf(s.judge(it.cfg), "retry-waits-its-delay").Violations, violations, "%s: after %s", name, after)
+			s.message(s1, job1, "submit_nak", sim.KindNak, it.delivery).awayFor(delay)
+			assert.Len(t, outcomeOf(s.judge(it.cfg), "retry-waits-its-delay").Violations, violations, "%s: for %s", name, delay)
 		}
+	}
+}
+
+// A message that nobody can read is sent back for 5 s if its DLQ entry cannot be written.
+func TestForHowLongAnUnreadableMessageIsSentBack(t *testing.T) {
+	for delay, violations := range map[time.Duration]int{time.Second: 1, 5 * time.Second: 0, 6 * time.Second: 1} {
+		s := newStory()
+		c := s.store(history.StreamSys, history.SubjectSubmit, job1)
+		c.Value = "{"
+		s.add("submitter", sim.KindPublish, "", history.SubjectSubmit, job1, "submit_publish", c).message(s1, job1, "submit_deliver", sim.KindDeliver, 1)
+		s.add(s1, sim.KindRedis, "watch", history.DlqPrefix+model.Place(1), job1, "dlq_write").fails()
+		s.message(s1, job1, "submit_nak", sim.KindNak, 1).awayFor(delay)
+		assert.Len(t, outcomeOf(s.judge(config.Config{}), "retry-waits-its-delay").Violations, violations, delay)
+	}
+}
+
+// A message that was sent back comes again no sooner.
+func TestWhatWasSentBackStaysAway(t *testing.T) {
+	for after, violations := range map[time.Duration]int{time.Second - 2*time.Millisecond: 1, time.Second: 0} {
+		s := newStory().submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1)
+		s.message(s1, job1, "submit_nak", sim.KindNak, 1).wait(after-time.Millisecond).message(s2, job1, "submit_deliver", sim.KindDeliver, 2)
+		assert.Len(t, outcomeOf(s.judge(config.Config{}), "retry-waits-its-delay").Violations, violations, after)
 	}
 }
 
@@ -539,7 +596,7 @@ func TestWhatWasNotSentBackMayComeAtOnce(t *testing.T) {
 		if name == "somebody has it" {
 			s.message(s2, job1, "submit_deliver", sim.KindDeliver, 1)
 		}
-		s.busy(s1, job1).message(s1, job1, "submit_nak", sim.KindNak, 1)
+		s.message(s1, job1, "submit_nak", sim.KindNak, 1)
 		then(s)
 		s.message(s1, job1, "submit_deliver", sim.KindDeliver, 3)
 		assert.Empty(t, outcomeOf(s.judge(config.Config{}), "retry-waits-its-delay").Violations, name)

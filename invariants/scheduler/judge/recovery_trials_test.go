@@ -136,6 +136,18 @@ var recoveryTrials = map[string]trial{
 			s.counted(map[string]float64{counterStalePicks: 9, `scheduler_retry_total{phase="pick",reason_code="stale_worker",topic="job.default"}`: 2})
 		},
 	},
+	"stale-worker-is-picked-again": {
+		cfg: hardened,
+		breaks: func(s *story) {
+			calm(s)
+			s.counted(map[string]float64{counterStalePicks: 3, `scheduler_retry_total{phase="pick",reason_code="stale_worker",topic="job.default"}`: 2})
+		},
+		says: "2 retries for the reason stale_worker, but 3 picks met a worker past its TTL; each was to follow 3",
+		holds: func(s *story) {
+			calm(s)
+			s.counted(map[string]float64{counterStalePicks: 6, `scheduler_retry_total{phase="pick",reason_code="stale_worker",topic="job.default"}`: 2})
+		},
+	},
 	"timeout-only-when-due": {
 		cfg:    hardened,
 		breaks: func(s *story) { s.submit(job1).dispatched(s1, job1, w1).wait(6*time.Minute).timesOut(s2, job1) },
@@ -186,6 +198,15 @@ var recoveryTrials = map[string]trial{
 		says: "scheduler-1 was still handling it at step 6 (dispatched_write), 1.003s after the lock that it had taken ran out",
 		holds: func(s *story) {
 			s.submit(job1).begins(s1, job1).wait(20*time.Second).renew(s1, job1, time.Minute).wait(50*time.Second).intended(s1, job1, w1)
+		},
+	},
+	"lock-renewed-by-thirds": {
+		breaks: func(s *story) {
+			s.submit(job1).begins(s1, job1).wait(30*time.Second).renew(s1, job1, time.Minute)
+		},
+		says: "scheduler-1 renewed the lock at step 6, 30.003s after it had taken or renewed it; a third of its TTL is 20s",
+		holds: func(s *story) {
+			s.submit(job1).begins(s1, job1).wait(20*time.Second).renew(s1, job1, time.Minute).wait(10*time.Second).unlock(s1, job1)
 		},
 	},
 	"overdue-job-found-within-a-poll": {
@@ -423,13 +444,13 @@ var recoveryTrials = map[string]trial{
 	},
 	"retry-waits-its-delay": {
 		breaks: func(s *story) {
-			sentBack(s.submit(job1), 1).wait(time.Second-3*time.Millisecond).message(s1, job1, "submit_deliver", sim.KindDeliver, 2)
+			sentBack(s.submit(job1), 1).awayFor(3 * time.Minute)
 		},
-		says: "its message 1 of CORDUM_SYS was delivered again at step 14, 998ms after it had been sent back; it was to stay away for 1s at least",
+		says: "scheduler-1 sent its message 1 of CORDUM_SYS back at step 13 for 3m0s; it was to stay away for 1s to 1.5s",
 		holds: func(s *story) {
 			sentBack(s.submit(job1), 1).wait(time.Second)
-			sentBack(s, 2).wait(4 * time.Second) // two attempts each
-			sentBack(s, 3)
+			sentBack(s, 2).awayFor(4 * time.Second).wait(4 * time.Second) // two attempts each
+			sentBack(s, 3).awayFor(16 * time.Second)
 		},
 	},
 	"given-up-only-at-the-ceiling": {

@@ -132,8 +132,14 @@ func (s *story) message(node, job, phase string, kind sim.Kind, delivered uint64
 	if kind != sim.KindDeliver {
 		s.last().Answers = s.delivery(*s.last())
 	}
+	if kind == sim.KindNak {
+		s.last().Delay = time.Second
+	}
 	return s
 }
+
+// awayFor makes the last step send its message back for so long.
+func (s *story) awayFor(d time.Duration) *story { s.last().Delay = d; return s }
 
 // delivery is the step of the one that the event answers; 0 if there was none.
 func (s *story) delivery(of sim.Event) (step int) {

@@ -1,30 +1,162 @@
 package model
 
 import (
+	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Away is for how long the step's handling, which ends, is to send its request back at least, if it does, by what kept the
-// job from a worker; 0 if events do not say. A replayer has no request in hand.
-func (f *Facts) Away(s *Step) time.Duration {
+// away is for how long the step's handling, which ends, is to send its request back, if it does, by what kept the job from a
+// worker; zero if events do not say. A replayer has no request in hand.
+func (f *Facts) away(s *Step, nth uint64) config.Span {
 	c, h, j := &f.Config, s.Handling, s.About
-	if !h.Scheduled || h.Replays || h.Overdue || h.Renewals != 0 || h.ReadFailed != 0 || h.StoreFailed || j.Attempts >= c.MaxSchedulingRetries || !j.Wish.pooled(&c.Routing) {
-		return 0
+	if h.Replays || h.Overdue || h.Renewals != 0 || h.ReadFailed != 0 || h.StoreFailed {
+		return config.Span{}
 	}
+	if !h.Scheduled {
+		return f.undecided(s, nth)
+	}
+	if j.Attempts >= c.MaxSchedulingRetries || !j.Wish.pooled(&c.Routing) {
+		return config.Span{}
+	}
+	retry, want := c.Backoff(h.Prior, j.Attempts), c.BackoffForWorkers(h.Prior, j.Attempts)
 	switch {
 	case h.PublishFailed != 0:
 		if h.Stored || h.Refused || c.DispatchOrder == "outbox" {
-			return 0
+			return config.Span{}
 		}
-		return c.Backoff(h.Prior)
+		return retry
 	case !h.FoundNobody():
-		return 0
+		return config.Span{}
 	case h.Full, h.Lacks == history.ReasonBusy:
-		return c.Backoff(h.Prior)
+		return retry
 	case h.Lacks == history.ReasonNoWorkers:
-		return c.BackoffForWorkers(h.Prior)
+		return want
 	}
-	return min(c.Backoff(h.Prior), c.BackoffForWorkers(h.Prior))
+	return config.Span{Least: min(retry.Least, want.Least), Most: max(retry.Most, want.Most)}
+}
+
+// undecided is the same if the safety kernel did not let the job go on.
+func (f *Facts) undecided(s *Step, nth uint64) config.Span {
+	h, c := s.Handling, &f.Config
+	if h.Wrote || h.Published || s.About.State != Pending {
+		return config.Span{}
+	}
+	switch told, asked := f.Told(s); {
+	case told.Decision == history.DecisionThrottle:
+		return c.Infrastructure(c.Policy.ThrottleDelay, nth)
+	case asked && told.Failed:
+		return c.KernelBackoff(nth)
+	case !asked && f.foundOpen(s):
+		return c.Infrastructure(c.Policy.OpenDelay, nth)
+	}
+	return config.Span{}
+}
+
+// Meets takes in what came of an operation about the step's job: whether the messages of the job that its process has in hand
+// go back for it. There is no telling if the process has two of them, or asks for the job's lock for another reason, too.
+func (f *Facts) Meets(s *Step, locked bool) {
+	if s.About == nil || s.Outcome == sim.OutcomePending {
+		return
+	}
+	me := invariants.Process(s.Node, s.Incarnation)
+	var own *delivery
+	for i := range s.About.Messages {
+		m := &s.About.Messages[i]
+		for k := range m.deliveries {
+			switch d := &m.deliveries[k]; {
+			case d.end != "" || d.process != me:
+			case m.Garbled:
+				f.meetsGarbled(s, m, d)
+			case own != nil:
+				own.asked, d.asked = 2, 2
+			default:
+				own = d
+			}
+		}
+	}
+	if own == nil {
+		return
+	}
+	if s.Phase == "lock_acquire" {
+		own.asked++
+	}
+	base, says := f.metBy(s, locked)
+	if says && (s.Handling == nil || s.Handling.Lock > own.step) {
+		if own.away = (config.Span{}); base != 0 {
+			own.away = f.Config.Infrastructure(base, own.nth)
+		}
+	}
+}
+
+// meetsGarbled is the same for a message that can never be handled: it goes back if its DLQ entry cannot be written.
+func (f *Facts) meetsGarbled(s *Step, m *Message, d *delivery) {
+	switch {
+	case s.Phase == "dlq_write" && strings.TrimPrefix(s.Target, history.DlqPrefix) == Place(m.Seq), s.Phase == "replica_wait":
+		if d.away = (config.Span{}); s.Failed {
+			d.away = f.Config.Infrastructure(config.UnfiledDelay, d.nth)
+		}
+	}
+}
+
+// metBy is the documented delay of what has met the step's operation and can go no further; 0 if it goes on, or there is no
+// telling. It says nothing of what is done besides.
+func (f *Facts) metBy(s *Step, locked bool) (base time.Duration, says bool) {
+	c := &f.Config
+	switch s.Phase {
+	case "lock_release", "lock_renew", "processed_read", "processed_write", "inflight_write", "breaker_read", "breaker_probe", "breaker_write":
+		return 0, false
+	case "lock_acquire":
+		switch {
+		case s.Failed:
+			return c.RetryDelayStore, true
+		case !locked && s.Kind == sim.KindRedis:
+			return c.RetryDelayBusy, true
+		}
+		return 0, true
+	case "replica_wait":
+		if s.Failed && s.Handling == nil {
+			return c.RetryDelayStore, true
+		}
+		return 0, true
+	}
+	switch {
+	case s.Handling == nil: // it is none of the message's
+		return 0, false
+	case !s.Failed:
+		return 0, true
+	}
+	switch s.Phase {
+	case "state_read":
+		if c.ReadError != "fail-closed" {
+			return 0, true
+		}
+		return c.RetryDelayStore, true
+	case "pending_write", "scheduled_write", "dispatched_write", "running_write", "result_write", "failed_write", "timeout_write", "cancel_write",
+		"approval_write", "denied_write", "approved_write", "ask_again_write", "commit_write", "saga_record", "approval_age", "dlq_write":
+		return c.RetryDelayStore, true
+	case "void_publish", "cancel_notice":
+		return c.RetryDelayPublish, true
+	}
+	return 0, true
+}
+
+// SendsBack takes in that the step's handling, which ends, may send the message that it is of back.
+func (f *Facts) SendsBack(s *Step) {
+	if s.About.HandlesTwice(s.Event) {
+		return
+	}
+	for i := range s.About.Messages {
+		m := &s.About.Messages[i]
+		for k := range m.deliveries {
+			d := &m.deliveries[k]
+			if m.asks() && !m.Garbled && s.About.Requests == 1 && d.end == "" && d.process == invariants.Process(s.Node, s.Incarnation) && s.Handling.Lock > d.step && d.away == (config.Span{}) {
+				d.away = f.away(s, d.nth)
+			}
+		}
+	}
 }

@@ -43,6 +43,11 @@ type Handling struct {
 	Overdue       bool          // it was seen to go on after its lock had expired, or the lock to have run out without it
 	OverdueRead   bool          // it read the job as the reconciler does, before it ends it
 	Renewals      int           // that have failed in a row
+	Renewed       int           // renewals that set out
+	Taken         time.Duration // when it took its lock
+	Unrenewed     time.Duration // how long it had gone without a renewal when the last one set out, or its release began, but for what its node was away
+	renewedAt     time.Duration // when the last one set out, or the lock was taken
+	away          time.Duration // for how long its node had been away by then
 }
 
 // Handling returns what the event's process has under way for j, or nil.
@@ -53,6 +58,16 @@ func (j *Job) Handling(e *sim.Event) *Handling {
 		}
 	}
 	return nil
+}
+
+// Held notes that the handling has its lock now, and has just asked for it.
+func (f *Facts) Held(h *Handling, at time.Duration) {
+	var away time.Duration
+	if n := f.Nodes[h.Node]; n != nil {
+		away = n.Away(at)
+	}
+	h.Unrenewed = at - h.renewedAt - (away - h.away)
+	h.renewedAt, h.away = at, away
 }
 
 // Lapsed returns, once, a handling whose lock has run out although nobody has begun to give it back; nil for none. It was not

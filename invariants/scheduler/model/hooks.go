@@ -18,10 +18,12 @@ type Checker struct {
 	Stored          func(*Step, *Dispatch)                              // a stream stored a dispatch; it is not among the job's yet
 	Voided          func(*Step)                                         // a stream stored a void in a dispatch's place
 	Locked          func(*Step, *LockChange)                            // a lock's key changed
+	Renews          func(*Step)                                         // a handling asks for more time with its job's lock
 	Overdue         func(*Step)                                         // a handling was seen to go on after its lock had expired, for the first time
 	Released        func(*Step)                                         // a handling ended
 	Acked           func(*Step, *Message)                               // a scheduler acknowledged a message; nil if the stream was not seen to store it
 	Termed          func(*Step, *Message)                               // a scheduler terminated a message; likewise
+	SentBack        func(*Step, *Message)                               // a scheduler sent a message back
 	Back            func(*Step, *Message)                               // a message that was sent back was delivered again, for no other reason
 	Again           func(*Step, *Message)                               // a message whose handling is known to be done was delivered again
 	Twice           func(*Step, *Message)                               // and is handled again
@@ -69,10 +71,12 @@ type Hooks struct {
 	Stored          []func(*Step, *Dispatch)
 	Voided          []func(*Step)
 	Locked          []func(*Step, *LockChange)
+	Renews          []func(*Step)
 	Overdue         []func(*Step)
 	Released        []func(*Step)
 	Acked           []func(*Step, *Message)
 	Termed          []func(*Step, *Message)
+	SentBack        []func(*Step, *Message)
 	Back            []func(*Step, *Message)
 	Again           []func(*Step, *Message)
 	Twice           []func(*Step, *Message)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -13,8 +14,11 @@ import (
 type delivery struct {
 	step    int
 	process string
-	end     sim.Kind // the kind of its answer, or died; "" while the process has the message in hand
-	back    bool     // a nak of it has reached JetStream
+	end     sim.Kind    // the kind of its answer, or died; "" while the process has the message in hand
+	back    bool        // a nak of it has reached JetStream
+	nth     uint64      // delivery of the message
+	asked   int         // how often the process has asked for the job's lock since
+	away    config.Span // for how long the message is to be sent back by what the process has met; zero if events do not say
 }
 
 // died ends a delivery whose process has crashed.
@@ -27,7 +31,7 @@ type deliveries []delivery
 // sent again if the delivery had that answer before.
 func (d *deliveries) follow(e *sim.Event) (first, again bool) {
 	if e.Kind == sim.KindDeliver {
-		*d = append(*d, delivery{step: e.Step, process: invariants.Process(e.Node, e.Incarnation)})
+		*d = append(*d, delivery{step: e.Step, process: invariants.Process(e.Node, e.Incarnation), nth: e.Delivered})
 		return false, false
 	}
 	for i := range *d {

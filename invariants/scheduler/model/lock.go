@@ -32,9 +32,8 @@ func (l *Lock) HeldBy(e *sim.Event) bool {
 type Release struct {
 	node        string
 	incarnation int
-	Lock        int           // the step at which the lock was taken; 0 if events do not say which of two it is
-	Hung        string        // the operation of it that hangs
-	away        time.Duration // for how long the handling's request stays away at least, if it is sent back; 0 if events do not say
+	Lock        int    // the step at which the lock was taken; 0 if events do not say which of two it is
+	Hung        string // the operation of it that hangs
 }
 
 // BeginsRelease says whether the step is the first of those in which a lock is given back.
@@ -44,10 +43,10 @@ func BeginsRelease(s *Step) bool {
 
 // Release notes that the step's handling begins to give its lock back. Those of its process that went
 // before are over, but for one that hangs.
-func (j *Job) Release(s *Step, away time.Duration) {
-	r := Release{node: s.Node, incarnation: s.Incarnation, Lock: s.Handling.Lock, away: away}
+func (j *Job) Release(s *Step) {
+	r := Release{node: s.Node, incarnation: s.Incarnation, Lock: s.Handling.Lock}
 	if j.HandlesTwice(s.Event) {
-		r.Lock, r.away = 0, 0
+		r.Lock = 0
 	}
 	j.Releases = slices.DeleteFunc(j.Releases, func(o Release) bool { return o.by(s.Event) && o.Hung == "" })
 	j.Releases = append(j.Releases, r)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -28,7 +29,8 @@ type Message struct {
 	deliveries
 	Stored    time.Duration // when
 	PutOff    time.Duration // when it was last sent back, to come again after a delay
-	Away      time.Duration // of how long at least; 0 if that did not arrive
+	Away      time.Duration // for how long; 0 if that did not arrive
+	Due       config.Span   // for how long it should have been
 	Delivered uint64        // how often somebody saw it delivered
 	Since     int           // the step up to which every delivery is among those
 	Done      bool          // acknowledged, or terminated
@@ -144,8 +146,9 @@ func (f *Facts) Follow(j *Job, e *sim.Event) (m *Message, first, again bool) {
 		}
 	case sim.KindNak:
 		m.overdue = m.overdue || e.At-max(m.Stored, m.PutOff) >= f.Config.CancelAckWait()-Slack
+		m.Due = f.due(m, e)
 		if m.PutOff, m.Away = e.At, 0; reached {
-			m.Away = max(f.Config.ShortestDelay(), j.away(m, e))
+			m.Away = e.Delay
 		}
 	case sim.KindAck, sim.KindTerm:
 		m.Done = m.Done || reached
@@ -156,18 +159,13 @@ func (f *Facts) Follow(j *Job, e *sim.Event) (m *Message, first, again bool) {
 // disturbsDeliveries are the strikes under which a message may come again at any time.
 var disturbsDeliveries = history.StrikesOf(history.AckLost, history.DeliveryLost, history.NATSAway, history.NATSPowerLoss)
 
-// away is what the handling that has just ended says of the message that the event sends back; 0 if that may be of another.
-func (j *Job) away(m *Message, e *sim.Event) time.Duration {
-	given := slices.IndexFunc(m.deliveries, func(d delivery) bool { return d.step == e.Answers })
-	if !m.asks() || j.Requests != 1 || given < 0 {
-		return 0
+// due is for how long the message that the event sends back is to be away.
+func (f *Facts) due(m *Message, e *sim.Event) config.Span {
+	i := slices.IndexFunc(m.deliveries, func(d delivery) bool { return d.step == e.Answers })
+	if i < 0 || m.deliveries[i].asked > 1 || m.deliveries[i].away == (config.Span{}) {
+		return f.Config.AnyDelay()
 	}
-	for i := range j.Releases {
-		if r := &j.Releases[i]; r.by(e) && r.Hung == "" && r.Lock > m.deliveries[given].step {
-			return r.away
-		}
-	}
-	return 0
+	return m.deliveries[i].away
 }
 
 // ComesBack is the job's message that the event delivers again because it was sent back, and for no other reason; nil if

@@ -86,6 +86,7 @@ type tale struct {
 // answer is what a call brought.
 type answer struct {
 	Step        int
+	Failed      bool
 	Decision    string // "" for an error
 	Snapshot    string // of the policy that decided
 	Constraints map[string]string
@@ -258,7 +259,7 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 		if l.Alone && l.State == history.HalfOpen {
 			own.probes = max(0, own.probes-1)
 		}
-		p.Answers[key] = answer{Step: s.Step}
+		p.Answers[key] = answer{Step: s.Step, Failed: true}
 		return
 	}
 	if !l.Alone || !cfg.SharedBreaker { // one that cannot reach the shared counter tells nobody
@@ -271,7 +272,7 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 			f.putOff(s, false)
 		}
 		p.owed[key]++
-		p.Answers[key] = answer{Step: s.Step}
+		p.Answers[key] = answer{Step: s.Step, Failed: true}
 	} else {
 		own.succeed(l.Alone, l.State == history.HalfOpen, s.Step, cfg)
 		if !l.Alone && l.State == history.HalfOpen && l.Window == p.Counters[c].Window {
@@ -396,6 +397,12 @@ func (f *Facts) Denied(s *Step, c *Compensation) int {
 		return 0
 	}
 	return a.Step
+}
+
+// foundOpen says whether the step's handling found the circuit to the safety kernel open.
+func (f *Facts) foundOpen(s *Step) bool {
+	l, looked := f.Policy.leaves[caller{s.Node, s.Incarnation, s.About.ID, history.CircuitSafety}]
+	return looked && l.Step > s.Handling.Lock && l.State == history.Open && l.Clearly
 }
 
 // answered decodes what the kernel said.

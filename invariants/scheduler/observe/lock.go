@@ -44,8 +44,9 @@ func (o *Observer) lockChanged(s *model.Step, c *sim.Change, of *model.Job) bool
 				own.About.Mixed, f.Mixed = true, true
 			}
 			own.About.Handlings = append(own.About.Handlings, model.Handling{
-				Node: s.Node, Incarnation: s.Incarnation, Lock: s.Step, Expires: c.Expires,
+				Node: s.Node, Incarnation: s.Incarnation, Lock: s.Step, Expires: c.Expires, Taken: s.At,
 			})
+			f.Held(own.About.Handling(s.Event), s.At)
 		}
 	default:
 		change.Extended = c.Expires == 0 && l.Expires != 0 || c.Expires > l.Expires+model.Slack
@@ -64,6 +65,16 @@ func (o *Observer) lockChanged(s *model.Step, c *sim.Change, of *model.Job) bool
 		s.Handling = s.About.Handling(s.Event)
 	}
 	return own.About == s.About && (change.Taken || change.Extended)
+}
+
+// renewalSetsOut takes in that the step's handling asks for more time with its lock.
+func (o *Observer) renewalSetsOut(s *model.Step) {
+	h := s.Handling
+	h.Renewed++
+	o.Facts.Held(h, s.At)
+	for _, check := range o.hooks.Renews {
+		check(s)
+	}
 }
 
 // lockAnswered takes in what came of asking for a lock, or for more time with it.
@@ -95,7 +106,9 @@ func (o *Observer) lockAnswered(s *model.Step, locked bool) {
 func (o *Observer) lockReleased(s *model.Step) {
 	f := o.Facts
 	if s.Handling != nil {
-		s.About.Release(s, f.Away(s))
+		f.Held(s.Handling, s.At)
+		f.SendsBack(s)
+		s.About.Release(s)
 		o.handled(s)
 	}
 	r := s.About.Releasing(s)

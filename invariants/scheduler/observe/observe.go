@@ -78,6 +78,9 @@ func (o *Observer) operation(e *sim.Event) {
 		o.fence(s)
 		o.onTime(s)
 	}
+	if s.Handling != nil && s.Phase == "lock_renew" && s.Kind == sim.KindRedis && s.Name == "evalsha" { // an eval repeats it, with the script
+		o.renewalSetsOut(s)
+	}
 	if s.About != nil {
 		s.About.Delayed(s)
 	}
@@ -122,6 +125,7 @@ func (o *Observer) operation(e *sim.Event) {
 // concluded takes in what came of an operation on the step's own job, by its phase.
 func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 	f := o.Facts
+	f.Meets(s, locked)
 	switch s.Phase {
 	case "lock_acquire", "lock_renew":
 		o.lockAnswered(s, locked)

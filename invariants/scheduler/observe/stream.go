@@ -188,6 +188,11 @@ func (o *Observer) message(e *sim.Event) {
 			check(s, back)
 		}
 	}
+	if m != nil && e.Kind == sim.KindNak {
+		for _, check := range o.hooks.SentBack {
+			check(s, m)
+		}
+	}
 	switch e.Phase {
 	case "submit_deliver":
 		if e.Delivered > 1 && about.State.InFlight() {

@@ -179,6 +179,7 @@ var Matrix = withDeaths(map[string]row{
 	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
 	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(HeartbeatLost, SchedulerAway), Why: impossible, Says: "a replica that could not read the snapshot knows of no worker"}}},
 	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
+	"lock-renewed-by-thirds":             {Takes: []mechanism{having(withLongLocks)}},
 	"stale-worker-has-its-own-reason":    {Takes: []mechanism{having(withStaleReason)}},
 	"open-circuit-stops-every-replica": {Takes: []mechanism{having(withSharedBreaker)}, Except: []exception{
 		{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "a replica that cannot reach the shared counter does not learn what it says"},
