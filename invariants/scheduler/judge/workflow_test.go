@@ -213,6 +213,11 @@ var workflowTrials = map[string]trial{
 			s.retried("FAILED").stepJob(s1, "run-1-a-2").stepDone("run-1-a-2", "FAILED").advances(s1, failedRun(5))
 		},
 	},
+	"run-that-is-over-rests": {
+		breaks: func(s *story) { s.retried("FAILED").advances(s1, failedRun(4)).stepJob(s1, "run-1-a-2") },
+		says:   "scheduler-1 submitted run-1-a-2 at step 31, although it knew the run to be FAILED, as was written at step 29",
+		holds:  func(s *story) { s.aDone(31*time.Second).wait(32*time.Second).stepJob(s1, "run-1-b-1") },
+	},
 	"run-index-agrees-with-record": {
 		breaks: func(s *story) {
 			s.aDone(31 * time.Second)
@@ -469,8 +474,8 @@ func TestAWriteOverWhatRedisHasGoneBackTo(t *testing.T) {
 	assert.Regexp(t, "scheduler-2 wrote version 4 at step [0-9]+ over version 2, which Redis had gone back to at step [0-9]+", violations[len(violations)-1].Message)
 }
 
-// Who knows that a run is over submits nothing more of it.
-func TestNoStepAfterTheEnd(t *testing.T) {
+// Who knows that a run is over submits nothing more of it, and does not write it.
+func TestARunThatIsOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		breaks bool
 		tell   func(*story)
@@ -483,13 +488,14 @@ func TestNoStepAfterTheEnd(t *testing.T) {
 			s.stepJob(s1, "run-1-a-2")
 			s.events[len(s.events)-2].Kind = sim.KindLate
 		}},
-		"as the run goes on": {false, func(s *story) {
-			s.advances(s1, twoSteps(5, submittedStep, pendingStep)).stepJob(s1, "run-1-a-2")
+		"by who goes on with it": {true, func(s *story) { s.advances(s1, twoSteps(5, submittedStep, pendingStep)) }},
+		"as another goes on": {false, func(s *story) {
+			s.advances(s2, twoSteps(5, submittedStep, pendingStep)).stepJob(s1, "run-1-a-2")
 		}},
 	} {
 		s := newStory().retried("FAILED").advances(s1, failedRun(4))
 		c.tell(s)
-		assert.Equal(t, c.breaks, len(outcomeOf(s.judge(hardenedRuns), "steps-in-order").Violations) > 0, name)
+		assert.Equal(t, c.breaks, len(outcomeOf(s.judge(hardenedRuns), "run-that-is-over-rests").Violations) > 0, name)
 	}
 }
 

@@ -113,6 +113,7 @@ type RunWrite struct {
 	By   string // who wrote that
 	Step int    // when
 
+	Known   bool          // the run was over, and who writes this knew
 	Expires time.Duration // the record does so then; 0 for never
 	Place   string        // as the run's, after the step
 	Delayed bool          // a delay of it is in Redis, after the step

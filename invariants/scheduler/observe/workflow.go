@@ -44,7 +44,7 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 	for i := range min(len(now.Steps), len(r.Asked.Steps)) {
 		now.Steps[i].StepTerms = r.Asked.Steps[i].StepTerms
 	}
-	w := model.RunWrite{Was: before, By: r.By, Step: r.Step, Expires: c.Expires, Place: r.Place, Delayed: r.Setting != ""}
+	w := model.RunWrite{Was: before, By: r.By, Step: r.Step, Expires: c.Expires, Place: r.Place, Delayed: r.Setting != "", Known: before.Over() && r.Knowing[invariants.Who(s.Event)]}
 	placed(s, r, &w)
 	answered := !s.Failed && s.Outcome != sim.OutcomePending && s.Kind != sim.KindLate
 	r.RunRecord, r.By, r.Step = *now, invariants.Who(s.Event), s.Step

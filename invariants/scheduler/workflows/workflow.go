@@ -18,20 +18,17 @@ import (
 // What holds of workflow runs and their timers (Scheduler internals, section 8).
 var workflowInvariants = []rule.Rule{
 	stepsInOrder, stepWaitsAsAsked, noDelayFiresEarly, delayFiresOnTime, delayWaitsForNoPoll, noDelayFiresTwice, retriesAreUsedUp, runSucceedsByItsSteps, runTellsOfItsSteps, runWritesNotLost,
-	runIndexAgreesWithRecord, runWrittenByLockHolder, everyRunSettles,
+	runThatIsOverRests, runIndexAgreesWithRecord, runWrittenByLockHolder, everyRunSettles,
 }
 
 var stepsInOrder = rule.New(invariants.Invariant{
 	Name:   "steps-in-order",
-	Says:   "A step's job is submitted only once a job of each step that it depends on is SUCCEEDED by its record, and by nobody who knows that the run is over: who has written so, or read so.",
+	Says:   "A step's job is submitted only once a job of each step that it depends on is SUCCEEDED by its record.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: workflow steps",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Fired: func(s *model.Step, k *model.StepJob) {
 		t.Exercise()
-		if k.Run.Over() && k.Run.Knowing[invariants.Who(s.Event)] && s.Kind != sim.KindLate {
-			t.Violation(&k.Run.As, "%s submitted %s at step %d, although it knew the run to be %s, as was written at step %d", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), k.Run.State, invariants.StepNo(k.Run.Step))
-		}
 		for _, id := range k.Step.DependsOn {
 			if f.Workflow.Success(k.Run, id) == (model.When{}) {
 				t.Violation(&k.Run.As, "%s submitted %s at step %d, although step %s had not succeeded (the run's record was last written at step %d)", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), id, invariants.StepNo(k.Run.Step))
@@ -288,6 +285,27 @@ var runTellsOfItsSteps = rule.New(invariants.Invariant{
 			t.Violation(&r.As, "%s wrote FAILED at step %d for the reason %q, which names the end of no step that says FAILED", invariants.Who(s.Event), invariants.StepNo(s.Step), r.Reason)
 		}
 	}}
+})
+
+var runThatIsOverRests = rule.New(invariants.Invariant{
+	Name:   "run-that-is-over-rests",
+	Says:   "Who knows that a run is over, and has written or read that it is FAILED or SUCCEEDED, submits no job of it and writes it no more. What comes late, when its sender has given it up, was on its way before.",
+	Kind:   invariants.Always,
+	Source: "the run's record: of a run that has failed no further step is submitted",
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{
+		Fired: func(s *model.Step, k *model.StepJob) {
+			t.Exercise()
+			if k.Run.Over() && k.Run.Knowing[invariants.Who(s.Event)] && s.Kind != sim.KindLate {
+				t.Violation(&k.Run.As, "%s submitted %s at step %d, although it knew the run to be %s, as was written at step %d", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), k.Run.State, invariants.StepNo(k.Run.Step))
+			}
+		},
+		Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
+			if w.Known && s.Kind != sim.KindLate {
+				t.Violation(&r.As, "%s wrote %s at step %d, although it knew the run to be %s, as was written at step %d", invariants.Who(s.Event), r.State, invariants.StepNo(s.Step), w.Was.State, invariants.StepNo(w.Step))
+			}
+		},
+	}
 })
 
 // runKept is how long the record of a run that is over is kept: as long as dead letters of its jobs are.
