@@ -45,6 +45,7 @@ const (
 	RunLock                   // its lock
 	Timers                    // the delays of all runs
 	Rollbacks                 // the sagas that are to be rolled back, by when
+	LiveRuns                  // the runs that are not over
 	Audited                   // a decision in the audit trail
 	LoopLock                  // the lock of a loop that one replica does for all: over delays, runs or dead letters
 )
@@ -86,6 +87,7 @@ var keys = [...]struct {
 	{prefix: RunLockPrefix, what: RunLock},
 	{prefix: RunPrefix, what: Run},
 	{prefix: TimersKey, whole: true, what: Timers},
+	{prefix: LiveRunsKey, whole: true, what: LiveRuns},
 	{prefix: AuditKey, whole: true, what: Audited},
 }
 

@@ -85,6 +85,7 @@ const (
 	RunPrefix     = "cordum:wf:run:"
 	RunLockPrefix = "cordum:wf:run:lock:"
 	TimersKey     = "cordum:wf:delay:timers"
+	LiveRunsKey   = "cordum:wf:runs"
 )
 
 // Names on the wire, from the documentation (Scheduler internals, section 4).

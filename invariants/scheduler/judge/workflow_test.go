@@ -35,13 +35,35 @@ func waitingStep(n int, until time.Duration) history.RunStep {
 	return history.RunStep{State: "WAITING", Attempt: n, NextAttemptAt: until.Milliseconds()}
 }
 
-// run writes a run's record.
+// run writes a run's record, and its place in the index.
 func (s *story) run(node, phase string, r history.RunRecord) *story {
 	data, err := json.Marshal(r)
 	if err != nil {
 		panic(err)
 	}
-	return s.add(node, sim.KindRedis, "multi", history.RunPrefix+r.RunID, "", phase, s.set(history.RunPrefix+r.RunID, "", string(data)))
+	changes := []sim.Change{s.set(history.RunPrefix+r.RunID, "", string(data))}
+	if r.Over() {
+		changes[0].Expires = s.at + time.Millisecond + 30*24*time.Hour
+		changes = append(changes, s.unset(history.LiveRunsKey, r.RunID)...)
+		changes = append(changes, s.unset(history.TimersKey, "wf:"+r.RunID)...)
+	} else {
+		changes = append(changes, s.set(history.LiveRunsKey, r.RunID, strconv.FormatInt(r.CreatedAt, 10)))
+	}
+	return s.add(node, sim.KindRedis, "multi", history.RunPrefix+r.RunID, "", phase, changes...)
+}
+
+// unset takes a member out of a sorted set.
+func (s *story) unset(key, member string) []sim.Change {
+	if _, holds := s.redis[key][member]; !holds {
+		return nil
+	}
+	delete(s.redis[key], member)
+	return []sim.Change{{Key: key, Field: member, Gone: true}}
+}
+
+// readsRun is a read of a run's record.
+func (s *story) readsRun(node string) *story {
+	return s.add(node, sim.KindRedis, "get", history.RunPrefix+run1, "", "run_read")
 }
 
 func (s *story) locksRun(node string) *story {
@@ -104,8 +126,9 @@ func (s *story) retried(state string) *story {
 
 // failedRun is that run as it has failed.
 func failedRun(version int64) history.RunRecord {
-	r := twoSteps(version, history.RunStep{State: "FAILED", Attempt: int(version) - 3, JobID: "run-1-a-1"}, pendingStep)
-	r.State, r.Steps[0].Retry.Max = "FAILED", 1
+	n := int(version) - 3
+	r := twoSteps(version, history.RunStep{State: "FAILED", Attempt: n, JobID: history.StepJobID(run1, "a", n)}, pendingStep)
+	r.State, r.Reason, r.Steps[0].Retry.Max = "FAILED", "step a: "+r.Steps[0].JobID+" is FAILED", 1
 	return r
 }
 
@@ -148,6 +171,12 @@ var workflowTrials = map[string]trial{
 			s.aDone(31*time.Second).keeps(s1).control("crash", s1).wait(45*time.Second).popsDelays(s2).stepJob(s2, "run-1-b-1")
 		},
 	},
+	"delay-waits-for-no-poll": {
+		cfg:    hardenedRuns,
+		breaks: func(s *story) { s.aDone(31*time.Second).wait(35*time.Second).stepJob(s1, "run-1-b-1") },
+		says:   "scheduler-1 submitted run-1-b-1 at step 31, 5.008s after a timer for it was due",
+		holds:  func(s *story) { s.aDone(31*time.Second).wait(32*time.Second).stepJob(s1, "run-1-b-1") },
+	},
 	"no-delay-fires-twice": {
 		breaks: func(s *story) {
 			s.aDone(31*time.Second).wait(31*time.Second).stepJob(s1, "run-1-b-1")
@@ -172,6 +201,30 @@ var workflowTrials = map[string]trial{
 		holds: func(s *story) {
 			s.aDone(31*time.Second).wait(time.Minute).stepJob(s1, "run-1-b-1").stepDone("run-1-b-1", "SUCCEEDED").advances(s1, succeededRun())
 		},
+	},
+	"run-tells-of-its-steps": {
+		breaks: func(s *story) {
+			r := failedRun(5)
+			r.Reason = "step b: run-1-b-1 is DENIED"
+			s.retried("FAILED").stepJob(s1, "run-1-a-2").stepDone("run-1-a-2", "FAILED").advances(s1, r)
+		},
+		says: `scheduler-1 wrote FAILED at step 52 for the reason "step b: run-1-b-1 is DENIED", which names the end of no step that says FAILED`,
+		holds: func(s *story) {
+			s.retried("FAILED").stepJob(s1, "run-1-a-2").stepDone("run-1-a-2", "FAILED").advances(s1, failedRun(5))
+		},
+	},
+	"run-that-is-over-rests": {
+		breaks: func(s *story) { s.retried("FAILED").advances(s1, failedRun(4)).stepJob(s1, "run-1-a-2") },
+		says:   "scheduler-1 submitted run-1-a-2 at step 31, although it knew the run to be FAILED, as was written at step 29",
+		holds:  func(s *story) { s.aDone(31*time.Second).wait(32*time.Second).stepJob(s1, "run-1-b-1") },
+	},
+	"run-index-agrees-with-record": {
+		breaks: func(s *story) {
+			s.aDone(31 * time.Second)
+			s.events[0].Changes = s.events[0].Changes[:1]
+		},
+		says:  "starter wrote RUNNING at step 1, and cordum:wf:runs has the run at no place",
+		holds: func(s *story) { s.retried("FAILED").advances(s1, failedRun(4)) },
 	},
 	"run-writes-not-lost": {
 		cfg: hardenedRuns,
@@ -419,4 +472,119 @@ func TestAWriteOverWhatRedisHasGoneBackTo(t *testing.T) {
 	violations := outcomeOf(s.judge(hardenedRuns), "run-writes-not-lost").Violations
 	require.NotEmpty(t, violations)
 	assert.Regexp(t, "scheduler-2 wrote version 4 at step [0-9]+ over version 2, which Redis had gone back to at step [0-9]+", violations[len(violations)-1].Message)
+}
+
+// Who knows that a run is over submits nothing more of it, and does not write it.
+func TestARunThatIsOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		breaks bool
+		tell   func(*story)
+	}{
+		"by who has written the end": {true, func(s *story) { s.stepJob(s1, "run-1-a-2") }},
+		"by who has read of it":      {true, func(s *story) { s.readsRun(s2).stepJob(s2, "run-1-a-2") }},
+		"by who does not know":       {false, func(s *story) { s.stepJob(s2, "run-1-a-2") }},
+		"by who could not read it":   {false, func(s *story) { s.readsRun(s2).fails().stepJob(s2, "run-1-a-2") }},
+		"by who has given it up before": {false, func(s *story) {
+			s.stepJob(s1, "run-1-a-2")
+			s.events[len(s.events)-2].Kind = sim.KindLate
+		}},
+		"by who goes on with it": {true, func(s *story) { s.advances(s1, twoSteps(5, submittedStep, pendingStep)) }},
+		"as another goes on": {false, func(s *story) {
+			s.advances(s2, twoSteps(5, submittedStep, pendingStep)).stepJob(s1, "run-1-a-2")
+		}},
+	} {
+		s := newStory().retried("FAILED").advances(s1, failedRun(4))
+		c.tell(s)
+		assert.Equal(t, c.breaks, len(outcomeOf(s.judge(hardenedRuns), "run-that-is-over-rests").Violations) > 0, name)
+	}
+}
+
+// A delay has a timer in memory: where its run was written, or at a start that finds it in Redis.
+func TestWhatHasATimer(t *testing.T) {
+	short := func(s *story) {
+		asked := twoSteps(1, pendingStep, pendingStep)
+		asked.Steps[1].DelaySec = 5
+		s.run("starter", "run_create", asked).advances(s1, twoSteps(2, submittedStep, pendingStep))
+		s.stepJob(s1, "run-1-a-1").stepDone("run-1-a-1", "SUCCEEDED").advances(s1, twoSteps(3, succeededStep, waitingStep(1, 6*time.Second)))
+	}
+	long := func(s *story) { s.aDone(31 * time.Second).keeps(s1) }
+	restart := func(s *story) { s.control("crash", s1).wait(40*time.Second).control("restart", s1).starts(s1) }
+	for name, c := range map[string]struct {
+		breaks bool
+		tell   func(*story)
+	}{
+		"a short delay in time":           {false, func(s *story) { short(s); s.wait(6*time.Second).stepJob(s1, "run-1-b-1") }},
+		"a short delay that a poll finds": {true, func(s *story) { short(s); s.wait(9*time.Second).stepJob(s2, "run-1-b-1") }},
+		"a short delay that nobody finds": {true, func(s *story) { short(s); s.wait(9 * time.Second) }},
+		"a long one that a poll finds":    {true, func(s *story) { long(s); s.wait(34*time.Second).popsDelays(s2).stepJob(s2, "run-1-b-1") }},
+		"at a start":                      {false, func(s *story) { long(s); restart(s); s.popsDelays(s1).stepJob(s1, "run-1-b-1") }},
+		"after a start":                   {true, func(s *story) { long(s); restart(s); s.wait(5*time.Second).popsDelays(s1).stepJob(s1, "run-1-b-1") }},
+		"a short one after a start":       {false, func(s *story) { short(s); restart(s); s.wait(5*time.Second).stepJob(s1, "run-1-b-1") }},
+		"a write that was not answered": {false, func(s *story) {
+			short(s)
+			s.events[len(s.events)-2].Outcome = "connection reset"
+			s.wait(9*time.Second).stepJob(s1, "run-1-b-1")
+		}},
+		"its process crashes": {false, func(s *story) { short(s); s.control("crash", s1).wait(9*time.Second).stepJob(s2, "run-1-b-1") }},
+		"another has the run meanwhile": {false, func(s *story) {
+			short(s)
+			s.wait(4*time.Second).locksRun(s2).wait(5*time.Second).unlocksRun(s2).stepJob(s1, "run-1-b-1")
+		}},
+	} {
+		s := newStory()
+		c.tell(s)
+		assert.Equal(t, c.breaks, len(outcomeOf(s.judge(hardenedRuns), "delay-waits-for-no-poll").Violations) > 0, name)
+	}
+}
+
+// What a run's record says of its steps is so by their jobs' records.
+func TestWhatARunTellsOfItsSteps(t *testing.T) {
+	for name, c := range map[string]struct {
+		says  string
+		write func(*history.RunRecord)
+	}{
+		"as it is":          {"", func(*history.RunRecord) {}},
+		"no reason":         {"for the reason \"\"", func(r *history.RunRecord) { r.Reason = "" }},
+		"left as submitted": {"names the end of no step", func(r *history.RunRecord) { r.Steps[0].State = "SUBMITTED" }},
+		"another has failed": {"that step b is FAILED, although its job run-1-b-1 is not", func(r *history.RunRecord) {
+			r.Steps[1].State, r.Steps[1].Attempt, r.Steps[1].JobID = "FAILED", 1, "run-1-b-1"
+		}},
+		"another has succeeded": {"that step b is SUCCEEDED, although its job run-1-b-1 is not", func(r *history.RunRecord) {
+			r.Steps[1].State, r.Steps[1].Attempt, r.Steps[1].JobID = "SUCCEEDED", 1, "run-1-b-1"
+		}},
+	} {
+		r := failedRun(5)
+		c.write(&r)
+		o := outcomeOf(newStory().retried("FAILED").stepJob(s1, "run-1-a-2").stepDone("run-1-a-2", "FAILED").advances(s1, r).judge(config.Config{}), "run-tells-of-its-steps")
+		if c.says == "" {
+			assert.Empty(t, o.Violations, name)
+		} else if assert.Len(t, o.Violations, 1, name) {
+			assert.Contains(t, o.Violations[0].Message, c.says, name)
+		}
+	}
+}
+
+// A run's keys are as its record says.
+func TestTheKeysOfARun(t *testing.T) {
+	over := func(s *story) []sim.Change { // what goes with its end: its record, the index, the delays
+		return s.retried("FAILED").keeps(s1).advances(s1, failedRun(4)).events[len(s.events)-2].Changes
+	}
+	for says, tell := range map[string]func(*story){
+		"wrote RUNNING at step 3, and the record expires":                  func(s *story) { s.retried("FAILED").events[2].Changes[0].Expires = s.at + time.Hour },
+		"and cordum:wf:runs has the run at 7":                              func(s *story) { s.retried("FAILED").events[2].Changes[1].Value = "7" },
+		"wrote FAILED at step 30, and the record never expires":            func(s *story) { over(s)[0].Expires = 0 },
+		"wrote FAILED at step 30, and the record expires 1m0s later":       func(s *story) { over(s)[0].Expires = s.at + time.Minute },
+		"wrote FAILED at step 30, and cordum:wf:runs still has it":         func(s *story) { over(s)[1].Key = "another" },
+		"wrote FAILED at step 30, and cordum:wf:delay:timers still has it": func(s *story) { over(s)[2].Key = "another" },
+	} {
+		s := newStory()
+		tell(s)
+		o := outcomeOf(s.judge(config.Config{}), "run-index-agrees-with-record")
+		if assert.Len(t, o.Violations, 1, says) {
+			assert.Contains(t, o.Violations[0].Message, says)
+		}
+	}
+	s := newStory()
+	over(s)
+	assert.Empty(t, outcomeOf(s.judge(config.Config{}), "run-index-agrees-with-record").Violations)
 }

@@ -71,6 +71,7 @@ func (f *Facts) Start(e *sim.Event) {
 	n.Down, n.Master = false, f.failovers // it asks before it waits
 	if strings.HasPrefix(e.Node, history.SchedulerNodes) {
 		f.Ticks.offer(e)
+		f.Workflow.started(f)
 	}
 }
 

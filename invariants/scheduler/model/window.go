@@ -102,6 +102,11 @@ func (f *Facts) opens(w window) bool {
 	return true
 }
 
+// CalmSince says whether nothing has struck since then, and no strike goes on.
+func (f *Facts) CalmSince(at time.Duration) bool {
+	return f.Strikes.last < at && !slices.ContainsFunc(f.Strikes.windows, func(w window) bool { return w.until == 0 })
+}
+
 // lastOf says whether no scheduler but this one is up.
 func (f *Facts) lastOf(scheduler string) bool {
 	for name, n := range f.Nodes {

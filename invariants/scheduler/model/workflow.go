@@ -31,8 +31,11 @@ type WorkflowRun struct {
 	By      string
 	Step    int // of the last write
 	Lock    Lock
+	Freed   time.Duration   // when that was last given back
+	Place   string          // its score among the runs that are not over; "" for none
 	Setting string          // the process that keeps a delay of it in Redis; "" for none
 	Hands   map[string]bool // the processes that have it in hand
+	Knowing map[string]bool // those that know that it is over: they have written so, or read so
 	Failed  time.Duration   // when a strike last kept one from advancing it
 }
 
@@ -46,8 +49,9 @@ type StepJob struct {
 	Stored    uint64        // the place of its request in the stream; 0 for none
 	Told      bool          // who published that was told so
 	Succeeded When
-	Failed    When // in a way that allows it to be tried again: a denial, say, is a decision, which stands
-	Ended     When // the last of these, where its end was written again
+	Failed    When    // in a way that allows it to be tried again: a denial, say, is a decision, which stands
+	Ended     When    // the last of these, where its end was written again
+	Ends      []State // all that its record has had
 	Waits     Wait
 }
 
@@ -55,6 +59,7 @@ type StepJob struct {
 type Wait struct {
 	Since time.Duration // when the run's record first told of it; 0 for never
 	Due   When          // its end, by what was known of the jobs that it counts from when the record was last written
+	Armed time.Duration // when a process last had reason to set a timer for it; 0 for never
 }
 
 // When is a time, as a record has it and as the world had it. Both are 0 for never.
@@ -107,6 +112,11 @@ type RunWrite struct {
 	Was  history.RunRecord
 	By   string // who wrote that
 	Step int    // when
+
+	Known   bool          // the run was over, and who writes this knew
+	Expires time.Duration // the record does so then; 0 for never
+	Place   string        // as the run's, after the step
+	Delayed bool          // a delay of it is in Redis, after the step
 }
 
 // StepAgain is what was known of an earlier submission of the job.
@@ -135,6 +145,11 @@ func (k *Workflows) Answered(f *Facts, s *Step) {
 			if r.Lock.HeldBy(s.Event) {
 				r.Hands[s.Node+inMemory] = true
 			}
+		}
+	}
+	if s.Phase == "run_read" && s.Kind == sim.KindRedis && !s.Failed && s.Outcome != sim.OutcomePending {
+		if r := k.advancedBy(s); r != nil && r.Over() {
+			r.Knowing[invariants.Who(s.Event)] = true
 		}
 	}
 	if s.Phase != "run_lock" || s.Failed || s.Outcome == sim.OutcomePending || s.Outcome == history.TransactionFailed || s.Kind != sim.KindRedis {
@@ -180,6 +195,24 @@ func (k *Workflows) crashed(f *Facts, node string) {
 		for by := range r.Hands {
 			if name, _, _ := strings.Cut(by, " "); name == node {
 				delete(r.Hands, by)
+			}
+		}
+	}
+}
+
+// started takes in that a scheduler starts: it sets timers for the delays that it finds in Redis, unless who has left them holds the
+// run's lock.
+func (k *Workflows) started(f *Facts) {
+	if !f.Config.Workflow.DurableTimers {
+		return
+	}
+	for _, r := range k.Order {
+		if r.Setting == "" || r.Lock.Live(f.At) {
+			continue
+		}
+		for i := range r.Steps {
+			if j := k.StepJob(history.StepJobID(r.RunID, r.Steps[i].ID, r.Steps[i].Attempt)); r.Steps[i].State == "WAITING" && k.Delay(j) >= f.Config.Workflow.DurableFrom {
+				j.Waits.Armed = f.At
 			}
 		}
 	}

@@ -275,6 +275,8 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 		o.runLockChanged(s, c, f.Workflow.Runs[of])
 	case history.Run:
 		o.runWritten(s, c, of)
+	case history.LiveRuns:
+		o.liveRunChanged(c)
 	case history.Timers:
 		o.timerChanged(s, c)
 	case history.Outbox:

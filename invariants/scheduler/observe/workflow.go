@@ -24,7 +24,7 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 		if k.Runs == nil {
 			k.Runs, k.Jobs = map[string]*model.WorkflowRun{}, map[string]*model.StepJob{}
 		}
-		r = &model.WorkflowRun{As: model.Job{ID: id}, Made: s.At, Hands: map[string]bool{}}
+		r = &model.WorkflowRun{As: model.Job{ID: id}, Made: s.At, Hands: map[string]bool{}, Knowing: map[string]bool{}}
 		k.Runs[id] = r
 		o.Facts.RunAppears(r)
 		k.Order = append(k.Order, r)
@@ -44,7 +44,9 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 	for i := range min(len(now.Steps), len(r.Asked.Steps)) {
 		now.Steps[i].StepTerms = r.Asked.Steps[i].StepTerms
 	}
-	w := model.RunWrite{Was: before, By: r.By, Step: r.Step}
+	w := model.RunWrite{Was: before, By: r.By, Step: r.Step, Expires: c.Expires, Place: r.Place, Delayed: r.Setting != "", Known: before.Over() && r.Knowing[invariants.Who(s.Event)]}
+	placed(s, r, &w)
+	answered := !s.Failed && s.Outcome != sim.OutcomePending && s.Kind != sim.KindLate
 	r.RunRecord, r.By, r.Step = *now, invariants.Who(s.Event), s.Step
 	for i := range now.Steps {
 		step := &now.Steps[i]
@@ -58,8 +60,17 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 				o.Facts.Reach(model.StepRetried)
 			}
 		}
+		if answered { // else its writer goes no further
+			j.Waits.Armed = s.At
+		}
 	}
 	r.Advanced()
+	switch {
+	case !now.Over():
+		clear(r.Knowing)
+	case answered:
+		r.Knowing[r.By] = true
+	}
 	if now.Over() { // whoever waits for its lock will find nothing to do
 		maps.DeleteFunc(r.Hands, func(by string, _ bool) bool { return by != r.By })
 	}
@@ -74,6 +85,28 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 	}
 }
 
+// placed says which sorted sets have the run once the step is over that writes its record.
+func placed(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
+	for i := range s.Changes {
+		c := &s.Changes[i]
+		switch _, id, _ := strings.Cut(c.Field, ":"); {
+		case c.Key == history.LiveRunsKey && (c.Field == r.As.ID || c.Field == "" && c.Gone):
+			w.Place = c.Value
+		case c.Key == history.TimersKey && (id == r.As.ID || c.Field == "" && c.Gone):
+			w.Delayed = !c.Gone
+		}
+	}
+}
+
+// liveRunChanged takes in a change of the runs that are not over.
+func (o *Observer) liveRunChanged(c *sim.Change) {
+	for _, r := range o.Facts.Workflow.Order {
+		if c.Field == r.RunID || c.Field == "" && c.Gone {
+			r.Place = c.Value
+		}
+	}
+}
+
 // runLockChanged takes in a change of the key of a run's lock.
 func (o *Observer) runLockChanged(s *model.Step, c *sim.Change, r *model.WorkflowRun) {
 	if r == nil {
@@ -82,7 +115,7 @@ func (o *Observer) runLockChanged(s *model.Step, c *sim.Change, r *model.Workflo
 	me := invariants.Who(s.Event)
 	switch {
 	case c.Gone:
-		r.Lock = model.Lock{}
+		r.Lock, r.Freed = model.Lock{}, s.At
 		delete(r.Hands, me)
 		return
 	case r.Lock.Node == "" || r.Lock.Token != c.Value:
@@ -130,6 +163,9 @@ func (o *Observer) stepWritten(s *model.Step) {
 		for _, check := range o.hooks.Fired {
 			check(s, k)
 		}
+	}
+	if state := s.About.State; state.Terminal() && !slices.Contains(k.Ends, state) {
+		k.Ends = append(k.Ends, state)
 	}
 	end := model.When{Told: s.About.Updated, At: s.At}
 	switch state := s.About.State; { // whether an end is final another invariant judges

@@ -1,7 +1,10 @@
 package workflows
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -14,7 +17,8 @@ import (
 
 // What holds of workflow runs and their timers (Scheduler internals, section 8).
 var workflowInvariants = []rule.Rule{
-	stepsInOrder, stepWaitsAsAsked, noDelayFiresEarly, delayFiresOnTime, noDelayFiresTwice, retriesAreUsedUp, runSucceedsByItsSteps, runWritesNotLost, runWrittenByLockHolder, everyRunSettles,
+	stepsInOrder, stepWaitsAsAsked, noDelayFiresEarly, delayFiresOnTime, delayWaitsForNoPoll, noDelayFiresTwice, retriesAreUsedUp, runSucceedsByItsSteps, runTellsOfItsSteps, runWritesNotLost,
+	runThatIsOverRests, runIndexAgreesWithRecord, runWrittenByLockHolder, everyRunSettles,
 }
 
 var stepsInOrder = rule.New(invariants.Invariant{
@@ -142,6 +146,48 @@ var delayFiresOnTime = rule.New(invariants.Invariant{
 	}
 })
 
+var delayWaitsForNoPoll = rule.New(invariants.Invariant{
+	Name:   "delay-waits-for-no-poll",
+	Says:   "A replica that writes of a delay into a run's record, or starts while Redis keeps a long one, has a timer for it. The delay is over when that is, at the second try where another holds the run's lock at the first, and no poller or reconciler fires it. Not judged if anything strikes meanwhile.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 8: scheduleAfter() and its time.AfterFunc, and recoverDelayTimers on startup",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	// late is how much later than the timer it is, if there is a timer.
+	late := func(k *model.StepJob, at time.Duration) (d time.Duration, ok bool) {
+		w := &k.Waits
+		if w.Armed == 0 || w.Due == (model.When{}) || !f.CalmSince(w.Armed) {
+			return 0, false
+		}
+		return at - max(f.Workflow.Since(w.Due.Told), w.Armed, k.Run.Freed), true
+	}
+	bound := func() time.Duration { return rounding + 2*f.Config.RetryDelayStore }
+	return observe.Checker{
+		Fired: func(s *model.Step, k *model.StepJob) {
+			d, ok := late(k, s.At)
+			if !ok {
+				return
+			}
+			t.Exercise()
+			if d > bound() {
+				t.Violation(&k.Run.As, "%s submitted %s at step %d, %s after a timer for it was due", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), d.Truncate(time.Millisecond))
+			}
+		},
+		Ended: func(end *invariants.End) {
+			for _, r := range f.Workflow.Order {
+				for i := range r.Steps {
+					k := f.Workflow.StepJob(history.StepJobID(r.RunID, r.Steps[i].ID, r.Steps[i].Attempt))
+					if k == nil || k.Made != 0 || r.Over() || r.Steps[i].State != "WAITING" || r.Lock.Live(end.At) {
+						continue
+					}
+					if d, ok := late(k, end.At); ok && d > bound() {
+						t.Violation(&r.As, "%s was never submitted, %s after a timer for it was due", k.ID, d.Truncate(time.Millisecond))
+					}
+				}
+			}
+		},
+	}
+})
+
 var noDelayFiresTwice = rule.New(invariants.Invariant{
 	Name:   "no-delay-fires-twice",
 	Says:   "The request of a step's job is stored once, or again when its publisher was not told so. A step is tried again only once its last job is TIMEOUT, or FAILED but not for good, and at most retry.max times.",
@@ -202,6 +248,95 @@ var runSucceedsByItsSteps = rule.New(invariants.Invariant{
 			if step := &r.Steps[i]; f.Workflow.Success(r, step.ID) == (model.When{}) {
 				t.Violation(&r.As, "%s wrote SUCCEEDED at step %d, although step %s had not succeeded", invariants.Who(s.Event), invariants.StepNo(s.Step), step.ID)
 			}
+		}
+	}}
+})
+
+var runTellsOfItsSteps = rule.New(invariants.Invariant{
+	Name:   "run-tells-of-its-steps",
+	Says:   "A run's record says SUCCEEDED of a step only once the step's job is so by its record, and FAILED only once the step may not be tried again. A run that is FAILED has a step that is, and its reason names that step's last job, and how it has ended.",
+	Kind:   invariants.Always,
+	Source: "the run's record: what its states mean, and the reason of a failure",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	// named says whether a run's reason is that a step has failed.
+	named := func(r *model.WorkflowRun, step *history.RunStep) bool {
+		k, j := f.Workflow.StepJob(step.JobID), f.Jobs[step.JobID]
+		if step.State != "FAILED" || k == nil || j == nil || !strings.Contains(r.Reason, step.JobID+" is ") {
+			return false
+		}
+		return j.Saga.Workflow != r.RunID || slices.ContainsFunc(k.Ends, func(end model.State) bool {
+			return end != model.Succeeded && strings.Contains(r.Reason, step.JobID+" is "+end.String())
+		})
+	}
+	return observe.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, _ *model.RunWrite) {
+		for i := range r.Steps {
+			step := &r.Steps[i]
+			k := f.Workflow.StepJob(step.JobID)
+			switch {
+			case step.State == "SUCCEEDED" && (k == nil || k.Succeeded == (model.When{})), step.State == "FAILED" && !f.UsedUp(r, step):
+				t.Violation(&r.As, "%s wrote at step %d that step %s is %s, although its job %s is not", invariants.Who(s.Event), invariants.StepNo(s.Step), step.ID, step.State, step.JobID)
+			}
+		}
+		if r.State != "FAILED" {
+			return
+		}
+		t.Exercise()
+		if !slices.ContainsFunc(r.Steps, func(step history.RunStep) bool { return named(r, &step) }) {
+			t.Violation(&r.As, "%s wrote FAILED at step %d for the reason %q, which names the end of no step that says FAILED", invariants.Who(s.Event), invariants.StepNo(s.Step), r.Reason)
+		}
+	}}
+})
+
+var runThatIsOverRests = rule.New(invariants.Invariant{
+	Name:   "run-that-is-over-rests",
+	Says:   "Who knows that a run is over, and has written or read that it is FAILED or SUCCEEDED, submits no job of it and writes it no more. What comes late, when its sender has given it up, was on its way before.",
+	Kind:   invariants.Always,
+	Source: "the run's record: of a run that has failed no further step is submitted",
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{
+		Fired: func(s *model.Step, k *model.StepJob) {
+			t.Exercise()
+			if k.Run.Over() && k.Run.Knowing[invariants.Who(s.Event)] && s.Kind != sim.KindLate {
+				t.Violation(&k.Run.As, "%s submitted %s at step %d, although it knew the run to be %s, as was written at step %d", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), k.Run.State, invariants.StepNo(k.Run.Step))
+			}
+		},
+		Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
+			if w.Known && s.Kind != sim.KindLate {
+				t.Violation(&r.As, "%s wrote %s at step %d, although it knew the run to be %s, as was written at step %d", invariants.Who(s.Event), r.State, invariants.StepNo(s.Step), w.Was.State, invariants.StepNo(w.Step))
+			}
+		},
+	}
+})
+
+// runKept is how long the record of a run that is over is kept: as long as dead letters of its jobs are.
+const runKept = 30 * 24 * time.Hour
+
+var runIndexAgreesWithRecord = rule.New(invariants.Invariant{
+	Name:   "run-index-agrees-with-record",
+	Says:   "The record of a run that is not over never expires, and the index of such runs has it at the time of its creation. That of a run that is over lasts for 30 days more, and neither the index nor the delays have it.",
+	Kind:   invariants.Always,
+	Source: "the run's keys: cordum:wf:runs, and Scheduler internals, section 8: cordum:wf:delay:timers",
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
+		t.Exercise()
+		says := func(what string) {
+			t.Violation(&r.As, "%s wrote %s at step %d, and %s", invariants.Who(s.Event), r.State, invariants.StepNo(s.Step), what)
+		}
+		left := w.Expires - s.At
+		switch place, err := strconv.ParseFloat(w.Place, 64); {
+		case !r.Over() && w.Expires != 0:
+			says("the record expires")
+		case !r.Over() && (err != nil || int64(place) != r.CreatedAt):
+			says(history.LiveRunsKey + " has the run at " + cmp.Or(w.Place, "no place"))
+		case !r.Over():
+		case w.Expires == 0:
+			says("the record never expires")
+		case left < runKept-time.Second || left > runKept+time.Second:
+			says("the record expires " + left.Round(time.Second).String() + " later")
+		case w.Place != "":
+			says(history.LiveRunsKey + " still has it")
+		case w.Delayed:
+			says(history.TimersKey + " still has it")
 		}
 	}}
 })
