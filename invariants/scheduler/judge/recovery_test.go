@@ -539,7 +539,7 @@ func TestForHowLongAMessageIsSentBack(t *testing.T) {
 		}, kernel, exactly(5 * time.Second)},
 		"a circuit that is open": {0, 1, func(s *story) {
 			c := s.set("cordum:cb:safety:failures", "", "3")
-			c.Expires = time.Minute
+			c.Expires = 30*time.Second + model.CountKept
 			s.add(s1, sim.KindRedis, "multi", c.Key, "", "breaker_write", c)
 			asks(s)
 			s.add(s1, sim.KindRedis, "pipeline", c.Key, job1, "breaker_read").unlock(s1, job1)
