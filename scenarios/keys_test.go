@@ -31,8 +31,8 @@ func TestKeysHaveTheirTTLs(t *testing.T) {
 		"a processed message":              {"cordum:bus:processed:CORDUM_SYS:", "", 10 * time.Minute},
 		"a message in flight":              {"cordum:bus:inflight:CORDUM_SYS:", "", 2 * time.Minute},
 		"a dead letter":                    {"dlq:entry:", "", 30 * 24 * time.Hour},
-		"the circuit to the kernel":        {"cordum:cb:safety:failures", "", time.Minute},
-		"the circuit to the output policy": {"cordum:cb:safety:output:failures", "", time.Minute},
+		"the circuit to the kernel":        {"cordum:cb:safety:failures", "", 30*24*time.Hour + 30*time.Second},
+		"the circuit to the output policy": {"cordum:cb:safety:output:failures", "", 30*24*time.Hour + 30*time.Second},
 	}
 	for _, name := range []string{"calm", "workflow", "saga-rollback", "policy-denied", "policy-outage", "output-outage"} {
 		p, err := plans.Load(name)

@@ -32,7 +32,7 @@ var noCheckWhileCircuitOpen = rule.New(invariants.Invariant{
 
 var openCircuitStopsEveryReplica = rule.New(invariants.Invariant{
 	Name:   "open-circuit-stops-every-replica",
-	Says:   "Once as many calls in a row have failed as the budget allows, whoever's they were, no replica makes another before the circuit has been open for its time. A failure counts once the replica that met it goes on. While that cannot read the shared counter, it tells nobody.",
+	Says:   "Once as many calls in a row have failed as the budget allows, whoever's they were, no replica makes another before the circuit has been open for its time. A failure counts once the replica that met it goes on. While that cannot read or write the shared counter, it tells nobody, and what Redis forgets was never told.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: all replicas observe the open state simultaneously",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

@@ -183,7 +183,6 @@ var Matrix = withDeaths(map[string]row{
 	"stale-worker-has-its-own-reason":    {Takes: []mechanism{having(withStaleReason)}},
 	"open-circuit-stops-every-replica": {Takes: []mechanism{having(withSharedBreaker)}, Except: []exception{
 		{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "a replica that cannot reach the shared counter does not learn what it says"},
-		rewound,
 	}},
 	"half-open-closes-on-successes": {Except: []exception{rewound}},
 	"half-open-probes-within-limit": {Takes: []mechanism{having(withSharedProbes)}, Except: []exception{rewound}},
