@@ -330,6 +330,18 @@ func TestAJobThatIsCalledLikeAStep(t *testing.T) {
 	assert.Equal(t, dlq.Replayed, l.visited("x-a-1", 2).ReplayStatus)
 }
 
+func TestADenialIsNotTakenBack(t *testing.T) {
+	l := newLetters(t, "")
+	ana := dlq.Person{Name: "ana"}
+	l.dies("unknown_commit_state")
+	l.visited("job-1", 1)
+	op := l.operator(nil)
+	require.NoError(t, op.Deny(t.Context(), "job-1", ana, ""))
+	_, err := op.Replay(t.Context(), "job-1", ana)
+	assert.ErrorIs(t, err, dlq.ErrRefused)
+	assert.Equal(t, dlq.Denied, l.entry("job-1").ReplayStatus)
+}
+
 func TestADenialIsCountedOnceWhoeverDenies(t *testing.T) {
 	l := newLetters(t, "  - {match: {reason_code: timeout}, action: require_approval}\n")
 	l.dies("timeout")
