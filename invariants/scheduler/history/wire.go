@@ -113,6 +113,7 @@ const (
 	AuditQuarantined  = "output_quarantined"
 	AuditRefused      = "dlq_refused"
 	OutputAllow       = "ALLOW"
+	OutputSkipped     = "SKIPPED" // no answer, on record
 	OutputRedact      = "REDACT"
 	CounterChecked    = "output_policy_checked"
 	CounterQuarantine = "output_policy_quarantined"

@@ -24,6 +24,7 @@ type Job struct {
 	Expected   time.Duration // when the record got it
 	Topic      string
 	ReasonCode string            // as the record has it
+	Reason     string            // likewise, in words
 	Struck     invariants.Kinds  // the strikes that reach it
 	Moments    uint64            // that it has had
 	Broken     invariants.Places // invariants violated for this job, by their place in All

@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -10,46 +11,71 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// verdict is what the policy told a process of a result.
-type verdict struct {
+// OutputVerdict is what the policy told a process of a result.
+type OutputVerdict struct {
 	Process  string
 	Step     int
 	Decision string // "" is no verdict
-	Ptr      string // of the redacted output, if that is there
+	Reason   string
+	Ptr      string            // of the redacted output, if that is there
+	redacted string            // likewise, whether it is there or not
+	Asked    *history.Question // what it is about; nil if there is no telling
 }
 
-func (a *verdict) String() string {
+// On says whether a finding that is on record is what the policy told.
+func (a *OutputVerdict) On(found *history.OutputFinding) bool {
+	return found.Decision == cmp.Or(a.Decision, history.OutputSkipped) && (a.Decision == "" || found.Reason == a.Reason) &&
+		(a.Asked == nil || found.Ptr == a.Asked.ResultPtr)
+}
+
+func (a *OutputVerdict) String() string {
 	if a.Decision == history.OutputRedact && a.Ptr == "" {
 		return "REDACT without a redacted output"
 	}
 	return cmp.Or(a.Decision, "no decision")
 }
 
+// Words are what the verdict is, why, and of which output.
+func (a *OutputVerdict) Words() string {
+	words := a.String() + " (" + a.Reason + ")"
+	if a.Asked != nil {
+		words += " of " + a.Asked.ResultPtr
+	}
+	return words
+}
+
 // Blocks says whether the verdict keeps a result from being handed out: afterwards, once the output is
 // out, so does a redaction.
-func (a *verdict) Blocks(scan bool) bool {
+func (a *OutputVerdict) Blocks(scan bool) bool {
 	return a.Decision != "" && a.Decision != history.OutputAllow && (a.Decision != history.OutputRedact || a.Ptr == "" || scan)
 }
 
 // outputs is what is known of the output policy besides what is about single jobs.
 type outputs struct {
 	kept    map[string]bool // the jobs in cordum:output:scans
-	stored  map[string]bool // the keys of outputs that there are
-	Checked int             // answers
-	Blocked int             // jobs that were quarantined, as their writers were told
+	stored  map[string]*stored
+	Checked int // answers
+	Blocked int // jobs that were quarantined, as their writers were told
+}
+
+// stored is what is known of the key of an output.
+type stored struct {
+	there bool
+	gists []string // of what it has held
 }
 
 // outputJob is what is known of one job's output.
 type outputJob struct {
-	Ptr       string    // as the record names it
-	sync      []verdict // about its metadata: the last of each process
-	Blocking  *verdict  // the last answer, if it blocks; else nil
-	Blocked   bool      // some answer has blocked
-	Scanned   bool      // there was an answer about its content
-	audited   int       // events of its quarantine that a step put into the trail
-	auditStep int       // that step, the last one
-	scan      *scan     // that is to follow SUCCEEDED, without output.durable_scans; else nil
-	resumed   string    // the process that has taken its scan up
+	Ptr       string                           // as the record names it
+	sync      []OutputVerdict                  // about its metadata: the last of each process
+	Blocking  *OutputVerdict                   // the last answer, if it blocks; else nil
+	Blocked   bool                             // some answer has blocked
+	Scans     []OutputVerdict                  // about its content: all of them
+	Found     map[string]history.OutputFinding // what is on record of it, by the part that found it: "sync" or "async"
+	audited   int                              // events of its quarantine that a step put into the trail
+	auditStep int                              // that step, the last one
+	scan      *scan                            // that is to follow SUCCEEDED, without output.durable_scans; else nil
+	resumed   string                           // the process that has taken its scan up
 }
 
 // scan is one that a process has still to ask for.
@@ -65,17 +91,16 @@ func (f *Facts) OutputCalled(s *Step) {
 		return
 	}
 	o := &s.About.Out
-	a := verdict{Process: invariants.Process(s.Node, s.Incarnation), Step: s.Step}
+	a := OutputVerdict{Process: invariants.Process(s.Node, s.Incarnation), Step: s.Step}
+	a.Asked = history.QuestionOf(s.Event)
 	if s.Outcome == sim.OutcomeOK {
 		if said, err := history.Read[history.Verdict](s.Data); err == nil && said.Output() != "" {
-			a.Decision, a.Ptr = said.Output(), said.RedactedPtr
+			a.Decision, a.Reason, a.redacted = said.Output(), said.Reason, said.RedactedPtr
 			f.Outputs.Checked++
 		}
 	}
 	scans := s.Phase == "output_scan"
-	if !f.Outputs.stored[a.Ptr] {
-		a.Ptr = ""
-	}
+	f.Outputs.looksFor(&a)
 	switch {
 	case a.Decision == "":
 		f.Reach(OutputFailedOpen)
@@ -83,7 +108,7 @@ func (f *Facts) OutputCalled(s *Step) {
 			o.scan = nil
 		}
 	case scans:
-		o.Scanned = true
+		o.Scans = append(o.Scans, a)
 		if !a.Blocks(true) {
 			o.scan = nil
 		}
@@ -91,17 +116,37 @@ func (f *Facts) OutputCalled(s *Step) {
 			f.Reach(ScanResumed)
 		}
 	}
-	if blocks := a.Blocks(scans); a.Decision != "" && (s.About.State.InFlight() || s.About.State == Succeeded) {
+	s.About.judged(&a, scans)
+	if !scans {
+		o.sync = slices.DeleteFunc(o.sync, func(b OutputVerdict) bool { return b.Process == a.Process })
+		o.sync = append(o.sync, a)
+	}
+}
+
+// judged takes in what the policy has told of a result, or that the redacted output was looked for since.
+func (j *Job) judged(a *OutputVerdict, scans bool) {
+	if o := &j.Out; a.Decision != "" && (j.State.InFlight() || j.State == Succeeded) {
+		blocks := a.Blocks(scans)
 		o.Blocked = o.Blocked || blocks
 		o.Blocking = nil
 		if blocks {
-			o.Blocking = &a
+			told := *a
+			o.Blocking = &told
 		}
 	}
-	if !scans {
-		o.sync = slices.DeleteFunc(o.sync, func(b verdict) bool { return b.Process == a.Process })
-		o.sync = append(o.sync, a)
+}
+
+// looksFor has the verdict name the redacted output if that is there.
+func (o *outputs) looksFor(a *OutputVerdict) {
+	a.Ptr = ""
+	if there := o.stored[a.redacted]; there != nil && there.there {
+		a.Ptr = a.redacted
 	}
+}
+
+// Scanned says whether the policy has answered about the content of the output that the record names.
+func (o *outputJob) Scanned() bool {
+	return slices.ContainsFunc(o.Scans, func(a OutputVerdict) bool { return a.Asked == nil || a.Asked.ResultPtr == o.Ptr })
 }
 
 // OutputOperation takes in what else is done about an output.
@@ -111,6 +156,10 @@ func (f *Facts) OutputOperation(s *Step) {
 	}
 	switch s.Phase {
 	case "output_read":
+		if s.Name == "exists" {
+			f.redactedSought(s)
+			return
+		}
 		if s.Failed || s.Outcome == sim.OutcomeNil {
 			s.About.Out.scan = nil
 		}
@@ -123,12 +172,54 @@ func (f *Facts) OutputOperation(s *Step) {
 	}
 }
 
+// redactedSought takes in that a process looks whether the redacted output is there of which the policy has told it.
+func (f *Facts) redactedSought(s *Step) {
+	me := invariants.Process(s.Node, s.Incarnation)
+	for i := range s.About.Out.sync {
+		if a := &s.About.Out.sync[i]; a.Process == me && a.redacted == s.Target && !s.Failed {
+			f.Outputs.looksFor(a)
+			s.About.judged(a, false)
+		}
+	}
+}
+
 // OutputStored takes in a change of an output.
 func (f *Facts) OutputStored(c *sim.Change) {
-	if f.Outputs.stored == nil {
-		f.Outputs.stored = map[string]bool{}
+	o := &f.Outputs
+	if o.stored == nil {
+		o.stored = map[string]*stored{}
 	}
-	f.Outputs.stored[c.Key] = !c.Gone
+	if o.stored[c.Key] == nil {
+		o.stored[c.Key] = &stored{}
+	}
+	is := o.stored[c.Key]
+	if is.there = !c.Gone; c.Gone {
+		return
+	}
+	if gist := sim.Gist([]byte(c.Value)); !slices.Contains(is.gists, gist) {
+		is.gists = append(is.gists, gist)
+	}
+}
+
+// Held says whether a key has held an output of that gist.
+func (o *outputs) Held(key, gist string) bool {
+	return o.stored[key] != nil && slices.Contains(o.stored[key].gists, gist)
+}
+
+// FindingStored takes in a change of what is on record of a job's output.
+func (f *Facts) FindingStored(c *sim.Change, j *Job) {
+	o := &j.Out
+	if c.Gone && c.Field == "" {
+		o.Found = nil
+		return
+	}
+	delete(o.Found, c.Field)
+	if found, err := history.Read[history.OutputFinding](c.Value); err == nil && !c.Gone {
+		if o.Found == nil {
+			o.Found = map[string]history.OutputFinding{}
+		}
+		o.Found[c.Field] = *found
+	}
 }
 
 // ScanKept takes in a change of the set of open scans.
@@ -192,24 +283,38 @@ func (f *Facts) OutputWrote(s *Step, w *Write) {
 	}
 }
 
+// ScanClosed says whether the job's scan is kept, if any is, and is over.
+func (f *Facts) ScanClosed(j *Job) bool { return f.Config.Output.DurableScans && !f.Outputs.kept[j.ID] }
+
+// Tells says whether the step's process was told something that blocks the result, for a reason in which that one ends.
+func (o *outputJob) Tells(s *Step, reason string) bool {
+	me := invariants.Process(s.Node, s.Incarnation)
+	tells := func(list []OutputVerdict, scan bool) bool {
+		return slices.ContainsFunc(list, func(a OutputVerdict) bool {
+			return a.Process == me && a.Blocks(scan) && strings.HasSuffix(reason, a.Reason)
+		})
+	}
+	return tells(o.sync, false) || tells(o.Scans, true)
+}
+
 // ToldOutput is what the output policy told the step's process of the result's metadata in the handling that is under way;
 // asked is whether that has called the policy at all.
-func (f *Facts) ToldOutput(s *Step) (told verdict, asked bool) {
+func (f *Facts) ToldOutput(s *Step) (told OutputVerdict, asked bool) {
 	told = s.About.Out.Told(invariants.Process(s.Node, s.Incarnation))
 	if told.Step == 0 || told.Step < s.About.handledSince(s.Event) {
-		return verdict{}, false
+		return OutputVerdict{}, false
 	}
 	return told, true
 }
 
 // Told is what a process was told last of the result's metadata.
-func (o *outputJob) Told(process string) verdict {
+func (o *outputJob) Told(process string) OutputVerdict {
 	for _, a := range o.sync {
 		if a.Process == process {
 			return a
 		}
 	}
-	return verdict{}
+	return OutputVerdict{}
 }
 
 // OpenScans says which scans are still to come: those that are kept, and those that a living process has

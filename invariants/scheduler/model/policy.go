@@ -79,7 +79,9 @@ type Leave struct {
 type answer struct {
 	Step        int
 	Decision    string // "" for an error
+	Reason      string // that it tells; "" if it is none that is known
 	Constraints map[string]string
+	Asked       *history.Question // what it is about; nil if there is no telling
 }
 
 func (p *policyFacts) ownBy(e *sim.Event, c history.Circuit) *ownCounter {
@@ -354,7 +356,10 @@ func (f *Facts) answered(s *Step) answer {
 	if s.Name != history.MethodCheck || err != nil {
 		return answer{Step: s.Step}
 	}
-	a := answer{Step: s.Step, Decision: said.Input(), Constraints: said.Constraints}
+	a := answer{Step: s.Step, Decision: said.Input(), Constraints: said.Constraints, Asked: history.QuestionOf(s.Event)}
+	if said.Known() {
+		a.Reason = said.Reason
+	}
 	f.putOff(s, a.Decision == history.DecisionThrottle)
 	if s.About != nil && a.Decision == history.DecisionDeny {
 		s.About.Saga.Denied = true

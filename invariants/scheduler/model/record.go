@@ -43,6 +43,9 @@ func (j *Job) Take(c *sim.Change) bool {
 	case "reason_code":
 		j.ReasonCode = c.Value
 		return false
+	case "reason":
+		j.Reason = c.Value
+		return false
 	case "tenant":
 		j.tenant = c.Value
 		return false
@@ -57,7 +60,7 @@ func (j *Job) Take(c *sim.Change) bool {
 			return false
 		}
 		j.State, j.Attempts, j.Worker, j.Epoch, j.Version = Absent, 0, "", 0, 0
-		j.ReasonCode, j.Out.Ptr, j.Deadline = "", "", 0
+		j.ReasonCode, j.Reason, j.Out.Ptr, j.Deadline = "", "", "", 0
 	default:
 		return false
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // permits says whether a job may be dispatched by the decision that its record holds.
@@ -43,7 +44,7 @@ func fits(j *model.Job, cfg *config.PolicyConfig) bool {
 
 var noDispatchWithoutDecision = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-without-decision",
-	Says:   "A PENDING job becomes SCHEDULED, APPROVAL_REQUIRED or DENIED only by a decision for that: what the safety kernel told that replica last, or, in the fail mode open, FAIL_OPEN, if it told nothing: the call failed, or an open circuit kept it back. The job is dispatched only while its record has a decision that allows it.",
+	Says:   "A PENDING job becomes SCHEDULED, APPROVAL_REQUIRED or DENIED only by a decision for that: what the safety kernel told that replica last, or, in the fail mode open, FAIL_OPEN, if it told nothing: the call failed, or an open circuit kept it back. A denial has the reason that the kernel told. The job is dispatched only while its record has a decision that allows it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, and section 6: no job passes through without a policy decision",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -74,6 +75,8 @@ var noDispatchWithoutDecision = rule.New(invariants.Invariant{
 			case said.Decision != j.Decision || j.State == model.Scheduled && !maps.Equal(said.Constraints, j.Wish.Constraints):
 				t.Violation(j, "%s wrote %s at step %d with the decision %s and the constraints %v, but the safety kernel had told it %q and %v",
 					who, j.State, at, j.Decision, j.Wish.Constraints, said.Decision, said.Constraints)
+			case j.State == model.Denied && said.Reason != "" && j.Reason != said.Reason:
+				t.Violation(j, "%s wrote DENIED at step %d for the reason %q, but the safety kernel had told it %q", who, at, j.Reason, said.Reason)
 			}
 		},
 		Sent: func(s *model.Step) {
@@ -82,6 +85,29 @@ var noDispatchWithoutDecision = rule.New(invariants.Invariant{
 			}
 		},
 	}
+})
+
+var kernelIsAskedAboutTheRequest = rule.New(invariants.Invariant{
+	Name:   "kernel-is-asked-about-the-request",
+	Says:   "A decision of the safety kernel goes with the request that the kernel was asked about: with its topic, tenant, priority, labels and requires, its hash, and whether it is a replay.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 1: what the safety kernel decides on; Dead letters, for replays",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	if !f.Config.Policy.Kernel {
+		return observe.Checker{}
+	}
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		j := s.About
+		said, _ := f.Told(s)
+		if w.From != model.Pending || !decides(j.State) || s.Kind == sim.KindLate || said.Asked == nil || j.Decided == nil || j.Decision != said.Decision {
+			return
+		}
+		t.Exercise()
+		if field, is, should := said.Asked.DiffersForKernel(j.Decided); field != "" {
+			t.Violation(j, "%s wrote %s at step %d, but had asked the safety kernel at step %d with the %s %s, and the request has %s",
+				invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), invariants.StepNo(said.Step), field, is, should)
+		}
+	}}
 })
 
 var noDispatchOfDeniedJob = rule.New(invariants.Invariant{
