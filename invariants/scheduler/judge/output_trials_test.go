@@ -130,6 +130,26 @@ var outputTrials = map[string]trial{
 				found("job-3", "sync", "SKIPPED", "connection reset", "res:job-3")
 		},
 	},
+	"fail-open-goes-on": {
+		cfg:    checkedOutput,
+		breaks: func(s *story) { s.answered(s1, job1, allows, "").fails().unlock(s1, job1) },
+		says:   "scheduler-1 had no answer of the output policy, and ended its handling at step 20 with the job still RUNNING",
+		holds: func(s *story) {
+			s.answered(s1, job1, allows, "").fails().passes(s1, job1, "res:job-1")
+			s.answered(s1, job2, allows, "").fails().op(s1, job2, "result_write").fails().unlock(s1, job2)
+		},
+	},
+	"scans-come-in-time": {
+		cfg:    checkedOutput,
+		breaks: func(s *story) { found1(s.wait(0)).readsOutput(s2, job1).wait(time.Minute).readsOutput(s1, job1) },
+		says:   "became SUCCEEDED at 20ms, and scheduler-1 has not begun to scan its output for 1m0.007s",
+		holds: func(s *story) {
+			s.answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").wait(29*time.Second).readsOutput(s1, job1).wait(time.Hour)
+			s.answered(s2, job2, allows, "").passes(s2, job2, "res:job-2").control("crash", s2).wait(time.Hour)
+			s.answered(s1, "job-3", allows, "").passes(s1, "job-3", "res:job-3").control("pause", s1).wait(time.Hour).control("resume", s1)
+			s.readsOutput(s1, "job-3")
+		},
+	},
 	"result-goes-as-the-policy-says": {
 		cfg:    checkedOutput,
 		breaks: func(s *story) { s.answered(s1, job1, quarantines, "").passes(s1, job1, "res:job-1") },
@@ -282,6 +302,34 @@ func TestTheOutputPolicyIsAskedAboutTheResult(t *testing.T) {
 // sought is a look for the job's redacted output.
 func (s *story) sought(node, job string) *story {
 	return s.add(node, sim.KindRedis, "exists", "res:"+job+":redacted", job, "output_read")
+}
+
+// readsOutput begins a scan.
+func (s *story) readsOutput(node, job string) *story {
+	return s.add(node, sim.KindRedis, "strlen", "res:"+job, job, "output_read")
+}
+
+// A scan that is kept waits for the replayer no longer than it takes whoever has it to be gone.
+func TestKeptScansAreTakenUp(t *testing.T) {
+	ticks := func(s *story, n int) *story {
+		for range n {
+			s.wait(time.Minute).ticks(s2, history.ReplayerKey, "replay_lock", time.Minute).add(s2, sim.KindRedis, "zrangebyscore", history.ScansKey, "", "scan_read")
+		}
+		return s
+	}
+	left := func() *story {
+		return newStory().answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").control("crash", s1).control("restart", s1)
+	}
+	violations := func(s *story) []invariants.Violation {
+		return outcomeOf(s.judge(checkedOutput), "scans-come-in-time").Violations
+	}
+	assert.Empty(t, violations(ticks(left(), 4)))
+	late := violations(ticks(left(), 6))
+	if assert.Len(t, late, 2) {
+		assert.Contains(t, late[0].Message, "its scan was open at 20ms, and nobody has taken it up for 5m")
+	}
+	assert.Empty(t, violations(ticks(ticks(left(), 3).op(s2, job1, "scan_read").keepsScan(job1), 4)), "somebody has it")
+	assert.Empty(t, violations(ticks(ticks(left(), 3).op(s2, job1, "output_record").scanEnds(job1), 9)), "it is over")
 }
 
 // A run is not over while a scan is still to come.

@@ -566,3 +566,34 @@ func TestTheKernelIsAskedAboutTheRequest(t *testing.T) {
 	assert.Len(t, o.Violations, 1)
 	assert.Contains(t, o.Violations[0].Message, `wrote DENIED at step 8 for the reason "", but the safety kernel had told it "rule 7"`)
 }
+
+// In the fail mode open a job does not wait for a kernel that does not answer.
+func TestARequestThatNobodyDecidesOnGoesOn(t *testing.T) {
+	open := guarded
+	open.Policy.FailMode = config.FailModeOpen
+	asks := func(s *story) *story { return s.submit(job1).lock(s1, job1).read(s1, job1).readsCounter(s1, job1) }
+	failed := func(s *story) *story { return asks(s).calls(s1, job1).hears(s1, job1, 0) }
+	for name, c := range map[string]struct {
+		cfg   config.Config
+		story *story
+		says  string // "" if nothing is broken
+	}{
+		"a failed call":        {open, failed(newStory()).unlock(s1, job1), "scheduler-1 had no answer of the safety kernel, and ended its handling"},
+		"an open circuit":      {open, asks(newStory().trips(s1)).unlock(s1, job1), "with the job still PENDING"},
+		"it goes on":           {open, failed(newStory()).decided(s1, job1, "FAIL_OPEN").unlock(s1, job1), ""},
+		"it may wait":          {guarded, failed(newStory()).unlock(s1, job1), ""},
+		"it is throttled":      {open, asks(newStory()).calls(s1, job1).hears(s1, job1, 5).unlock(s1, job1), ""},
+		"the request is wrong": {open, failed(newStory()).errs("rpc error: code = InvalidArgument").unlock(s1, job1), ""},
+		"Redis refuses":        {open, failed(newStory()).op(s1, job1, "scheduled_write").fails().unlock(s1, job1), ""},
+	} {
+		o := outcomeOf(c.story.judge(c.cfg), "fail-open-goes-on")
+		if c.says == "" {
+			assert.Empty(t, o.Violations, name)
+		} else if assert.Len(t, o.Violations, 1, name) {
+			assert.Contains(t, o.Violations[0].Message, c.says, name)
+		}
+	}
+}
+
+// errs makes the last step's caller see that error.
+func (s *story) errs(outcome string) *story { s.last().Outcome = outcome; return s }

@@ -47,6 +47,7 @@ type Checker struct {
 	LetterVisited   func(*Step, *Visit)                              // a visit of a dead letter has ended while others waited
 	GrowthRead      func(*Step, *Look)                               // a process looks at how the queue of dead letters grows, as it did before
 	GrowthAlarmed   func(*Step)                                      // the growth alert was raised, or ended
+	Scanning        func(*Step)                                      // who wrote SUCCEEDED begins to scan the output
 	Ended           func(*invariants.End)                            // the run is over
 	Audited         func(*invariants.End)                            // only what the servers hold is known, and no event
 }
@@ -90,6 +91,7 @@ type Hooks struct {
 	LetterVisited   []func(*Step, *Visit)
 	GrowthRead      []func(*Step, *Look)
 	GrowthAlarmed   []func(*Step)
+	Scanning        []func(*Step)
 }
 
 // Add has the checker called from now on.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -52,10 +53,12 @@ func (a *OutputVerdict) Blocks(scan bool) bool {
 
 // outputs is what is known of the output policy besides what is about single jobs.
 type outputs struct {
-	kept    map[string]bool // the jobs in cordum:output:scans
-	stored  map[string]*stored
-	Checked int // answers
-	Blocked int // jobs that were quarantined, as their writers were told
+	Kept     map[string]time.Duration // the jobs in cordum:output:scans, and when each was last put off there
+	Unlisted time.Duration            // when Redis refused last to tell what is due there, or to leave it to who asks
+	Soon     map[string]scan          // the jobs whose scans their processes are about to begin
+	stored   map[string]*stored
+	Checked  int // answers
+	Blocked  int // jobs that were quarantined, as their writers were told
 }
 
 // stored is what is known of the key of an output.
@@ -80,9 +83,15 @@ type outputJob struct {
 
 // scan is one that a process has still to ask for.
 type scan struct {
-	process string
+	Process string
 	node    string
-	since   time.Duration
+	Since   time.Duration
+	away    time.Duration // for how long the node had been away before
+}
+
+// Late says whether the scan's process could have begun it for that long.
+func (f *Facts) Late(sc scan, within time.Duration) bool {
+	return f.At-sc.Since-(f.Node(sc.node).Away(f.At)-sc.away) > within
 }
 
 // OutputCalled takes in what came of a call to the output policy.
@@ -102,12 +111,9 @@ func (f *Facts) OutputCalled(s *Step) {
 	scans := s.Phase == "output_scan"
 	f.Outputs.looksFor(&a)
 	switch {
-	case a.Decision == "":
-		f.Reach(OutputFailedOpen)
-		if scans {
-			o.scan = nil
-		}
-	case scans:
+	case a.Decision == "" && scans:
+		o.scan = nil
+	case scans: // there is an answer
 		o.Scans = append(o.Scans, a)
 		if !a.Blocks(true) {
 			o.scan = nil
@@ -151,7 +157,21 @@ func (o *outputJob) Scanned() bool {
 
 // OutputOperation takes in what else is done about an output.
 func (f *Facts) OutputOperation(s *Step) {
-	if s.About == nil || s.Outcome == sim.OutcomePending {
+	if s.Phase == "scan_read" && s.Failed {
+		f.Outputs.Unlisted = s.At
+	}
+	if s.About == nil {
+		return
+	}
+	if s.Phase == "output_read" && s.Name != "exists" {
+		if sc, soon := f.Outputs.Soon[s.About.ID]; soon && sc.Process == invariants.Process(s.Node, s.Incarnation) {
+			for _, check := range f.Hooks.Scanning {
+				check(s)
+			}
+			delete(f.Outputs.Soon, s.About.ID)
+		}
+	}
+	if s.Outcome == sim.OutcomePending {
 		return
 	}
 	switch s.Phase {
@@ -224,17 +244,39 @@ func (f *Facts) FindingStored(c *sim.Change, j *Job) {
 
 // ScanKept takes in a change of the set of open scans.
 func (f *Facts) ScanKept(c *sim.Change, id string) {
-	if f.Outputs.kept == nil {
-		f.Outputs.kept = map[string]bool{}
+	if f.Outputs.Kept == nil {
+		f.Outputs.Kept = map[string]time.Duration{}
 	}
 	if id == "" && c.Gone {
-		clear(f.Outputs.kept)
+		clear(f.Outputs.Kept)
 		return
 	}
-	delete(f.Outputs.kept, id)
+	delete(f.Outputs.Kept, id)
 	if !c.Gone {
-		f.Outputs.kept[id] = true
+		f.Outputs.Kept[id] = f.At
 	}
+}
+
+// kept says whether the job's scan is open in Redis.
+func (o *outputs) kept(id string) bool {
+	_, is := o.Kept[id]
+	return is
+}
+
+// crashed forgets the scans that the processes of a node are about to begin.
+func (o *outputs) crashed(node string) {
+	maps.DeleteFunc(o.Soon, func(_ string, sc scan) bool { return sc.node == node })
+}
+
+// ScansAtOnce counts the scans that are open, of which a replica does only so many at once.
+func (f *Facts) ScansAtOnce() int {
+	n := max(len(f.Outputs.Kept), len(f.Outputs.Soon))
+	for _, j := range f.Order {
+		if j.Out.scan != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // Audited takes in a change of the audit trail.
@@ -269,11 +311,21 @@ func (f *Facts) OutputWrote(s *Step, w *Write) {
 	o := &s.About.Out
 	switch s.About.State {
 	case Succeeded:
-		if f.Config.Output.Enabled && !f.Config.Output.DurableScans && o.Ptr != "" && !s.Failed && s.Kind != sim.KindLate {
-			o.scan = &scan{invariants.Process(s.Node, s.Incarnation), s.Node, s.At}
+		if f.Config.Output.Enabled && o.Ptr != "" && !s.Failed && s.Kind != sim.KindLate && !s.Rewinds() {
+			sc := scan{invariants.Process(s.Node, s.Incarnation), s.Node, s.At, f.Node(s.Node).Away(s.At)}
+			if f.Outputs.Soon == nil {
+				f.Outputs.Soon = map[string]scan{}
+			}
+			f.Outputs.Soon[s.About.ID] = sc
+			if !f.Config.Output.DurableScans {
+				o.scan = &sc
+			}
 		}
 		if a := o.Told(invariants.Process(s.Node, s.Incarnation)); a.Decision == history.OutputRedact {
 			f.Reach(OutputRedacted)
+		}
+		if s.Handling != nil && f.Unanswered(s, history.CircuitOutput) {
+			f.Reach(OutputFailedOpen)
 		}
 	case Quarantined:
 		o.scan = nil
@@ -284,7 +336,7 @@ func (f *Facts) OutputWrote(s *Step, w *Write) {
 }
 
 // ScanClosed says whether the job's scan is kept, if any is, and is over.
-func (f *Facts) ScanClosed(j *Job) bool { return f.Config.Output.DurableScans && !f.Outputs.kept[j.ID] }
+func (f *Facts) ScanClosed(j *Job) bool { return f.Config.Output.DurableScans && !f.Outputs.kept(j.ID) }
 
 // Tells says whether the step's process was told something that blocks the result, for a reason in which that one ends.
 func (o *outputJob) Tells(s *Step, reason string) bool {
@@ -323,13 +375,13 @@ func OpenScans(f *Facts) (list []string) {
 	for _, j := range f.Order {
 		o := &j.Out
 		switch {
-		case f.Outputs.kept[j.ID]:
+		case f.Outputs.kept(j.ID):
 			list = append(list, "the scan of the output of "+j.ID+" is still to be done")
 		case o.scan == nil:
-		case f.Node(o.scan.node).Down || f.At > o.scan.since+2*f.Config.Output.ScanTimeout:
+		case f.Node(o.scan.node).Down || f.At > o.scan.Since+2*f.Config.Output.ScanTimeout:
 			o.scan = nil // nobody will
 		default:
-			list = append(list, o.scan.process+" has still to scan the output of "+j.ID)
+			list = append(list, o.scan.Process+" has still to scan the output of "+j.ID)
 		}
 	}
 	return list

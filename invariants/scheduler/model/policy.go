@@ -79,6 +79,7 @@ type Leave struct {
 type answer struct {
 	Step        int
 	Decision    string // "" for an error
+	failed      bool   // the service is at fault
 	Reason      string // that it tells; "" if it is none that is known
 	Constraints map[string]string
 	Asked       *history.Question // what it is about; nil if there is no telling
@@ -254,7 +255,7 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 			f.putOff(s, false)
 		}
 		p.owed[key]++
-		p.Answers[key] = answer{Step: s.Step}
+		p.Answers[key] = answer{Step: s.Step, failed: true}
 	} else {
 		own.succeed(&l, s.Step, cfg)
 		if !l.Alone && l.State == history.HalfOpen && l.Window == p.Counters[c].Window {
@@ -348,6 +349,17 @@ func (f *Facts) Refused(s *Step, c history.Circuit) bool {
 		return own.state(s.At, &f.Config.Policy) != history.Closed || own.closed > since
 	}
 	return l.State != history.Closed || !l.Clearly
+}
+
+// Unanswered says whether the step's handling wanted to make a call about the job, and has no answer: the call failed, or the
+// circuit kept it back. It says no where that may have been the handling's own end.
+func (f *Facts) Unanswered(s *Step, c history.Circuit) bool {
+	key, since := caller{s.Node, s.Incarnation, s.About.ID, c}, s.About.handledSince(s.Event)
+	l, looked := f.Policy.leaves[key]
+	if a, asked := f.Policy.Answers[key]; asked && a.Step >= since {
+		return a.failed
+	}
+	return looked && l.Step >= since && !l.Called && l.State != history.Closed && l.Clearly
 }
 
 // answered decodes what the kernel said.

@@ -1,7 +1,9 @@
 package policies
 
 import (
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -13,7 +15,7 @@ import (
 
 // What holds of the output policy (Scheduler internals, section 2).
 var outputInvariants = []rule.Rule{
-	policyIsAskedAboutTheOutput, resultGoesAsThePolicySays, outputCheckIsOnRecord, quarantinedOnlyWhenBlocked, everyQuarantineIsAudited, blockedOutputEndsQuarantined, everyOutputIsScanned,
+	policyIsAskedAboutTheOutput, resultGoesAsThePolicySays, outputCheckIsOnRecord, quarantinedOnlyWhenBlocked, everyQuarantineIsAudited, blockedOutputEndsQuarantined, everyOutputIsScanned, scansComeInTime,
 	rule.Situation(rule.Reached(model.ScanDowngraded), "scan-downgraded-a-job", "A scan takes a job from SUCCEEDED to OUTPUT_QUARANTINED.", "Scheduler internals, section 2, phase 2"),
 	rule.Situation(rule.Reached(model.OutputFailedOpen), "output-failed-open", "The output policy gives no answer, and the result passes.", "Scheduler internals, section 2, fail-open default"),
 	rule.Situation(rule.Reached(model.OutputRedacted), "output-redacted", "A result points to the redacted output in place of the output.", "Scheduler internals, section 2, phase 1"),
@@ -193,6 +195,45 @@ var everyOutputIsScanned = rule.New(invariants.Invariant{
 			if !j.Out.Scanned() {
 				t.Violation(j, "is SUCCEEDED%s, and nobody has had an answer about the content of its output %s", rule.SinceStep(j), j.Out.Ptr)
 			}
+		}
+	}}
+})
+
+// scansAtOnce is how many scans a replica does at once: with more, some wait for others.
+const scansAtOnce = 64
+
+var scansComeInTime = rule.New(invariants.Invariant{
+	Name:   "scans-come-in-time",
+	Says:   "Who has written SUCCEEDED begins to scan the output within scan_timeout, while it lives. A scan that is kept, and that nobody has taken up for two scan_timeouts and a job_lock_ttl, the replayer takes up within three ticks that nothing strikes, and in which Redis tells it what is due.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 2, phase 2; hardened, a scan outlives the process that is to do it",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	if !f.Config.Output.Enabled {
+		return observe.Checker{}
+	}
+	patience := 2*f.Config.Output.ScanTimeout + f.Config.JobLockTTL
+	begins := func(id string) {
+		t.Exercise()
+		sc := f.Outputs.Soon[id]
+		if f.Late(sc, f.Config.Output.ScanTimeout+model.Doubt) && f.ScansAtOnce() < scansAtOnce {
+			t.Violation(f.Job(id), "became SUCCEEDED at %s, and %s has not begun to scan its output for %s", sc.Since, sc.Process, (f.At - sc.Since).Truncate(time.Millisecond))
+		}
+	}
+	return observe.Checker{Scanning: func(s *model.Step) {
+		begins(s.About.ID)
+	}, Listed: func(_ *model.Step, k *model.Tick) {
+		if k != &f.Ticks.Replayer || len(f.Outputs.Kept) > min(scansAtOnce, f.Config.BatchSize) {
+			return
+		}
+		for _, id := range slices.Sorted(maps.Keys(f.Outputs.Kept)) {
+			since := f.Outputs.Kept[id]
+			if k.PassedOver(max(since+patience, f.Outputs.Unlisted)) {
+				t.Violation(f.Job(id), "its scan was open at %s, and nobody has taken it up for %s", since, (f.At - since).Truncate(time.Millisecond))
+			}
+		}
+	}, Ended: func(*invariants.End) {
+		for _, id := range slices.Sorted(maps.Keys(f.Outputs.Soon)) {
+			begins(id)
 		}
 	}}
 })

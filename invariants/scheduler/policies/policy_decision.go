@@ -110,6 +110,31 @@ var kernelIsAskedAboutTheRequest = rule.New(invariants.Invariant{
 	}}
 })
 
+var failOpenGoesOn = rule.New(invariants.Invariant{
+	Name:   "fail-open-goes-on",
+	Says:   "A result to which the output policy gives no answer, as the call failed or an open circuit kept it back, passes in the handling that wanted to ask; in the fail mode open so does a request to which the safety kernel gives none. Neither waits for an answer, unless the servers refuse what is written.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 2, fail-open default, and section 6, input policy fail mode",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	if !f.Config.Policy.Kernel && !f.Config.Output.Enabled {
+		return observe.Checker{}
+	}
+	open := f.Config.Policy.FailMode == config.FailModeOpen
+	return observe.Checker{Released: func(s *model.Step) {
+		j, h := s.About, s.Handling
+		for c, fails := range [history.Circuits]bool{history.CircuitSafety: open, history.CircuitOutput: true} {
+			if !fails || j.Mixed || !f.Unanswered(s, history.Circuit(c)) {
+				continue
+			}
+			t.Exercise()
+			waits := c == int(history.CircuitSafety) && j.State == model.Pending || c == int(history.CircuitOutput) && j.State.InFlight()
+			if waits && !h.Wrote && !h.StoreFailed && !h.Overdue && h.Renewals == 0 {
+				t.Violation(j, "%s had no answer of the %s, and ended its handling at step %d with the job still %s", invariants.Who(s.Event), history.Services[c], invariants.StepNo(s.Step), j.State)
+			}
+		}
+	}}
+})
+
 var noDispatchOfDeniedJob = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-of-denied-job",
 	Says:   "The stream stores no dispatch of a job that the safety kernel has denied.",
