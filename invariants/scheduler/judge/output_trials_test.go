@@ -323,12 +323,12 @@ func TestKeptScansAreTakenUp(t *testing.T) {
 	violations := func(s *story) []invariants.Violation {
 		return outcomeOf(s.judge(checkedOutput), "scans-come-in-time").Violations
 	}
-	assert.Empty(t, violations(ticks(left(), 4)))
-	late := violations(ticks(left(), 6))
+	assert.Empty(t, violations(ticks(left(), 3)))
+	late := violations(ticks(left(), 5))
 	if assert.Len(t, late, 2) {
-		assert.Contains(t, late[0].Message, "its scan was open at 20ms, and nobody has taken it up for 5m")
+		assert.Contains(t, late[0].Message, "its scan was open at 20ms, and nobody has taken it up for 4m")
 	}
-	assert.Empty(t, violations(ticks(ticks(left(), 3).op(s2, job1, "scan_read").keepsScan(job1), 4)), "somebody has it")
+	assert.Empty(t, violations(ticks(ticks(left(), 3).op(s2, job1, "scan_read").keepsScan(job1), 3)), "somebody has it")
 	assert.Empty(t, violations(ticks(ticks(left(), 3).op(s2, job1, "output_record").scanEnds(job1), 9)), "it is over")
 }
 
