@@ -61,6 +61,7 @@ type Event struct {
 	Delivered   uint64        `json:"delivered,omitempty"` // how many times that message has been delivered
 	Answers     int           `json:"answers,omitempty"`   // of an ack, nak, term or progress: the step of the delivery that it answers
 	Delay       time.Duration `json:"delay_ns,omitempty"`  // of a nak: for how long the server is to keep the message back
+	Asked       string        `json:"asked,omitempty"`     // what a gRPC call asks, in JSON, with a [Gist] in the place of bytes
 	Data        string        `json:"data,omitempty"`      // what a core message says that is received, or a server's answer to a call; a stream's messages are among the changes
 	Changes     []Change      `json:"changes,omitempty"`
 }

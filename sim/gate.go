@@ -139,7 +139,7 @@ func (op *Op) Return(err error) error { return op.returnWith(err, "") }
 
 func (op *Op) returnWith(err error, data string) error {
 	back := op.back()
-	back.Tags, back.Data, back.fault = op.Tags, data, op.fault
+	back.Tags, back.asked, back.Data, back.fault = op.Tags, op.asked, data, op.fault
 	op.world.park(back)
 	back.outcome = outcome(err)
 	return err

@@ -2,7 +2,9 @@ package sim
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"net"
 	"path"
 	"strings"
@@ -12,6 +14,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // pipeSize is how much of a call a connection takes before its sender waits, as a socket does.
@@ -78,7 +82,7 @@ func (c *rpc) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallO
 
 func (c *rpc) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
 	w := c.p.node.world
-	op := &Op{Kind: KindCall, Name: path.Base(method), Target: c.server, Tags: w.cfg.Tags(ctx), call: rpcCall{args}}
+	op := &Op{Kind: KindCall, Name: path.Base(method), Target: c.server, Tags: w.cfg.Tags(ctx), call: rpcCall{args}, asked: questionOf(args)}
 	return c.p.do(ctx, op, func() error {
 		granted := w.Now()
 		err := c.invoke(ctx, method, args, reply, opts)
@@ -145,6 +149,43 @@ func (c *rpc) connect() (*grpc.ClientConn, error) {
 	}
 	c.p.rpc.dialled[listener] = conn
 	return conn, nil
+}
+
+// questionOf is what a call asks, as its event has it. Bytes may be many, and secret.
+func questionOf(message any) string {
+	m, ok := message.(proto.Message)
+	if !ok {
+		return inJSON(message)
+	}
+	bare, gists := m.ProtoReflect().New(), map[string]string{}
+	m.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if field.Kind() == protoreflect.BytesKind && field.Cardinality() != protoreflect.Repeated {
+			gists[string(field.Name())] = Gist(v.Bytes())
+		} else {
+			bare.Set(field, v)
+		}
+		return true
+	})
+	said := inJSON(bare.Interface())
+	if len(gists) == 0 {
+		return said
+	}
+	fields := map[string]any{}
+	for name, gist := range gists {
+		fields[name] = gist
+	}
+	var others map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(said), &others) // it is what Marshal wrote
+	for name, value := range others {
+		fields[name] = value
+	}
+	return inJSON(fields)
+}
+
+// Gist tells bytes from others without having them: their hash, and how many there are.
+func Gist(b []byte) string {
+	sum := sha256.Sum256(b)
+	return fmt.Sprintf("sha256:%x of %d bytes", sum[:8], len(b))
 }
 
 // inJSON is what was asked, or answered.

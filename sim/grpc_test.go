@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
 // doctor answers calls, each after a while on its own clock.
@@ -43,7 +45,7 @@ func clinic(t *testing.T, takes time.Duration, asks []time.Duration, move func(*
 				p.Clock().Sleep(at)
 				ctx, cancel := context.WithTimeout(p.Context(), 2*time.Second)
 				defer cancel()
-				_, err := client.Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+				_, err := client.Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: "ward"})
 				answers[i] = status.Code(err).String() + fmt.Sprintf(" at %v", w.Now().Round(time.Second))
 			}).Start()
 		}
@@ -72,8 +74,17 @@ func TestACallIsAStep(t *testing.T) {
 		if e.Kind == KindCall {
 			assert.Equal(t, "doctor", e.Target)
 			assert.JSONEq(t, `{"status":1}`, e.Data)
+			assert.Equal(t, `{"service":"ward"}`, e.Asked)
 		}
 	}
+}
+
+// An event says what a call asks, but for bytes, of which it has the gist.
+func TestAnEventHasWhatACallAsks(t *testing.T) {
+	assert.Equal(t, `{"value":"sha256:2bb80d537b1da3e3 of 6 bytes"}`, questionOf(wrapperspb.Bytes([]byte("secret"))))
+	assert.Equal(t, `{"value":"secret"}`, questionOf(wrapperspb.String("secret")))
+	assert.Equal(t, `{"paths":["a","b"]}`, questionOf(&fieldmaskpb.FieldMask{Paths: []string{"a", "b"}}))
+	assert.Equal(t, `3`, questionOf(3))
 }
 
 func TestAServerThatTakesItsTimeLetsOthersGoFirst(t *testing.T) {

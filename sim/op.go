@@ -27,6 +27,7 @@ type Op struct {
 	world   *World
 	process *Process // nil for the harness itself
 	call    call     // what it asks; nil where the operation itself says it all
+	asked   string   // of a gRPC call: that, as its event has it
 	of      *Op      // of a return: the operation whose caller goes on
 
 	consumer  string       // of a message that is delivered or acknowledged: its stream and consumer; of one that is received, the subscription's subject

@@ -28,7 +28,7 @@ type trace struct {
 func (t *trace) event(op *Op) *Event {
 	t.last = Event{
 		Node: op.Node(), Kind: op.Kind, Name: op.Name, Target: op.Target, Job: op.Job, Phase: op.Phase, Occurrence: op.Occurrence,
-		Fault: op.fault, Outcome: cmp.Or(op.outcome, OutcomePending), Seq: op.Seq, Delivered: op.Delivered, Answers: op.Answers, Delay: op.Delay, Data: op.Data,
+		Fault: op.fault, Outcome: cmp.Or(op.outcome, OutcomePending), Seq: op.Seq, Delivered: op.Delivered, Answers: op.Answers, Delay: op.Delay, Asked: op.asked, Data: op.Data,
 		Changes: t.last.Changes[:0],
 	}
 	if op.process != nil {
@@ -77,6 +77,7 @@ func appendEvent(b []byte, e *Event) []byte {
 	b = appendNumber(b, "delivered", e.Delivered)
 	b = appendNumber(b, "answers", uint64(e.Answers))
 	b = appendNumber(b, "delay_ns", uint64(e.Delay))
+	b = appendField(b, "asked", e.Asked)
 	b = appendField(b, "data", e.Data)
 	if len(e.Changes) > 0 {
 		b = append(b, `,"changes":[`...)

@@ -37,7 +37,7 @@ func TestEventIsWrittenAsEncodingJSONWould(t *testing.T) {
 			Job: rapid.String().Draw(t, "job"), Phase: rapid.String().Draw(t, "phase"), Occurrence: rapid.IntMin(0).Draw(t, "n"),
 			Fault: rapid.String().Draw(t, "fault"), Outcome: rapid.String().Draw(t, "outcome"),
 			Seq: rapid.Uint64().Draw(t, "seq"), Delivered: rapid.Uint64().Draw(t, "delivered"), Answers: rapid.IntMin(0).Draw(t, "answers"),
-			Delay: time.Duration(rapid.Int64Min(0).Draw(t, "delay")), Data: rapid.String().Draw(t, "data"), Changes: rapid.SliceOfN(anyChange, 0, 3).Draw(t, "changes"),
+			Delay: time.Duration(rapid.Int64Min(0).Draw(t, "delay")), Asked: rapid.String().Draw(t, "asked"), Data: rapid.String().Draw(t, "data"), Changes: rapid.SliceOfN(anyChange, 0, 3).Draw(t, "changes"),
 		}
 		want, err := json.Marshal(e)
 		require.NoError(t, err)

@@ -118,6 +118,7 @@ const (
 	AuditRefused      = "dlq_refused"
 	OutputAllow       = "ALLOW"
 	OutputDeny        = "DENY"
+	OutputSkipped     = "SKIPPED" // no answer, on record
 	OutputRedact      = "REDACT"
 	ReasonQuarantined = "output_quarantined"
 	ReasonOutputDeny  = "output_denied"

@@ -1,7 +1,9 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -26,16 +29,31 @@ const (
 	redacts
 )
 
-// told is a call to the output policy, and what came of it.
+// told is a call to the output policy about the output that the record names or, while that names none, the job's raw one,
+// and what came of it.
 func (s *story) told(node, job, phase string, decision int, ptr string) *story {
 	s.add(node, sim.KindCall, history.CallOutput, "kernel", job, phase)
-	s.last().Data = fmt.Sprintf(`{"decision":%d,"redacted_ptr":%q}`, decision, ptr)
+	s.last().Data = fmt.Sprintf(`{"decision":%d,"redacted_ptr":%q,"reason":"rule 7"}`, decision, ptr)
+	of := cmp.Or(s.redis[history.RecordPrefix+job]["result_ptr"], "res:"+job)
+	return s.asking(`{"topic":%q,"tenant":"default","result_ptr":%q,"with_content":%t,"content":%q}`, "", of, phase == "output_scan", sim.Gist([]byte(s.redis[of][""])))
+}
+
+// asking is what the last step asks.
+func (s *story) asking(format string, args ...any) *story {
+	s.last().Asked = fmt.Sprintf(format, args...)
+	return s
+}
+
+// found is part of the last step: the job's output safety record, by the part that has found it.
+func (s *story) found(job, part, decision, reason, ptr string) *story {
+	s.last().Changes = append(s.last().Changes, s.set("output:"+job, part, fmt.Sprintf(`{"decision":%q,"reason":%q,"ptr":%q}`, decision, reason, ptr)))
 	return s
 }
 
 // answered is the handling of a result up to the policy's answer about its metadata.
 func (s *story) answered(node, job string, decision int, ptr string) *story {
-	s.submit(job).dispatched(s1, job, w1).executed(w1, job)
+	s.submit(job).dispatched(s1, job, w1).effect(w1, job, "begin").effect(w1, job, "finish").replies(w1, job, `{"status":"SUCCEEDED","result_ptr":"res:`+job+`"}`)
+	s.last().Changes = append(s.last().Changes, s.set("res:"+job, "", "secrets"))
 	if strings.HasSuffix(ptr, ":redacted") {
 		s.add(w1, sim.KindRedis, "mset", ptr, job, "output_store", s.set(ptr, "", "what is left"))
 	}
@@ -66,7 +84,7 @@ func (s *story) buries(node, job, phase string) *story {
 	entry := s.last().Changes
 	s.events = s.events[:len(s.events)-1]
 	event := s.set(history.AuditKey, strconv.Itoa(len(s.redis[history.AuditKey])), fmt.Sprintf(`{"kind":"output_quarantined","job_id":%q}`, job))
-	s.write(node, job, phase, "OUTPUT_QUARANTINED", "reason_code", "output_quarantined")
+	s.write(node, job, phase, "OUTPUT_QUARANTINED", "reason_code", "output_quarantined", "reason", "so says rule 7", "result_ptr", "res:"+job)
 	s.last().Changes = append(append(s.last().Changes, entry...), event)
 	return s
 }
@@ -92,7 +110,56 @@ func scanned(s *story) {
 	s.op(s1, job1, "output_record").scanEnds(job1)
 }
 
+// found1 is a job that is SUCCEEDED, and of whose output both parts are on record.
+func found1(s *story) *story {
+	s.answered(s1, job1, allows, "").write(s1, job1, "result_write", "SUCCEEDED", "result_ptr", "res:job-1").keepsScan(job1).
+		found(job1, "sync", "ALLOW", "rule 7", "res:job-1").unlock(s1, job1)
+	return s.told(s1, job1, "output_scan", allows, "").op(s1, job1, "output_record").scanEnds(job1).found(job1, "async", "ALLOW", "rule 7", "res:job-1")
+}
+
 var outputTrials = map[string]trial{
+	"policy-is-asked-about-the-output": {
+		cfg: checkedOutput,
+		breaks: func(s *story) {
+			s.answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").told(s1, job1, "output_scan", allows, "").
+				asking(`{"tenant":"default","result_ptr":"res:job-1","with_content":true,"content":%q}`, sim.Gist(nil))
+		},
+		says:  "asked the output policy at step 25 about the content sha256:e3b0c44298fc1c14 of 0 bytes, which \"res:job-1\" has not held",
+		holds: scanned,
+	},
+	"output-check-is-on-record": {
+		cfg: checkedOutput,
+		breaks: func(s *story) {
+			s.answered(s1, job1, denies, "").buries(s1, job1, "result_write").found(job1, "sync", "ALLOW", "rule 7", "res:job-1")
+		},
+		says: "scheduler-1 wrote OUTPUT_QUARANTINED at step 20 with the record \"ALLOW\" (rule 7) of res:job-1 of the output's check, but it was told DENY (rule 7) of res:job-1",
+		holds: func(s *story) {
+			found1(s)
+			s.answered(s1, job2, denies, "").buries(s1, job2, "result_write").found(job2, "sync", "DENY", "rule 7", "res:job-2")
+			s.answered(s1, "job-3", denies, "").fails().write(s1, "job-3", "result_write", "SUCCEEDED", "result_ptr", "res:job-3").
+				found("job-3", "sync", "SKIPPED", "connection reset", "res:job-3")
+		},
+	},
+	"fail-open-goes-on": {
+		cfg:    checkedOutput,
+		breaks: func(s *story) { s.answered(s1, job1, allows, "").fails().unlock(s1, job1) },
+		says:   "scheduler-1 had no answer of the output policy, and ended its handling at step 20 with the job still RUNNING",
+		holds: func(s *story) {
+			s.answered(s1, job1, allows, "").fails().passes(s1, job1, "res:job-1")
+			s.answered(s1, job2, allows, "").fails().op(s1, job2, "result_write").fails().unlock(s1, job2)
+		},
+	},
+	"scans-come-in-time": {
+		cfg:    checkedOutput,
+		breaks: func(s *story) { found1(s.wait(0)).readsOutput(s2, job1).wait(time.Minute).readsOutput(s1, job1) },
+		says:   "became SUCCEEDED at 20ms, and scheduler-1 has not begun to scan its output for 1m0.007s",
+		holds: func(s *story) {
+			s.answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").wait(29*time.Second).readsOutput(s1, job1).wait(time.Hour)
+			s.answered(s2, job2, allows, "").passes(s2, job2, "res:job-2").control("crash", s2).wait(time.Hour)
+			s.answered(s1, "job-3", allows, "").passes(s1, "job-3", "res:job-3").control("pause", s1).wait(time.Hour).control("resume", s1)
+			s.readsOutput(s1, "job-3")
+		},
+	},
 	"result-goes-as-the-policy-says": {
 		cfg:    checkedOutput,
 		breaks: func(s *story) { s.answered(s1, job1, quarantines, "").passes(s1, job1, "res:job-1") },
@@ -120,7 +187,7 @@ var outputTrials = map[string]trial{
 	"every-quarantine-is-audited": {
 		cfg: checkedOutput,
 		breaks: func(s *story) {
-			s.answered(s1, job1, denies, "").write(s1, job1, "result_write", "OUTPUT_QUARANTINED")
+			s.answered(s1, job1, denies, "").write(s1, job1, "result_write", "OUTPUT_QUARANTINED", "reason", "rule 7")
 		},
 		says: "scheduler-1 wrote OUTPUT_QUARANTINED at step 20 (result_write), and the audit trail has 0 events of it",
 		holds: func(s *story) {
@@ -145,7 +212,7 @@ var outputTrials = map[string]trial{
 		breaks: func(s *story) {
 			s.answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").told(s1, job1, "output_scan", allows, "").fails()
 		},
-		says: "is SUCCEEDED, since step 20, and nobody has had an answer about its output res:job-1",
+		says: "is SUCCEEDED, since step 20, and nobody has had an answer about the content of its output res:job-1",
 		holds: func(s *story) {
 			scanned(s)
 			s.answered(s1, "job-2", denies, "").buries(s1, "job-2", "result_write")
@@ -187,6 +254,92 @@ func TestScansAreNotPromisedThatNobodyKeeps(t *testing.T) {
 	assert.Len(t, o.Violations, 1)
 	assert.False(t, o.Violations[0].Promised)
 	assert.True(t, outcomeOf(s.judge(checkedOutput), "blocked-output-ends-quarantined").Violations[0].Promised)
+}
+
+// What is asked, and what is found, is about the result and its request.
+func TestTheOutputPolicyIsAskedAboutTheResult(t *testing.T) {
+	passed := func(s *story) *story { return s.answered(s1, job1, allows, "").passes(s1, job1, "res:job-1") }
+	redacted := func(s *story) *story {
+		return s.answered(s1, job1, redacts, "res:job-1:redacted").passes(s1, job1, "res:job-1:redacted")
+	}
+	raw := `{"tenant":"default","result_ptr":"res:job-1","with_content":true,"content":"` + sim.Gist([]byte("secrets")) + `"}`
+	for name, c := range map[string]struct {
+		story     func(*story) *story
+		invariant string
+		says      string // "" if nothing is broken
+	}{
+		"another tenant": {func(s *story) *story {
+			s.write("submitter", job1, "submit_write", "PENDING", "request", `{"job_id":"job-1","tenant":"acme"}`)
+			return s.answered(s1, job1, allows, "")
+		}, "policy-is-asked-about-the-output", "with the tenant default, but the request has acme"},
+		"another output": {func(s *story) *story { return s.answered(s1, job1, allows, "").asking(`{"tenant":"default"}`) },
+			"policy-is-asked-about-the-output", `about the output "", which no result names`},
+		"no content": {func(s *story) *story {
+			return passed(s).told(s1, job1, "output_scan", allows, "").asking(`{"result_ptr":"res:job-1"}`)
+		}, "policy-is-asked-about-the-output", `without the content of "res:job-1"`},
+		"the raw output is scanned": {func(s *story) *story { return redacted(s).told(s1, job1, "output_scan", allows, "").asking("%s", raw) },
+			"every-output-is-scanned", "nobody has had an answer about the content of its output res:job-1:redacted"},
+		"the redacted one is": {func(s *story) *story { return redacted(s).told(s1, job1, "output_scan", allows, "") }, "every-output-is-scanned", ""},
+		"another output is written": {func(s *story) *story { return s.answered(s1, job1, allows, "").passes(s1, job1, "res:job-9") },
+			"result-goes-as-the-policy-says", `wrote SUCCEEDED at step 20 with the output "res:job-9", but had asked about "res:job-1"`},
+		"quarantined without its output": {func(s *story) *story {
+			return s.answered(s1, job1, denies, "").write(s1, job1, "result_write", "OUTPUT_QUARANTINED", "reason", "rule 7")
+		}, "result-goes-as-the-policy-says", `wrote OUTPUT_QUARANTINED at step 20 with the output "", but had asked about "res:job-1"`},
+		"redacted output gone when looked for": {func(s *story) *story {
+			s.answered(s1, job1, redacts, "res:job-1:redacted")
+			s.control("failover", "redis").last().Changes = []sim.Change{{Key: "res:job-1:redacted", Gone: true}}
+			return s.sought(s1, job1).buries(s1, job1, "result_write")
+		}, "result-goes-as-the-policy-says", ""},
+		"redacted output gone since": {func(s *story) *story {
+			s.answered(s1, job1, redacts, "res:job-1:redacted").sought(s1, job1)
+			s.control("failover", "redis").last().Changes = []sim.Change{{Key: "res:job-1:redacted", Gone: true}}
+			return s.passes(s1, job1, "res:job-1:redacted")
+		}, "result-goes-as-the-policy-says", ""},
+		"for another reason": {func(s *story) *story {
+			return s.answered(s1, job1, denies, "").write(s1, job1, "result_write", "OUTPUT_QUARANTINED", "reason", "")
+		}, "quarantined-only-when-blocked", `for the reason "", which the output policy has not told it`},
+		"no record of the scan": {func(s *story) *story { return passed(s).told(s1, job1, "output_scan", allows, "").scanEnds(job1) },
+			"output-check-is-on-record", "and its scan is over, of which there is no record"},
+		"another record of the scan": {func(s *story) *story { return found1(s).found(job1, "async", "DENY", "rule 7", "res:job-1") },
+			"output-check-is-on-record", `has the record "DENY" (rule 7) of res:job-1 of its scan, which nobody was told`},
+	} {
+		o := outcomeOf(c.story(newStory()).judge(checkedOutput), c.invariant)
+		broken := slices.ContainsFunc(o.Violations, func(v invariants.Violation) bool { return strings.Contains(v.Message, c.says) })
+		assert.Equal(t, c.says != "", broken, "%s: %v", name, o.Violations)
+	}
+}
+
+// sought is a look for the job's redacted output.
+func (s *story) sought(node, job string) *story {
+	return s.add(node, sim.KindRedis, "exists", "res:"+job+":redacted", job, "output_read")
+}
+
+// readsOutput begins a scan.
+func (s *story) readsOutput(node, job string) *story {
+	return s.add(node, sim.KindRedis, "strlen", "res:"+job, job, "output_read")
+}
+
+// A scan that is kept waits for the replayer no longer than it takes whoever has it to be gone.
+func TestKeptScansAreTakenUp(t *testing.T) {
+	ticks := func(s *story, n int) *story {
+		for range n {
+			s.wait(time.Minute).ticks(s2, history.ReplayerKey, "replay_lock", time.Minute).add(s2, sim.KindRedis, "zrangebyscore", history.ScansKey, "", "scan_read")
+		}
+		return s
+	}
+	left := func() *story {
+		return newStory().answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").control("crash", s1).control("restart", s1)
+	}
+	violations := func(s *story) []invariants.Violation {
+		return outcomeOf(s.judge(checkedOutput), "scans-come-in-time").Violations
+	}
+	assert.Empty(t, violations(ticks(left(), 3)))
+	late := violations(ticks(left(), 5))
+	if assert.Len(t, late, 2) {
+		assert.Contains(t, late[0].Message, "its scan was open at 20ms, and nobody has taken it up for 4m")
+	}
+	assert.Empty(t, violations(ticks(ticks(left(), 3).op(s2, job1, "scan_read").keepsScan(job1), 3)), "somebody has it")
+	assert.Empty(t, violations(ticks(ticks(left(), 3).op(s2, job1, "output_record").scanEnds(job1), 9)), "it is over")
 }
 
 // A run is not over while a scan is still to come.

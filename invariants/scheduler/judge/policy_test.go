@@ -77,6 +77,15 @@ func letThrough(s *story) {
 		intended(s1, job1, w1).publish(s1, job1, w1)
 }
 
+// asked is a job that the kernel allows once it was asked that, with the hash of the job's request.
+func asked(s *story, question string) *story {
+	const packet = `{"job_id":"job-1","topic":"job.a","tenant":"acme","requires":["gpu"]}`
+	s.write("submitter", job1, "submit_write", "PENDING", "attempts", "0", "request", packet)
+	s.lock(s1, job1).read(s1, job1).readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 1).
+		asking(question, history.ReadRequest(packet).Hash())
+	return s.decided(s1, job1, "ALLOW")
+}
+
 func deniedAtOnce(s *story) {
 	s.submit(job1).lock(s1, job1).read(s1, job1).readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 4).
 		write(s1, job1, "denied_write", "DENIED", "decision", "DENY", "reason_code", "safety_denied")
@@ -103,6 +112,12 @@ var policyTrials = map[string]trial{
 		breaks: func(s *story) { s.submit(job1).begins(s1, job1) },
 		says:   "wrote SCHEDULED at step 5 without a decision",
 		holds:  letThrough,
+	},
+	"kernel-is-asked-about-the-request": {
+		cfg:    guarded,
+		breaks: func(s *story) { asked(s, `{"topic":"job.a","tenant":"acme","job_hash":%q}`) },
+		says:   "scheduler-1 wrote SCHEDULED at step 7, but had asked the safety kernel at step 6 with the requires [], and the request has [gpu]",
+		holds:  func(s *story) { asked(s, `{"topic":"job.a","tenant":"acme","requires":["gpu"],"job_hash":%q}`) },
 	},
 	"no-dispatch-of-denied-job": {
 		breaks: func(s *story) { deniedAtOnce(s); s.publish(s2, job1, w1) },
@@ -665,3 +680,65 @@ func TestTheReplayerCrossesAThrottle(t *testing.T) {
 		assert.Equal(t, c.held, len(o.Violations) == 0, name)
 	}
 }
+
+// The kernel decides on the request that the decision goes with, and says why it denies.
+func TestTheKernelIsAskedAboutTheRequest(t *testing.T) {
+	for question, says := range map[string]string{
+		`{"topic":"job.b","tenant":"acme","requires":["gpu"],"job_hash":%q}`:                                "with the topic job.b, and the request has job.a",
+		`{"topic":"job.a","tenant":"default","requires":["gpu"],"job_hash":%q}`:                             "with the tenant default, and the request has acme",
+		`{"topic":"job.a","tenant":"acme","requires":["gpu"],"labels":{"a":"b"},"job_hash":%q}`:             "with the labels map[a:b], and the request has map[]",
+		`{"topic":"job.a","tenant":"acme","requires":["gpu"],"priority":"HIGH","job_hash":%q}`:              "with the priority HIGH, and the request has ",
+		`{"topic":"job.a","tenant":"acme","requires":["gpu"],"replay":true,"job_hash":%q}`:                  "with the replay true, and the request has false",
+		`{"topic":"job.a","tenant":"acme","requires":["gpu"],"job_hash":"not %s"}`:                          "with the job_hash not ",
+		`{"topic":"job.a","tenant":"acme","requires":["gpu"],"labels":{"approved_by":"ann"},"job_hash":%q}`: "",
+	} {
+		o := outcomeOf(asked(newStory(), question).judge(guarded), "kernel-is-asked-about-the-request")
+		assert.Equal(t, 1, o.Exercised)
+		if says == "" {
+			assert.Empty(t, o.Violations, question)
+		} else if assert.Len(t, o.Violations, 1, question) {
+			assert.Contains(t, o.Violations[0].Message, says)
+		}
+	}
+	s := newStory()
+	deniedAtOnce(s)
+	for i := range s.events {
+		if e := &s.events[i]; e.Kind == sim.KindReturn {
+			e.Data = `{"decision":4,"reason":"rule 7"}`
+		}
+	}
+	o := outcomeOf(s.judge(guarded), "no-dispatch-without-decision")
+	assert.Len(t, o.Violations, 1)
+	assert.Contains(t, o.Violations[0].Message, `wrote DENIED at step 8 for the reason "", but the safety kernel had told it "rule 7"`)
+}
+
+// In the fail mode open a job does not wait for a kernel that does not answer.
+func TestARequestThatNobodyDecidesOnGoesOn(t *testing.T) {
+	open := guarded
+	open.Policy.FailMode = config.FailModeOpen
+	asks := func(s *story) *story { return s.submit(job1).lock(s1, job1).read(s1, job1).readsCounter(s1, job1) }
+	failed := func(s *story) *story { return asks(s).calls(s1, job1).hears(s1, job1, 0) }
+	for name, c := range map[string]struct {
+		cfg   config.Config
+		story *story
+		says  string // "" if nothing is broken
+	}{
+		"a failed call":        {open, failed(newStory()).unlock(s1, job1), "scheduler-1 had no answer of the safety kernel, and ended its handling"},
+		"an open circuit":      {open, asks(newStory().trips(s1)).unlock(s1, job1), "with the job still PENDING"},
+		"it goes on":           {open, failed(newStory()).decided(s1, job1, "FAIL_OPEN").unlock(s1, job1), ""},
+		"it may wait":          {guarded, failed(newStory()).unlock(s1, job1), ""},
+		"it is throttled":      {open, asks(newStory()).calls(s1, job1).hears(s1, job1, 5).unlock(s1, job1), ""},
+		"the request is wrong": {open, failed(newStory()).errs("rpc error: code = InvalidArgument").unlock(s1, job1), ""},
+		"Redis refuses":        {open, failed(newStory()).op(s1, job1, "scheduled_write").fails().unlock(s1, job1), ""},
+	} {
+		o := outcomeOf(c.story.judge(c.cfg), "fail-open-goes-on")
+		if c.says == "" {
+			assert.Empty(t, o.Violations, name)
+		} else if assert.Len(t, o.Violations, 1, name) {
+			assert.Contains(t, o.Violations[0].Message, c.says, name)
+		}
+	}
+}
+
+// errs makes the last step's caller see that error.
+func (s *story) errs(outcome string) *story { s.last().Outcome = outcome; return s }

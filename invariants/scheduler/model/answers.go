@@ -26,6 +26,11 @@ func (j *Job) Answers(s *Step) (list []*Message) {
 	return list
 }
 
+// Names says whether the step's process has a result in hand by which the job succeeds with that output.
+func (j *Job) Names(s *Step, ptr string) bool {
+	return slices.ContainsFunc(j.Answers(s), func(m *Message) bool { return m.Succeeded() && m.Answer.ResultPtr == ptr })
+}
+
 // failures says whether the step may end its job by a failure that is final, and whether by another.
 func (j *Job) failures(s *Step) (fatal, other bool) {
 	for _, m := range j.Answers(s) {
@@ -66,7 +71,7 @@ func (m *Message) Succeeded() bool { return m.endsIn() == Succeeded }
 
 // redactedAs says whether the policy has told some process that the redacted output is there.
 func (o *outputJob) redactedAs(ptr string) bool {
-	return slices.ContainsFunc(o.sync, func(a verdict) bool { return a.Decision == history.OutputRedact && a.Ptr != "" && a.Ptr == ptr })
+	return slices.ContainsFunc(o.sync, func(a OutputVerdict) bool { return a.Decision == history.OutputRedact && a.Ptr != "" && a.Ptr == ptr })
 }
 
 // Owes says whether the step's worker was given a dispatch of the sequence that the step names, and which one it has still

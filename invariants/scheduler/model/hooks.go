@@ -58,6 +58,7 @@ type Checker struct {
 	CommitNoted     func(*Step, Lasting)                                // who has done what an idempotency key stands for was noted
 	GrowthRead      func(*Step, *Look)                                  // a process looks at how the queue of dead letters grows, as it did before
 	GrowthAlarmed   func(*Step)                                         // the growth alert was raised, or ended
+	Scanning        func(*Step)                                         // who wrote SUCCEEDED begins to scan the output
 	Ended           func(*invariants.End)                               // the run is over
 	Audited         func(*invariants.End)                               // only what the servers hold is known, and no event
 }
@@ -111,6 +112,7 @@ type Hooks struct {
 	CommitNoted     []func(*Step, Lasting)
 	GrowthRead      []func(*Step, *Look)
 	GrowthAlarmed   []func(*Step)
+	Scanning        []func(*Step)
 }
 
 // Add has the checker called from now on.

@@ -72,5 +72,5 @@ func (f *Facts) likenessOf(h hash.Hash, j *Job) {
 	if l := f.Replay.Letters[j.ID]; l != nil {
 		fmt.Fprintln(h, l.Status, l.ReasonCode, l.ReplayStatus, l.Payload != "", l.Mismatch)
 	}
-	fmt.Fprintln(h, j.Replay.Of, j.Replay.Count, j.Saga.Recorded, j.Saga.Done != 0, j.Out.Blocked, j.Out.Scanned)
+	fmt.Fprintln(h, j.Replay.Of, j.Replay.Count, j.Saga.Recorded, j.Saga.Done != 0, j.Out.Blocked, j.Out.Scanned())
 }

@@ -232,6 +232,7 @@ func (f *Facts) ReplicaAsked(s *Step) {
 	if s.Phase != "replica_wait" || confirmed || s.About == nil {
 		return
 	}
+	delete(f.Outputs.Soon, s.About.ID) // for who wrote SUCCEEDED that is an error
 	for i := range s.About.Messages {
 		if m := &s.About.Messages[i]; m.InHandOf(me) && m.Refusal != nil {
 			m.Refusal.Unfiled = append(m.Refusal.Unfiled, me)

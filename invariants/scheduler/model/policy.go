@@ -89,8 +89,11 @@ type answer struct {
 	Failed      bool
 	Decision    string // "" for an error
 	Snapshot    string // of the policy that decided
+	Down        bool   // it failed, and the service is at fault
+	Reason      string // that it tells; "" if it is none that is known
 	Constraints map[string]string
-	handles     bool // who asked has the job in hand, under its lock
+	Asked       *history.Question // what it is about; nil if there is no telling
+	handles     bool              // who asked has the job in hand, under its lock
 }
 
 func (p *policyFacts) ownBy(e *sim.Event, c history.Circuit) *ownCounter {
@@ -272,7 +275,7 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 			f.putOff(s, false)
 		}
 		p.owed[key]++
-		p.Answers[key] = answer{Step: s.Step, Failed: true}
+		p.Answers[key] = answer{Step: s.Step, Failed: true, Down: true}
 	} else {
 		own.succeed(l.Alone, l.State == history.HalfOpen, s.Step, cfg)
 		if !l.Alone && l.State == history.HalfOpen && l.Window == p.Counters[c].Window {
@@ -405,13 +408,27 @@ func (f *Facts) foundOpen(s *Step) bool {
 	return looked && l.Step > s.Handling.Lock && l.State == history.Open && l.Clearly
 }
 
+// Unanswered says whether the step's handling wanted to make a call about the job, and has no answer: the call failed, or the
+// circuit kept it back. It says no where that may have been the handling's own end.
+func (f *Facts) Unanswered(s *Step, c history.Circuit) bool {
+	key, since := caller{s.Node, s.Incarnation, s.About.ID, c}, s.About.handledSince(s.Event)
+	l, looked := f.Policy.leaves[key]
+	if a, asked := f.Policy.Answers[key]; asked && a.Step >= since {
+		return a.Down
+	}
+	return looked && l.Step >= since && !l.Called && l.State != history.Closed && l.Clearly
+}
+
 // answered decodes what the kernel said.
 func (f *Facts) answered(s *Step) answer {
 	said, err := history.Read[history.Verdict](s.Data)
 	if s.Name != history.MethodCheck || err != nil {
 		return answer{Step: s.Step}
 	}
-	a := answer{Step: s.Step, Decision: said.Input(), Snapshot: said.Snapshot, Constraints: said.Constraints, handles: s.Handling != nil}
+	a := answer{Step: s.Step, Decision: said.Input(), Snapshot: said.Snapshot, Constraints: said.Constraints, Asked: history.QuestionOf(s.Event), handles: s.Handling != nil}
+	if said.Known() {
+		a.Reason = said.Reason
+	}
 	f.putOff(s, a.Decision == history.DecisionThrottle)
 	if s.About != nil && a.Decision == history.DecisionDeny {
 		s.About.Saga.Denied = true

@@ -394,7 +394,7 @@ func (f *Facts) Busy() *Job {
 
 // unfinished says whether anything is left to be done about a job.
 func (f *Facts) unfinished(j *Job) bool {
-	out := f.Config.Output.Enabled && j.State == Succeeded && (!j.Out.Scanned || j.Out.Blocked)
+	out := f.Config.Output.Enabled && j.State == Succeeded && (!j.Out.Scanned() || j.Out.Blocked)
 	replay := f.Config.Replay.Enabled && j.State.Buried()
 	return !j.State.Terminal() || out || replay || j.Saga.ID != "" || len(j.Handlings)+len(j.Executing) > 0 ||
 		slices.ContainsFunc(j.Messages, func(m Message) bool { return !m.Done && !m.Lost && !m.Abandoned }) ||

@@ -310,6 +310,10 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 		f.CommittedChanged(s, c, of)
 	case history.Output:
 		f.OutputStored(c)
+	case history.Finding:
+		if about := f.Jobs[of]; about != nil {
+			f.FindingStored(c, about)
+		}
 	case history.Scans:
 		f.ScanKept(c, of)
 	case history.MessageLetter:

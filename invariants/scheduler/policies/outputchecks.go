@@ -1,6 +1,10 @@
 package policies
 
 import (
+	"maps"
+	"slices"
+	"time"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
@@ -11,16 +15,77 @@ import (
 
 // What holds of the output policy (Scheduler internals, section 2).
 var outputInvariants = []rule.Rule{
-	resultGoesAsThePolicySays, quarantinedOnlyWhenBlocked, everyQuarantineIsAudited, blockedOutputEndsQuarantined, everyOutputIsScanned,
+	policyIsAskedAboutTheOutput, resultGoesAsThePolicySays, outputCheckIsOnRecord, quarantinedOnlyWhenBlocked, everyQuarantineIsAudited, blockedOutputEndsQuarantined, everyOutputIsScanned, scansComeInTime,
 	rule.Situation(rule.Reached(model.ScanDowngraded), "scan-downgraded-a-job", "A scan takes a job from SUCCEEDED to OUTPUT_QUARANTINED.", "Scheduler internals, section 2, phase 2"),
 	rule.Situation(rule.Reached(model.OutputFailedOpen), "output-failed-open", "The output policy gives no answer, and the result passes.", "Scheduler internals, section 2, fail-open default"),
 	rule.Situation(rule.Reached(model.OutputRedacted), "output-redacted", "A result points to the redacted output in place of the output.", "Scheduler internals, section 2, phase 1"),
 	rule.Situation(rule.Reached(model.ScanResumed), "scan-resumed", "The replayer takes up a scan that somebody else has not finished.", "the hardened scan: what is open is kept"),
 }
 
+var policyIsAskedAboutTheOutput = rule.New(invariants.Invariant{
+	Name:   "policy-is-asked-about-the-output",
+	Says:   "The output policy is asked with the topic, the tenant and the labels of the job's request: of a result's metadata with the output that the result names, of its content with what has been stored there.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 2, phases 1 and 2",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Calling: func(s *model.Step, c history.Circuit, _ *model.Leave) {
+		j, asked := s.About, history.QuestionOf(s.Event)
+		if c != history.CircuitOutput || j == nil || asked == nil {
+			return
+		}
+		t.Exercise()
+		field, is, should := "", "", ""
+		if j.Request != nil {
+			field, is, should = asked.Differs(j.Request)
+		}
+		switch scans := s.Phase == "output_scan"; {
+		case field != "":
+			t.Violation(j, "%s asked the output policy at step %d with the %s %s, but the request has %s", invariants.Who(s.Event), invariants.StepNo(s.Step), field, is, should)
+		case scans && !asked.WithContent:
+			t.Violation(j, "%s asked the output policy at step %d without the content of %q", invariants.Who(s.Event), invariants.StepNo(s.Step), asked.ResultPtr)
+		case scans && !f.Outputs.Held(asked.ResultPtr, asked.Content):
+			t.Violation(j, "%s asked the output policy at step %d about the content %s, which %q has not held", invariants.Who(s.Event), invariants.StepNo(s.Step), asked.Content, asked.ResultPtr)
+		case !scans && !j.Names(s, asked.ResultPtr):
+			t.Violation(j, "%s asked the output policy at step %d about the output %q, which no result names that it has in hand", invariants.Who(s.Event), invariants.StepNo(s.Step), asked.ResultPtr)
+		}
+	}}
+})
+
+var outputCheckIsOnRecord = rule.New(invariants.Invariant{
+	Name:   "output-check-is-on-record",
+	Says:   "The output safety record says what the policy told, why, and of which output; SKIPPED if it told nothing. What it told of a result's metadata is there with the job's state, what it told of the content once the scan is no longer kept.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 2: the output safety record",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	if !f.Config.Output.Enabled {
+		return observe.Checker{}
+	}
+	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
+		j := s.About
+		if s.Phase != "result_write" || s.Kind == sim.KindLate || j.Mixed || j.State != model.Succeeded && j.State != model.Quarantined {
+			return
+		}
+		t.Exercise()
+		a, _ := f.ToldOutput(s)
+		if found := j.Out.Found["sync"]; !a.On(&found) {
+			t.Violation(j, "%s wrote %s at step %d with the record %s of the output's check, but it was told %s", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), &found, a.Words())
+		}
+	}, Ended: func(*invariants.End) {
+		for _, j := range f.Order {
+			found, there := j.Out.Found["async"]
+			switch {
+			case there && found.Decision != history.OutputSkipped && !slices.ContainsFunc(j.Out.Scans, func(a model.OutputVerdict) bool { return a.On(&found) }):
+				t.Violation(j, "has the record %s of its scan, which nobody was told", &found)
+			case !there && j.State == model.Succeeded && j.Out.Scanned() && f.ScanClosed(j):
+				t.Violation(j, "is SUCCEEDED%s, and its scan is over, of which there is no record", rule.SinceStep(j))
+			}
+		}
+	}}
+})
+
 var resultGoesAsThePolicySays = rule.New(invariants.Invariant{
 	Name:   "result-goes-as-the-policy-says",
-	Says:   "A replica writes what the output policy told it of the result's metadata, each time that it handles the result. Allowed, or no answer, as the call failed or an open circuit kept it back: SUCCEEDED. To be redacted: SUCCEEDED with the redacted output. Blocked, or to be redacted without a redacted output: OUTPUT_QUARANTINED, with the reason code output_denied if it was denied, and output_quarantined else; so does a scan of the output that blocks it.",
+	Says:   "A replica writes what the output policy told it of the result's metadata, each time that it handles the result, with the output that it had asked about. Allowed, or no answer, as the call failed or an open circuit kept it back: SUCCEEDED. To be redacted: SUCCEEDED with the redacted output. Blocked, or to be redacted without a redacted output: OUTPUT_QUARANTINED, with the reason code output_denied if it was denied, and output_quarantined else; so does a scan of the output that blocks it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2, phases 1 and 2",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -52,6 +117,8 @@ var resultGoesAsThePolicySays = rule.New(invariants.Invariant{
 			t.Violation(j, "%s wrote %s at step %d, although it was told %s at step %d", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), &a, invariants.StepNo(a.Step))
 		case a.Decision == history.OutputRedact && !blocks && j.Out.Ptr != a.Ptr:
 			t.Violation(j, "%s wrote SUCCEEDED at step %d with the output %s, but the redacted one is %s", invariants.Who(s.Event), invariants.StepNo(s.Step), j.Out.Ptr, a.Ptr)
+		case a.Asked != nil && (a.Decision != history.OutputRedact || blocks) && j.Out.Ptr != a.Asked.ResultPtr:
+			t.Violation(j, "%s wrote %s at step %d with the output %q, but had asked about %q", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), j.Out.Ptr, a.Asked.ResultPtr)
 		case blocks:
 			coded(s, a.Decision, a.Code())
 		}
@@ -60,7 +127,7 @@ var resultGoesAsThePolicySays = rule.New(invariants.Invariant{
 
 var quarantinedOnlyWhenBlocked = rule.New(invariants.Invariant{
 	Name:   "quarantined-only-when-blocked",
-	Says:   "OUTPUT_QUARANTINED is written only over DISPATCHED, RUNNING or SUCCEEDED, and only once the output policy has blocked the result.",
+	Says:   "OUTPUT_QUARANTINED is written only over DISPATCHED, RUNNING or SUCCEEDED, and only once the output policy has blocked the result. Its reason ends in what that told its writer.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2: already transitioned, skip",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
@@ -75,6 +142,8 @@ var quarantinedOnlyWhenBlocked = rule.New(invariants.Invariant{
 			t.Violation(j, "%s wrote OUTPUT_QUARANTINED over %s at step %d (%s)", invariants.Who(s.Event), w.From, invariants.StepNo(s.Step), s.Phase)
 		case !j.Out.Blocked:
 			t.Violation(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), but the output policy has not blocked it", invariants.Who(s.Event), invariants.StepNo(s.Step), s.Phase)
+		case s.Kind != sim.KindLate && !j.Mixed && !j.Out.Tells(s, j.Reason):
+			t.Violation(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s) for the reason %q, which the output policy has not told it", invariants.Who(s.Event), invariants.StepNo(s.Step), s.Phase, j.Reason)
 		}
 	}}
 })
@@ -140,9 +209,48 @@ var everyOutputIsScanned = rule.New(invariants.Invariant{
 				continue
 			}
 			t.Exercise()
-			if !j.Out.Scanned {
-				t.Violation(j, "is SUCCEEDED%s, and nobody has had an answer about its output %s", rule.SinceStep(j), j.Out.Ptr)
+			if !j.Out.Scanned() {
+				t.Violation(j, "is SUCCEEDED%s, and nobody has had an answer about the content of its output %s", rule.SinceStep(j), j.Out.Ptr)
 			}
+		}
+	}}
+})
+
+// scansAtOnce is how many scans a replica does at once: with more, some wait for others.
+const scansAtOnce = 64
+
+var scansComeInTime = rule.New(invariants.Invariant{
+	Name:   "scans-come-in-time",
+	Says:   "Who has written SUCCEEDED begins to scan the output within scan_timeout, while it lives. A scan that is kept, and that nobody has taken up for two scan_timeouts and a job_lock_ttl, the replayer takes up within three ticks that nothing strikes, and in which Redis tells it what is due.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 2, phase 2; hardened, a scan outlives the process that is to do it",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	if !f.Config.Output.Enabled {
+		return observe.Checker{}
+	}
+	patience := 2*f.Config.Output.ScanTimeout + f.Config.JobLockTTL
+	begins := func(id string) {
+		t.Exercise()
+		sc := f.Outputs.Soon[id]
+		if f.Late(sc, f.Config.Output.ScanTimeout+model.Doubt) && f.ScansAtOnce() < scansAtOnce {
+			t.Violation(f.Job(id), "became SUCCEEDED at %s, and %s has not begun to scan its output for %s", sc.Since, sc.Process, (f.At - sc.Since).Truncate(time.Millisecond))
+		}
+	}
+	return observe.Checker{Scanning: func(s *model.Step) {
+		begins(s.About.ID)
+	}, Listed: func(_ *model.Step, k *model.Tick) {
+		if k != &f.Ticks.Replayer || len(f.Outputs.Kept) > min(scansAtOnce, f.Config.BatchSize) {
+			return
+		}
+		for _, id := range slices.Sorted(maps.Keys(f.Outputs.Kept)) {
+			since := f.Outputs.Kept[id]
+			if k.PassedOver(max(since+patience, f.Outputs.Unlisted)) {
+				t.Violation(f.Job(id), "its scan was open at %s, and nobody has taken it up for %s", since, (f.At - since).Truncate(time.Millisecond))
+			}
+		}
+	}, Ended: func(*invariants.End) {
+		for _, id := range slices.Sorted(maps.Keys(f.Outputs.Soon)) {
+			begins(id)
 		}
 	}}
 })

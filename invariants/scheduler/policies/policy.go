@@ -7,7 +7,7 @@ import (
 
 // What holds of the safety kernel, its circuit breaker and approvals (Scheduler internals, sections 1 and 6).
 var policyInvariants = []rule.Rule{
-	noDispatchWithoutDecision, noDispatchOfDeniedJob, throttledJobWaits, throttledJobComesAgain,
+	noDispatchWithoutDecision, failOpenGoesOn, kernelIsAskedAboutTheRequest, noDispatchOfDeniedJob, throttledJobWaits, throttledJobComesAgain,
 	noCheckWhileCircuitOpen, openCircuitStopsEveryReplica, circuitOpensOnFailuresAlone, openCircuitEnds, closedCircuitLetsCallsThrough,
 	halfOpenProbesWithinLimit, halfOpenClosesOnSuccesses, replicaAloneKeepsItsBudget,
 	rule.Situation(rule.Reached(model.CircuitOpened), "circuit-opened", "A replica finds the circuit open, and asks nobody.", "Scheduler internals, section 6"),

@@ -10,6 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // permits says whether a job may be dispatched by the decision that its record holds.
@@ -43,7 +44,7 @@ func fits(j *model.Job, cfg *config.PolicyConfig) bool {
 
 var noDispatchWithoutDecision = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-without-decision",
-	Says:   "A PENDING job becomes SCHEDULED, APPROVAL_REQUIRED or DENIED only by a decision for that: what the safety kernel told that replica last, or, in the fail mode open, FAIL_OPEN, if it told nothing: the call failed, or an open circuit kept it back. The record names the policy snapshot that the kernel told with its decision. The job is dispatched only while its record has a decision that allows it.",
+	Says:   "A PENDING job becomes SCHEDULED, APPROVAL_REQUIRED or DENIED only by a decision for that: what the safety kernel told that replica last, or, in the fail mode open, FAIL_OPEN, if it told nothing: the call failed, or an open circuit kept it back. The record names the policy snapshot that the kernel told with its decision, and a denial the reason. The job is dispatched only while its record has a decision that allows it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, and section 6: no job passes through without a policy decision",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -76,6 +77,8 @@ var noDispatchWithoutDecision = rule.New(invariants.Invariant{
 					who, j.State, at, j.Decision, j.Wish.Constraints, said.Decision, said.Constraints)
 			case said.Snapshot != j.Snapshot:
 				t.Violation(j, "%s wrote %s at step %d with the policy snapshot %q, but the safety kernel had decided by %q", who, j.State, at, j.Snapshot, said.Snapshot)
+			case j.State == model.Denied && said.Reason != "" && j.Reason != said.Reason:
+				t.Violation(j, "%s wrote DENIED at step %d for the reason %q, but the safety kernel had told it %q", who, at, j.Reason, said.Reason)
 			}
 		},
 		Sent: func(s *model.Step) {
@@ -84,6 +87,54 @@ var noDispatchWithoutDecision = rule.New(invariants.Invariant{
 			}
 		},
 	}
+})
+
+var kernelIsAskedAboutTheRequest = rule.New(invariants.Invariant{
+	Name:   "kernel-is-asked-about-the-request",
+	Says:   "A decision of the safety kernel goes with the request that the kernel was asked about: with its topic, tenant, priority, labels and requires, its hash, and whether it is a replay.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 1: what the safety kernel decides on; Dead letters, for replays",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	if !f.Config.Policy.Kernel {
+		return observe.Checker{}
+	}
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		j := s.About
+		said, _ := f.Told(s)
+		if w.From != model.Pending || !decides(j.State) || s.Kind == sim.KindLate || said.Asked == nil || j.Decided == nil || j.Decision != said.Decision {
+			return
+		}
+		t.Exercise()
+		if field, is, should := said.Asked.DiffersForKernel(j.Decided); field != "" {
+			t.Violation(j, "%s wrote %s at step %d, but had asked the safety kernel at step %d with the %s %s, and the request has %s",
+				invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), invariants.StepNo(said.Step), field, is, should)
+		}
+	}}
+})
+
+var failOpenGoesOn = rule.New(invariants.Invariant{
+	Name:   "fail-open-goes-on",
+	Says:   "A result to which the output policy gives no answer, as the call failed or an open circuit kept it back, passes in the handling that wanted to ask; in the fail mode open so does a request to which the safety kernel gives none. Neither waits for an answer, unless the servers refuse what is written.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 2, fail-open default, and section 6, input policy fail mode",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	if !f.Config.Policy.Kernel && !f.Config.Output.Enabled {
+		return observe.Checker{}
+	}
+	open := f.Config.Policy.FailMode == config.FailModeOpen
+	return observe.Checker{Released: func(s *model.Step) {
+		j, h := s.About, s.Handling
+		for c, fails := range [history.Circuits]bool{history.CircuitSafety: open, history.CircuitOutput: true} {
+			if !fails || j.Mixed || !f.Unanswered(s, history.Circuit(c)) {
+				continue
+			}
+			t.Exercise()
+			waits := c == int(history.CircuitSafety) && j.State == model.Pending || c == int(history.CircuitOutput) && j.State.InFlight()
+			if waits && !h.Wrote && !h.StoreFailed && !h.Overdue && h.Renewals == 0 {
+				t.Violation(j, "%s had no answer of the %s, and ended its handling at step %d with the job still %s", invariants.Who(s.Event), history.Services[c], invariants.StepNo(s.Step), j.State)
+			}
+		}
+	}}
 })
 
 var noDispatchOfDeniedJob = rule.New(invariants.Invariant{

@@ -169,7 +169,8 @@ var Matrix = withDeaths(map[string]row{
 		{By: StrikesOf(WriteRefused, ReadFails, SchedulerCrash, SchedulerAway), But: []mechanism{scansKept}},
 		{By: StrikesOf(LockFails), But: []mechanism{by(scansKept.Name, withDurableScans, withFence)}},
 	}},
-	"every-output-is-scanned": {Takes: []mechanism{scansKept}, Except: []exception{lost}},
+	"every-output-is-scanned": {Takes: []mechanism{scansKept}, Except: []exception{lost, wrongClock}},
+	"scans-come-in-time":      {Except: []exception{wrongClock}},
 	"overdue-job-found-within-a-poll": {Takes: []mechanism{having(withReconciler, withRenewedTicks, withWholeTicks), having(withReconciler, withReleasedTicks, withWholeTicks)}, Except: []exception{
 		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, GuardFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, does nothing in time"},
 		rewound,
