@@ -13,7 +13,7 @@
 // Its files, each of which calls only those after it:
 //
 //	measure.go   a mutant, and what each search comes to
-//	digests.go   the runs without the mistake
+//	runs.go      runs of a search, and their digests without the mistake
 //	search.go    what is run
 //	result.go    the rates, with their intervals
 //	mutate.go    the mistakes

@@ -274,33 +274,3 @@ func breaks(r *campaign.Record) (by []string) {
 	slices.Sort(by)
 	return by
 }
-
-// runs has one worker do runs of the spec in their order, from first to the one before end, until one is the last or ctx
-// ends. Nothing is examined: that would take the worker's time.
-func runs(ctx context.Context, command []string, spec campaign.Spec, first, end int, last func(*campaign.Record) bool) error {
-	if first >= end {
-		return nil
-	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	job := campaign.Job{Spec: spec, Timeout: campaign.RunTimeout, MemoryMax: campaign.MemoryMax}
-	in, next, over := make(chan campaign.Chunk, 1), first, false
-	return job.Do(ctx, campaign.Options{Workers: 1, Command: command}, campaign.Chunks{
-		In: in,
-		Want: func() {
-			if next < end {
-				in <- campaign.Chunk{First: next, Count: 1}
-				next++
-			}
-		},
-		Tick: func() {},
-		Done: func(c campaign.Chunk, done []campaign.Record) {
-			if over { // what was under way may end before it hears of that
-				return
-			}
-			if over = last(&done[0]) || c.First == end-1; over {
-				stop()
-			}
-		},
-	})
-}

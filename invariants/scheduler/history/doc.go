@@ -10,6 +10,7 @@
 //	facts.go                  an event as facts
 //	answers.go                what became of an operation
 //	keys.go                   what a key or a subject means
+//	question.go               what a policy is asked
 //	request.go, heartbeat.go  jobs and workers
 //	runrecord.go, kernel.go   runs, and what the safety kernel says
 //	packets.go                what messages and records hold

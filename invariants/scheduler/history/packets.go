@@ -1,12 +1,9 @@
 package history
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -84,62 +81,6 @@ type OutputFinding struct {
 
 func (f *OutputFinding) String() string {
 	return fmt.Sprintf("%q (%s) of %s", f.Decision, f.Reason, f.Ptr)
-}
-
-// Question is what the safety kernel or the output policy is asked.
-type Question struct {
-	Topic    string            `json:"topic"`
-	Tenant   string            `json:"tenant"`
-	Labels   map[string]string `json:"labels"`
-	Priority string            `json:"priority"` // of the kernel, as the next
-	Requires []string          `json:"requires"`
-	JobHash  string            `json:"job_hash"`
-	Replay   bool              `json:"replay"`
-
-	ResultPtr   string `json:"result_ptr"` // of the output policy, as the next
-	WithContent bool   `json:"with_content"`
-	Content     string `json:"content"` // its gist
-}
-
-// QuestionOf is what a call asks; nil for none that can be read.
-func QuestionOf(e *sim.Event) *Question {
-	q, err := Read[Question](e.Asked)
-	if err != nil {
-		return nil
-	}
-	return q
-}
-
-// Differs says in what the question is not about the request, and what that has; empty words if it is. The labels of an
-// approval it need not have.
-func (q *Question) Differs(r *Request) (field, is, should string) {
-	tenant := cmp.Or(r.Tenant, TenantDefault)
-	switch {
-	case q.Topic != r.Topic:
-		return "topic", q.Topic, r.Topic
-	case q.Tenant != tenant:
-		return "tenant", q.Tenant, tenant
-	case !maps.Equal(ungranted(q.Labels), ungranted(r.Labels)):
-		return "labels", fmt.Sprint(q.Labels), fmt.Sprint(r.Labels)
-	}
-	return "", "", ""
-}
-
-// DiffersForKernel is Differs of a question that the safety kernel decides on.
-func (q *Question) DiffersForKernel(r *Request) (field, is, should string) {
-	_, replays := r.Labels[LabelReplayOf]
-	switch {
-	case q.Priority != r.Priority:
-		return "priority", q.Priority, r.Priority
-	case !slices.Equal(q.Requires, r.Requires):
-		return "requires", fmt.Sprint(q.Requires), fmt.Sprint(r.Requires)
-	case q.Replay != replays:
-		return "replay", strconv.FormatBool(q.Replay), strconv.FormatBool(replays)
-	}
-	if field, is, should = q.Differs(r); field == "" && q.JobHash != r.Hash() {
-		return "job_hash", q.JobHash, r.Hash()
-	}
-	return field, is, should
 }
 
 // Verdict is what the safety kernel or the output policy answers.

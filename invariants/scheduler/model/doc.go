@@ -17,11 +17,12 @@
 //	reach.go                            which jobs a strike has reached
 //	guards.go, ticks.go                 the idempotency guard, and the loops
 //	workers.go                          what replicas know of workers
+//	output.go                           outputs
 //	policy.go, circuits.go, consent.go  the safety kernel, its circuits, and approvals
-//	output.go, record.go                outputs and records
+//	record.go                           records
 //	wish.go                             what a job asks for of a worker
 //	trail.go                            the audit trail
-//	saga.go, messages.go, nodes.go      sagas, messages and processes
+//	saga.go, messages.go                sagas and messages
 //	effect.go, replay.go, turns.go      what was done on the outside, and dead letters
 //	filing.go                           the entries of the dead-letter queue
 //	job.go, tenants.go                  a job, and whose it is
@@ -29,6 +30,7 @@
 //	answers.go, inhand.go               what workers have answered, and deliveries that were not answered
 //	rescue.go, workflow.go              rescues and runs
 //	lock.go, handling.go                a job's lock, and what its holder does
+//	nodes.go                            processes
 //	window.go                           for how long a strike reaches more
 //	hooks.go                            what invariants hook into
 //	state.go, moment.go, step.go        a job's states, what a campaign must meet, and one event as it concerns a job
