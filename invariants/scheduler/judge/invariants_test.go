@@ -293,7 +293,7 @@ func TestPromisedViolationsAreNotCrowdedOut(t *testing.T) {
 }
 
 func TestAll(t *testing.T) {
-	before := map[string]bool{}
+	before, needs := map[string]bool{}, map[string][]string{}
 	for _, inv := range All() {
 		assert.False(t, before[inv.Name], "%s is there twice", inv.Name)
 		assert.Regexp(t, `^[a-z]+(-[a-z]+)*$`, inv.Name)
@@ -302,7 +302,9 @@ func TestAll(t *testing.T) {
 		assert.Equal(t, inv.Kind == invariants.Sometimes, inv.Promise == "", inv.Name)
 		for _, need := range inv.Needs {
 			assert.True(t, before[need], "%s needs %s, which must come before it", inv.Name, need)
+			assert.Subset(t, inv.Needs, needs[need], "%s needs what %s needs: once that is not judged any more, nobody knows that it holds", inv.Name, need)
 		}
+		needs[inv.Name] = inv.Needs
 		before[inv.Name] = true
 	}
 	assert.LessOrEqual(t, len(before), invariants.PlacesMax, "each has a place")

@@ -49,7 +49,7 @@ var whatIsDueIsTakenUp = rule.New(invariants.Invariant{
 	Says:   "While nothing strikes, a loop takes up what is due within three polls, for as long the lock of a tick may keep everybody out: a job that is beyond its timeout or its deadline, one that has waited for pending_age, scheduled_age or intent_age, a dead letter that is to be triaged or replayed, and a rollback that was cut short.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 3: pollInterval, and section 8: a lock of two polls; Dead letters, replay worker",
-	Needs:  []string{"documented-transitions-only"}, // nobody can time out what is left of a record that Redis lost
+	Needs:  []string{"terminal-states-final", "documented-transitions-only"}, // nobody can time out what is left of a record that Redis lost, nor look for the deadline of a job that was over
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	overdue := func(j *model.Job, due, at time.Duration) {
 		t.Exercise()

@@ -36,9 +36,9 @@ var all = sync.OnceValue(func() []rule.Rule {
 		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, lockRenewedByThirds, oneWriterATick, snapshotStaysFresh,
 		ackedOnlyWhenDurable, dispatchAckedOnlyWhenAnswered, processedMessageNotHandledAgain, noMessageGivenUp, onlyPoisonIsTerminated, terminatedMessageHasDLQEntry,
 		redisIndexAgreesWithRecord, countersEqualTrace,
-		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, toldWorkerStops, cancelledOnlyWhenAsked, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, derivedRequestMatchesItsSource, nobodyIsRescued, noFailureForWantOfAttempts, givenUpOnlyAtTheCeiling, attemptsLastTheirBudget, lastCauseIsTrue, everyJobSettles, noLockOutlivesItsHolder,
+		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, toldWorkerStops, cancelledOnlyWhenAsked, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, derivedRequestMatchesItsSource, noFailureForWantOfAttempts, givenUpOnlyAtTheCeiling, attemptsLastTheirBudget, lastCauseIsTrue, everyJobSettles, noLockOutlivesItsHolder,
 	}
-	all = slices.Concat(all, routingInvariants, policies.Invariants, workflows.Invariants, replay.Invariants, situations, replay.Situations)
+	all = slices.Concat(all, routingInvariants, policies.Invariants, workflows.Invariants, []rule.Rule{nobodyIsRescued}, replay.Invariants, situations, replay.Situations)
 	for i := range all {
 		if r := &all[i]; r.Kind != invariants.Sometimes {
 			r.Row = promises.Matrix[r.Name]

@@ -79,10 +79,10 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 			g.Call(s, nil)
 		}
 	}
-	o.tookIn(s, r, &before)
 	for _, check := range o.hooks.Ran {
 		check(s, r, &w)
 	}
+	o.tookIn(s, r, &before) // a rescue counts only where no decision was overwritten before
 }
 
 // placed says which sorted sets have the run once the step is over that writes its record.

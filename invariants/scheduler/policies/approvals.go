@@ -81,7 +81,7 @@ var approvedJobGoesOn = rule.New(invariants.Invariant{
 	Says:   "A job whose request has been approved, and has not changed since, waits for its approval no longer, unless that has grown too old.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1, approval flow; section 3, pending replayer, for an approval whose request is lost",
-	Needs:  []string{"events-agree-with-servers"},
+	Needs:  []string{"terminal-states-final", "events-agree-with-servers"}, // the request of a job that is over comes no more
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if !f.Config.Approvals.Kernel {
 		return observe.Checker{}

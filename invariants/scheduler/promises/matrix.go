@@ -206,6 +206,7 @@ var Matrix = withDeaths(map[string]row{
 	"result-of-current-epoch":      {Except: []exception{{By: StrikesOf(PublishUnanswered, PublishLate, ReadFails), But: []mechanism{having(withRefusal)}}}},
 	"cancelled-job-is-told": {Takes: []mechanism{having(withNotice, withIntentFirst), having(withNotice, withEpochs, withVoid)}, Except: []exception{
 		{By: StrikesOf(PublishUnanswered, PublishLate), But: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
+		{By: StrikesOf(SubmissionFails), But: []mechanism{patient}},
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{synced}},
 		lost,
 	}},
