@@ -84,7 +84,7 @@ var noDispatchAfterFailedRead = rule.New(invariants.Invariant{
 			}
 		},
 		Sent: func(s *model.Step) {
-			if s.Handling != nil && s.Handling.ReadFailed != 0 {
+			if s.Handling != nil && s.Handling.ReadFailed != 0 && !s.About.Mixed {
 				t.Violation(s.About, "%s published to %s at step %d although its state read at step %d had failed",
 					invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), invariants.StepNo(s.Handling.ReadFailed))
 			}
