@@ -166,6 +166,9 @@ func (o *Observer) stepWritten(s *model.Step) {
 	}
 	if state := s.About.State; state.Terminal() && !slices.Contains(k.Ends, state) {
 		k.Ends = append(k.Ends, state)
+		if !k.Run.Over() && s.Kind != sim.KindLate {
+			k.Run.Hands[invariants.Who(s.Event)] = true // it brings the run on
+		}
 	}
 	end := model.When{Told: s.About.Updated, At: s.At}
 	switch state := s.About.State; { // whether an end is final another invariant judges
