@@ -200,7 +200,7 @@ func (o *Observer) stateRead(s *model.Step) {
 		if s.Failed {
 			s.Handling.ReadFailed = s.Step
 		} else {
-			s.Handling.Prior = s.About.Attempts
+			s.Handling.Prior, s.Handling.ReadAt = s.About.Attempts, s.At
 			s.Handling.Silent = o.Facts.Silence(s.Event, s.About.Worker)
 		}
 	}
