@@ -306,6 +306,8 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 	case history.SagaLetter:
 		f.SagaBuried(s, history.SagaLetters+of, c)
 		f.SagaLetterWritten(s, c)
+	case history.Slots:
+		f.SlotChanged(c, of)
 	case history.Audited:
 		f.Audited(c)
 	case history.LetterIndex:

@@ -225,7 +225,7 @@ func (o *Observer) transactionRefused(s *model.Step) {
 func (o *Observer) looked(s *model.Step) {
 	switch {
 	case s.Handling == nil || s.Name != "pipeline":
-	case o.Facts.Contended(s) && o.Facts.TenantFull(s.About):
+	case o.Facts.Contended(s) && o.Facts.TenantFull(s.About) && !o.Facts.HasSlot(s.About):
 		s.Handling.Fencing, s.Handling.Full = "", true
 		o.Facts.Reach(model.TenantAtLimit)
 	default:
