@@ -309,3 +309,15 @@ func TestAnApprovalCountsForItsTime(t *testing.T) {
 		}
 	}
 }
+
+// A job that waits for an approval says why in the words of the safety kernel.
+func TestAnApprovalIsAskedForInTheKernelsWords(t *testing.T) {
+	cfg := approving
+	cfg.Policy.Kernel = true
+	for reason, broken := range map[string]int{"it sends mail": 0, "": 1} {
+		s := newStory().submit(job1).lock(s1, job1).read(s1, job1).calls(s1, job1).hears(s1, job1, 3)
+		s.last().Data = `{"decision":3,"reason":"it sends mail"}`
+		s.write(s1, job1, "approval_write", "APPROVAL_REQUIRED", "decision", "REQUIRE_APPROVAL", "approval_reason", reason)
+		assert.Len(t, outcomeOf(s.judge(cfg), "approval-names-what-waits").Violations, broken, reason)
+	}
+}

@@ -16,6 +16,7 @@ type consent struct {
 	Asks   bool                        // that request bears an approval
 	Grants []grant                     // in their order
 	Asked  string                      // the hash that the record says is to be approved
+	Reason string                      // why, as the record has it
 	Seen   map[string]sight            // what those saw of it who may approve it, by their processes
 	known  map[string]*history.Request // every request of the job there was, by its hash
 }
@@ -73,6 +74,8 @@ func (f *Facts) Consented(s *Step, j *Job, c *sim.Change) {
 		if n := len(g.Grants); n > 0 && !s.Rewinds() && !c.Gone && g.Grants[n-1].Since != s.At {
 			g.grant(s, g.Grants[n-1].Hash)
 		}
+	case "approval_reason":
+		g.Reason = c.Value
 	case "job_hash":
 		g.Asked = c.Value
 		if s.Phase == "ask_again_write" {

@@ -9,6 +9,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // What holds of approvals (Scheduler internals, section 1, approval flow).
@@ -85,7 +86,7 @@ var approvalIsOfWhatWasSeen = rule.New(invariants.Invariant{
 
 var approvalNamesWhatWaits = rule.New(invariants.Invariant{
 	Name:   "approval-names-what-waits",
-	Says:   "The record of a job that comes to wait for an approval names the request that is to be approved: its job_hash is the hash of the request that it keeps. Without fence a write may meet another request than its writer read; then it is the hash of one that somebody asked for.",
+	Says:   "The record of a job that comes to wait for an approval names the request that is to be approved: its job_hash is the hash of the request that it keeps. It says why in the words of the safety kernel. Without fence a write may meet another request than its writer read; then it is the hash of one that somebody asked for.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, approval flow: the matching job hash",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -104,7 +105,14 @@ var approvalNamesWhatWaits = rule.New(invariants.Invariant{
 				invariants.Who(s.Event), invariants.StepNo(s.Step), s.Phase, cmp.Or(g.Asked, "none"), g.Waits)
 		}
 	}
-	return observe.Checker{Wrote: judge, Amended: judge}
+	return observe.Checker{Amended: judge, Wrote: func(s *model.Step, w *model.Write) {
+		judge(s, w)
+		told, asked := f.Told(s)
+		if s.Phase == "approval_write" && s.Kind != sim.KindLate && asked && told.Reason != s.About.Consent.Reason {
+			t.Violation(s.About, "%s left it waiting for an approval at step %d, for the reason %q; the safety kernel had told it %q",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), s.About.Consent.Reason, told.Reason)
+		}
+	}}
 })
 
 var everyApprovalIsAudited = rule.New(invariants.Invariant{
