@@ -47,6 +47,7 @@ const (
 	Rollbacks                 // the sagas that are to be rolled back, by when
 	LiveRuns                  // the runs that are not over
 	Audited                   // a decision in the audit trail
+	Slots                     // a tenant's jobs in flight
 	LoopLock                  // the lock of a loop that one replica does for all: over delays, runs or dead letters
 )
 
@@ -89,6 +90,7 @@ var keys = [...]struct {
 	{prefix: TimersKey, whole: true, what: Timers},
 	{prefix: LiveRunsKey, whole: true, what: LiveRuns},
 	{prefix: AuditKey, whole: true, what: Audited},
+	{prefix: TenantPrefix, suffix: TenantSuffix, what: Slots},
 }
 
 // KeyOf says what a key of Redis is, and whose.

@@ -110,6 +110,12 @@ const (
 	LabelReplayCount = "replay_count"
 )
 
+// Events of the audit trail about approvals.
+const (
+	AuditApprovalRequired = "approval_required"
+	AuditApprovalGranted  = "approval_granted"
+)
+
 // Names on the wire of the output policy (Scheduler internals, section 2).
 const (
 	ScansKey          = "cordum:output:scans"

@@ -37,16 +37,54 @@ func parks(s *story, packet string) *story {
 	s.submit(job1)
 	s.last().Changes[0].Value = packet
 	s.events[0].Changes = append(s.events[0].Changes, s.set(history.RecordPrefix+job1, "request", packet))
-	s.lock(s1, job1).read(s1, job1).write(s1, job1, "approval_write", "APPROVAL_REQUIRED", "decision", "REQUIRE_APPROVAL")
+	s.lock(s1, job1).read(s1, job1).write(s1, job1, "approval_write", "APPROVAL_REQUIRED", "decision", "REQUIRE_APPROVAL", "job_hash", hashOf(packet)).
+		audits(`{"kind":"approval_required","job_id":"job-1"}`)
 	return s.unlock(s1, job1)
 }
 
 // approve grants job-1's approval, of a request that may be another than the record's.
 func approve(s *story, of, packet string) *story {
-	hash := hashOf(of)
+	return grants(looks(s), of, packet)
+}
+
+// looks has the approver look at job-1.
+func looks(s *story) *story {
+	return s.add("approver", sim.KindRedis, "hgetall", history.RecordPrefix+job1, job1, "approve_read")
+}
+
+// grants is approve without the look.
+func grants(s *story, of, packet string) *story {
 	key := history.RecordPrefix + job1
-	return s.add("approver", sim.KindRedis, "multi", key, job1, "approve_write",
-		s.set(key, "request", bearing(packet)), s.set(key, "approval_hash", hash))
+	s.add("approver", sim.KindRedis, "pipeline", key, job1, "approve_write")
+	s.add("approver", sim.KindRedis, "multi", key, job1, "approve_write", s.set(key, "request", bearing(packet)), s.set(key, "approval_hash", hashOf(of)))
+	return s.audits(`{"kind":"approval_granted","job_id":"job-1","reason":"` + hashOf(of) + `","by":"approver"}`)
+}
+
+// audits puts an event into the audit trail, with the last step.
+func (s *story) audits(event string) *story {
+	s.last().Changes = append(s.last().Changes, s.set(history.AuditKey, strconv.Itoa(len(s.redis[history.AuditKey])), event))
+	return s
+}
+
+// asksAgain has job-1 wait for the approval of another request.
+func asksAgain(s *story, packet string, more ...sim.Change) *story {
+	key := history.RecordPrefix + job1
+	s.add(s1, sim.KindRedis, "multi", key, job1, "ask_again_write", append(more, s.set(key, "job_hash", hashOf(packet)))...)
+	return s.audits(`{"kind":"approval_required","job_id":"job-1"}`)
+}
+
+// asksFor is asksAgain with the request, as it should be.
+func asksFor(s *story, packet string) *story {
+	return asksAgain(s, packet, s.set(history.RecordPrefix+job1, "request", packet))
+}
+
+// takesUp has scheduler-1 handle the request that bears job-1's approval as far as its look at the age of that.
+func takesUp(s *story, packet string) *story {
+	change := s.store(history.StreamSys, history.SubjectSubmit, job1)
+	change.Value = bearing(packet)
+	s.add("approver", sim.KindPublish, "", history.SubjectSubmit, job1, "approve_publish", change)
+	s.message(s1, job1, "submit_deliver", sim.KindDeliver, 1).lock(s1, job1).read(s1, job1)
+	return s.add(s1, sim.KindRedis, "time", "", job1, "approval_age")
 }
 
 // goesOn takes job-1 from PENDING to its dispatch with that payload.
@@ -63,6 +101,33 @@ var approvalTrials = map[string]trial{
 		breaks: func(s *story) { goesOn(parks(s, packetOf(job1, 1)), 1) },
 		says:   "scheduler-1 wrote SCHEDULED at step 12, although nobody has approved it",
 		holds:  func(s *story) { goesOn(approve(parks(s, packetOf(job1, 1)), packetOf(job1, 1), packetOf(job1, 1)), 1) },
+	},
+	"approval-is-of-what-was-seen": {
+		cfg: approving,
+		breaks: func(s *story) {
+			grants(asksFor(looks(parks(s, packetOf(job1, 1))), packetOf(job1, 2)), packetOf(job1, 2), packetOf(job1, 2))
+		},
+		says: "; what it had looked at has ",
+		holds: func(s *story) {
+			approve(asksFor(looks(parks(s, packetOf(job1, 1))), packetOf(job1, 2)), packetOf(job1, 2), packetOf(job1, 2))
+		},
+	},
+	"approval-names-what-waits": {
+		cfg:    approving,
+		breaks: func(s *story) { asksAgain(parks(s, packetOf(job1, 1)), packetOf(job1, 2)) },
+		says:   "left it waiting for an approval at step 9 (ask_again_write) of a request with the hash",
+		holds:  func(s *story) { asksFor(parks(s, packetOf(job1, 1)), packetOf(job1, 2)) },
+	},
+	"every-approval-is-audited": {
+		cfg: approving,
+		breaks: func(s *story) {
+			parks(s, packetOf(job1, 1)).add(s1, sim.KindRedis, "multi", history.RecordPrefix+job1, job1, "ask_again_write",
+				s.set(history.RecordPrefix+job1, "approval_reason", "it has changed"))
+		},
+		says: "wrote at step 9 (ask_again_write) that it waits for an approval, and the audit trail has 0 events of it",
+		holds: func(s *story) {
+			approve(asksFor(parks(s, packetOf(job1, 1)), packetOf(job1, 2)), packetOf(job1, 2), packetOf(job1, 2))
+		},
 	},
 	"approval-not-expired": {
 		cfg: approving,
@@ -94,7 +159,7 @@ var approvalTrials = map[string]trial{
 		cfg:    approving,
 		breaks: func(s *story) { parks(s, packetOf(job1, 1)) },
 		holds: func(s *story) {
-			parks(s, packetOf(job1, 1)).add(s1, sim.KindRedis, "multi", history.RecordPrefix+job1, job1, "ask_again_write", s.set(history.RecordPrefix+job1, "job_hash", "x"))
+			asksFor(parks(s, packetOf(job1, 1)), packetOf(job1, 2))
 		},
 	},
 }
@@ -183,5 +248,76 @@ func TestWhatAnAckedRequestMayLeaveToItsApproval(t *testing.T) {
 		s.add("approver", sim.KindPublish, "", history.SubjectSubmit, job1, "approve_publish", change)
 		s.lock(s1, job1).read(s1, job1).write(s1, job1, "approved_write", "PENDING").ack(s1, job1, "submit_ack").at1()
 		assert.Len(t, outcomeOf(s.judge(approving), "acked-only-when-durable").Violations, c.violations, name)
+	}
+}
+
+// An approval is given while its job waits, and to what its giver has seen.
+func TestAnApprovalIsOfAJobThatWaits(t *testing.T) {
+	one := packetOf(job1, 1)
+	for name, c := range map[string]struct {
+		tell func(*story)
+		says string
+	}{
+		"seen":                 {func(s *story) { approve(parks(s, one), one, one) }, ""},
+		"unseen":               {func(s *story) { grants(parks(s, one), one, one) }, "what it had looked at has none"},
+		"was refused its look": {func(s *story) { grants(looks(parks(s, one)).fails(), one, one) }, "what it had looked at has none"},
+		"cancelled meanwhile": {func(s *story) {
+			looks(parks(s, one)).write("canceller", job1, "cancel_write", "CANCELLED")
+			grants(s, one, one)
+		}, "approver approved it at step 12, when it was CANCELLED"},
+	} {
+		s := newStory()
+		c.tell(s)
+		o := outcomeOf(s.judge(approving), "approval-is-of-what-was-seen")
+		if c.says == "" {
+			assert.Empty(t, o.Violations, name)
+		} else if assert.Len(t, o.Violations, 1, name) {
+			assert.Contains(t, o.Violations[0].Message, c.says, name)
+		}
+	}
+}
+
+// An approval counts for its time, and no longer.
+func TestAnApprovalCountsForItsTime(t *testing.T) {
+	one := packetOf(job1, 1)
+	for name, c := range map[string]struct {
+		after time.Duration
+		goes  bool
+		more  func(*story)
+		says  string
+	}{
+		"young, and goes on":       {after: 50 * time.Second, goes: true},
+		"young, and left":          {after: 50 * time.Second, says: "scheduler-1 left it APPROVAL_REQUIRED at step 17, although its approval was 50.006s old when it looked at step 16"},
+		"young, and Redis refuses": {after: 50 * time.Second, more: func(s *story) { s.op(s1, job1, "approved_write").fails() }},
+		"too old, and left":        {after: 61 * time.Second},
+		"too old, and goes on":     {after: 61 * time.Second, goes: true, says: "wrote PENDING at step 17, although its approval was 1m1.006s old when it looked at step 16"},
+	} {
+		s := approve(parks(newStory(), one), one, one).wait(c.after)
+		takesUp(s, one)
+		if c.goes {
+			s.write(s1, job1, "approved_write", "PENDING")
+		}
+		if c.more != nil {
+			c.more(s)
+		}
+		s.unlock(s1, job1)
+		o := outcomeOf(s.judge(approving), "approval-not-expired")
+		if c.says == "" {
+			assert.Empty(t, o.Violations, name)
+		} else if assert.Len(t, o.Violations, 1, name) {
+			assert.Contains(t, o.Violations[0].Message, c.says, name)
+		}
+	}
+}
+
+// A job that waits for an approval says why in the words of the safety kernel.
+func TestAnApprovalIsAskedForInTheKernelsWords(t *testing.T) {
+	cfg := approving
+	cfg.Policy.Kernel = true
+	for reason, broken := range map[string]int{"it sends mail": 0, "": 1} {
+		s := newStory().submit(job1).lock(s1, job1).read(s1, job1).calls(s1, job1).hears(s1, job1, 3)
+		s.last().Data = `{"decision":3,"reason":"it sends mail"}`
+		s.write(s1, job1, "approval_write", "APPROVAL_REQUIRED", "decision", "REQUIRE_APPROVAL", "approval_reason", reason)
+		assert.Len(t, outcomeOf(s.judge(cfg), "approval-names-what-waits").Violations, broken, reason)
 	}
 }

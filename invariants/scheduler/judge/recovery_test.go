@@ -755,7 +755,7 @@ func TestLastCauses(t *testing.T) {
 		"the busy worker is gone":   {func(s *story) *story { return busy(s).wait(time.Minute) }, "no_workers", "pool_overloaded"},
 		"its publish never set out": {busy, "pool_overloaded", "dispatch_failed"},
 		"its tenant is at its limit": {func(s *story) *story {
-			return s.submit(job2).dispatched(s1, job2, w1)
+			return s.submit(job2).dispatched(s1, job2, w1).slots("default", job2)
 		}, "tenant_limit", "no_workers"},
 	} {
 		for _, told := range []string{c.cause, c.told} {

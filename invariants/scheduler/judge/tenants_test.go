@@ -19,11 +19,34 @@ func (s *story) ofTenant(job, tenant string) *story {
 	return s
 }
 
-// slots sets which jobs Redis lists as a tenant's.
-func (s *story) slots(tenant string, jobs ...string) {
+// slots has Redis list jobs as a tenant's.
+func (s *story) slots(tenant string, jobs ...string) *story {
+	key := history.TenantPrefix + tenant + history.TenantSuffix
+	s.add(s1, sim.KindRedis, "sadd", key, "", "dispatched_write")
 	for _, job := range jobs {
-		s.set("cordum:tenant:"+tenant+":active", job, "")
+		s.last().Changes = append(s.last().Changes, s.set(key, job, ""))
 	}
+	return s
+}
+
+// seated has each state write of the story so far keep the tenant's set.
+func (s *story) seated(tenant string) *story {
+	key := history.TenantPrefix + tenant + history.TenantSuffix
+	for i := range s.events {
+		e := &s.events[i]
+		for _, c := range e.Changes {
+			inFlight := c.Value == "DISPATCHED" || c.Value == "RUNNING"
+			switch {
+			case c.Field != "state":
+			case inFlight:
+				e.Changes = append(e.Changes, s.set(key, e.Job, ""))
+			default:
+				delete(s.redis[key], e.Job)
+				e.Changes = append(e.Changes, sim.Change{Key: key, Field: e.Job, Gone: true})
+			}
+		}
+	}
+	return s
 }
 
 var tenantTrials = map[string]trial{
@@ -46,9 +69,17 @@ var tenantTrials = map[string]trial{
 	},
 	"tenant-slots-agree-with-records": {
 		cfg:    twoEach,
-		breaks: func(s *story) { calm(s); s.slots("default", job1) },
+		breaks: func(s *story) { calm(s); s.seated("default").slots("default", job1) },
 		says:   "cordum:tenant:default:active lists it, but the record says SUCCEEDED",
-		holds:  func(s *story) { calm(s); s.ofTenant("job-2", "a").dispatched(s1, "job-2", w1); s.slots("a", "job-2") },
+		holds:  func(s *story) { s.ofTenant("job-2", "a").dispatched(s1, "job-2", w1).seated("a") },
+	},
+	"tenant-count-is-heeded": {
+		cfg: config.Config{Tenants: config.TenantConfig{Limit: 1}},
+		breaks: func(s *story) {
+			counts(s.submit(job1).dispatched(s1, job1, w1).slots("default", job1)).intended(s1, job2, w1)
+		},
+		says:  "scheduler-1 wrote DISPATCHED at step 20, although it had found default at its limit of 1",
+		holds: func(s *story) { counts(s).intended(s1, job2, w1).unlock(s1, job2) },
 	},
 	"key-of-two-tenants": {
 		breaks: func(s *story) {
@@ -62,14 +93,19 @@ var tenantTrials = map[string]trial{
 		cfg:    config.Config{Tenants: config.TenantConfig{Limit: 1}},
 		breaks: calm,
 		holds: func(s *story) {
-			s.submit(job1).dispatched(s1, job1, w1).submit("job-2").begins(s1, "job-2").add(s1, sim.KindRedis, "scard", "", "job-2", "tenant_read")
+			counts(s.submit(job1).dispatched(s1, job1, w1).slots("default", job1))
 		},
 	},
 }
 
+// counts has scheduler-1 count job-2's tenant's jobs in flight.
+func counts(s *story) *story {
+	return s.submit(job2).begins(s1, job2).add(s1, sim.KindRedis, "scard", "", job2, "tenant_read")
+}
+
 // fullLook is the look of a write for which the tenant has no slot.
 func fullLook(s *story) *story {
-	s.ofTenant(job1, "a").dispatched(s1, job1, w1)
+	s.ofTenant(job1, "a").dispatched(s1, job1, w1).slots("a", job1)
 	s.ofTenant("job-2", "a").begins(s1, "job-2")
 	s.add(s1, sim.KindRedis, "watch", history.RecordPrefix+"job-2", "job-2", "dispatched_write")
 	return s.add(s1, sim.KindRedis, "pipeline", history.RecordPrefix+"job-2", "job-2", "dispatched_write")
@@ -128,5 +164,58 @@ func TestAKeyIsATenantsOwn(t *testing.T) {
 		s = newStory().underKey(job1, "tenant-1").dispatched(s1, job1, w1).executed(w1, job1).completed(s1, job1, "SUCCEEDED")
 		s.underKey(job2, tenant).dispatched(s1, job2, w1).result(w1, job2).completed(s1, job2, "SUCCEEDED") // its worker took it for done
 		assert.Len(t, outcomeOf(s.judge(cfg), "succeeded-implies-finished-execution").Violations, 1-again, tenant)
+	}
+}
+
+// The tenant's set is what the records say from each state write on, not only in the end.
+func TestASlotIsGivenBackAtOnce(t *testing.T) {
+	s := newStory()
+	rolledBack(s.submit(job1))
+	s.seated("default").dispatched(s2, job1, w1)
+	for i := range s.events {
+		if e := &s.events[i]; e.Phase == "rollback_write" {
+			e.Changes = e.Changes[:len(e.Changes)-1] // keeps its slot
+		}
+	}
+	o := outcomeOf(s.judge(twoEach), "tenant-slots-agree-with-records")
+	if assert.NotEmpty(t, o.Violations) {
+		assert.Contains(t, o.Violations[0].Message, "cordum:tenant:default:active lists it, but the record says SCHEDULED")
+	}
+}
+
+// Who has counted and found a slot dispatches its job, unless something keeps it from that.
+func TestAFreeSlotIsTaken(t *testing.T) {
+	for name, c := range map[string]struct {
+		tell func(*story)
+		says string
+	}{
+		"left":              {func(s *story) { counts(s) }, "scheduler-1 left it SCHEDULED at step 7, although it had found default below its limit of 1 at step 6"},
+		"taken":             {func(s *story) { counts(s).intended(s1, job2, w1) }, ""},
+		"left when full":    {func(s *story) { counts(s.submit(job1).dispatched(s1, job1, w1).slots("default", job1)) }, ""},
+		"the count fails":   {func(s *story) { counts(s).fails() }, ""},
+		"the write is lost": {func(s *story) { counts(s).op(s1, job2, "dispatched_write").fails() }, ""},
+	} {
+		s := newStory()
+		c.tell(s)
+		s.unlock(s1, job2)
+		o := outcomeOf(s.judge(config.Config{Tenants: config.TenantConfig{Limit: 1}}), "tenant-count-is-heeded")
+		if c.says == "" {
+			assert.Empty(t, o.Violations, name)
+		} else if assert.Len(t, o.Violations, 1, name) {
+			assert.Contains(t, o.Violations[0].Message, c.says, name)
+		}
+	}
+}
+
+// A late write that takes back a job which is over is not its tenant's count's doing.
+func TestALateWriteIsNoDispatch(t *testing.T) {
+	one := config.Config{Tenants: config.TenantConfig{Limit: 1, Reserve: true}}
+	for kind, broken := range map[sim.Kind]int{sim.KindLate: 0, sim.KindRedis: 1} {
+		s := newStory()
+		s.ofTenant(job1, "a").submit(job2)
+		s.last().Changes = append(s.last().Changes, s.set(history.RecordPrefix+job2, "tenant", "a"))
+		s.dispatched(s1, job1, w1).begins(s1, job2).write(s1, job2, "running_write", "RUNNING")
+		s.last().Kind = kind
+		assert.Len(t, outcomeOf(s.judge(one), "tenant-limit-held").Violations, broken, kind)
 	}
 }

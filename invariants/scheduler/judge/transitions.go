@@ -9,7 +9,7 @@ import (
 
 var terminalStatesFinal = rule.New(invariants.Invariant{
 	Name:   "terminal-states-final",
-	Says:   "A job in a terminal state stays in it, with its output and its reason code, but for SUCCEEDED, which may become OUTPUT_QUARANTINED.",
+	Says:   "A job in a terminal state stays in it, with its output, its reason code and its request, but for SUCCEEDED, which may become OUTPUT_QUARANTINED.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, terminal states and idempotency: duplicate results for jobs that are over are ignored",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
@@ -24,7 +24,11 @@ var terminalStatesFinal = rule.New(invariants.Invariant{
 			}
 		},
 		Amended: func(s *model.Step, w *model.Write) {
-			if j := s.About; w.From.Terminal() && (j.Out.Ptr != w.Ptr || j.ReasonCode != w.Code) {
+			switch j := s.About; {
+			case !w.From.Terminal():
+			case j.Request != w.Request:
+				t.Violation(j, "%s changed the request of the record at step %d (%s), which is %s", invariants.Who(s.Event), invariants.StepNo(s.Step), s.Phase, w.From)
+			case j.Out.Ptr != w.Ptr || j.ReasonCode != w.Code:
 				t.Violation(j, "%s changed the record at step %d (%s), which is %s: result_ptr %q to %q, reason_code %q to %q",
 					invariants.Who(s.Event), invariants.StepNo(s.Step), s.Phase, w.From, w.Ptr, j.Out.Ptr, w.Code, j.ReasonCode)
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -14,13 +15,23 @@ type consent struct {
 	Since  time.Duration               // when it came to keep that
 	Asks   bool                        // that request bears an approval
 	Grants []grant                     // in their order
+	Asked  string                      // the hash that the record says is to be approved
+	Reason string                      // why, as the record has it
+	Seen   map[string]sight            // what those saw of it who may approve it, by their processes
 	known  map[string]*history.Request // every request of the job there was, by its hash
+}
+
+// sight is what somebody saw who may approve a job.
+type sight struct {
+	Hash string        // of the request that the record had when they looked at it
+	at   time.Duration // when they read what they were about to approve, with the time by the clock of Redis
 }
 
 // grant is one approval.
 type grant struct {
 	Hash  string        // of the request that was approved
 	Since time.Duration // when it was written
+	dated time.Duration // from when its age counts: who wrote it had read the time just before
 	lost  bool          // the record has it no more, by a failover of Redis
 }
 
@@ -57,13 +68,91 @@ func (f *Facts) Consented(s *Step, j *Job, c *sim.Change) {
 			}
 			return
 		}
-		g.Grants = append(g.Grants, grant{Hash: c.Value, Since: s.At})
+		g.grant(s, c.Value)
 		f.Reach(ApprovalGranted)
+	case "approved_at": // the same approval may be given again
+		if n := len(g.Grants); n > 0 && !s.Rewinds() && !c.Gone && g.Grants[n-1].Since != s.At {
+			g.grant(s, g.Grants[n-1].Hash)
+		}
+	case "approval_reason":
+		g.Reason = c.Value
 	case "job_hash":
+		g.Asked = c.Value
 		if s.Phase == "ask_again_write" {
 			f.Reach(ApprovalAskedAgain)
 		}
 	}
+}
+
+// grant takes in an approval that the step writes.
+func (c *consent) grant(s *Step, hash string) {
+	dated := s.At
+	if seen, looked := c.Seen[invariants.Process(s.Node, s.Incarnation)]; looked && seen.at != 0 {
+		dated = seen.at
+	}
+	c.Grants = append(c.Grants, grant{Hash: hash, Since: s.At, dated: dated})
+}
+
+// Given returns the approval that the step has written, or nil.
+func (c *consent) Given(s *Step) *grant {
+	if n := len(c.Grants); n > 0 && c.Grants[n-1].Since == s.At {
+		return &c.Grants[n-1]
+	}
+	return nil
+}
+
+// ApproverReads takes in that somebody has read what they may approve: looks is whether that is to see it, and not to
+// approve what was seen before.
+func (f *Facts) ApproverReads(s *Step, looks bool) {
+	g, me := &s.About.Consent, invariants.Process(s.Node, s.Incarnation)
+	if s.Failed || !f.Config.Approvals.Kernel {
+		return
+	}
+	if g.Seen == nil {
+		g.Seen = map[string]sight{}
+	}
+	seen := g.Seen[me]
+	if looks {
+		seen.Hash = g.Waits
+	} else {
+		seen.at = s.At
+	}
+	g.Seen[me] = seen
+}
+
+// ApprovalAged takes in that a handling has asked Redis for the time, to see how old its job's approval is. If that was written
+// after the handling had read the record, there is no telling.
+func (f *Facts) ApprovalAged(s *Step) {
+	j, h := s.About, s.Handling
+	g := j.Approval()
+	if s.Failed || h == nil || j.Mixed || g == nil || h.ReadAt == 0 || max(g.Since, j.Consent.Since) > h.ReadAt {
+		return
+	}
+	me := invariants.Process(s.Node, s.Incarnation)
+	h.Aged = Aged{
+		Step: s.Step, Age: s.At - g.dated,
+		bears: slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consents == g.Hash && m.InHandOf(me) }),
+	}
+}
+
+// Aged is a look at how old an approval is.
+type Aged struct {
+	Step  int // 0 for none, or none that nothing has come of
+	Age   time.Duration
+	bears bool // the request in hand bears the approval
+}
+
+// LookedTooLate says whether the handling's last look found the approval too old.
+func (f *Facts) LookedTooLate(h *Handling) bool {
+	return h != nil && h.Aged.Step != 0 && h.Aged.Age > f.Config.Approvals.TTL+Slack
+}
+
+// LeavesApproved says whether the step's handling, which ends, leaves alone a job whose approval it found young enough, although
+// nothing has kept it from taking the job on.
+func (f *Facts) LeavesApproved(s *Step) bool {
+	h := s.Handling
+	return h.Aged.Step != 0 && h.Aged.bears && h.Aged.Age <= f.Config.Approvals.TTL-Slack && !h.StoreFailed && !h.Full &&
+		h.Renewals == 0 && (h.Expires == 0 || s.At < h.Expires) && !s.About.Mixed
 }
 
 // Resubmitted takes in a submission of the job, the last of its messages.
@@ -106,6 +195,9 @@ func (j *Job) approvedUnsent() bool {
 	g := j.Consent.Granted(j.Consent.Waits)
 	return g != nil && !j.bears(g)
 }
+
+// Knows says whether there was a request of the job with that hash.
+func (c *consent) Knows(hash string) bool { return c.known[hash] != nil }
 
 // Approves says whether what a dispatch asks for was approved.
 func (c *consent) Approves(o *history.Order) bool {

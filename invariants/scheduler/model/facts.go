@@ -23,6 +23,7 @@ type Facts struct {
 	Sagas     Sagas
 	Outputs   outputs
 	trail     trail              // of audit
+	slots     slots              // of tenants
 	Workflow  Workflows          // runs of steps, and their delays
 	Effects   map[string]Effect  // at the workers' sink, by tenant and idempotency key
 	UsedBy    map[string]string  // the tenant that had the first effect of an idempotency key

@@ -18,6 +18,8 @@ type Handling struct {
 	Attempt     int           // what the record counted after the last of those writes that a pick follows; 0 for none
 	Pick        Pick          // of the worker that it would publish to: its own, or that of the intent that it has read
 
+	ReadAt        time.Duration // when it last read the job; 0 is never
+	Aged          Aged          // its last look at how old the job's approval is
 	Silent        time.Duration // for how long the job's worker had been when it last read the job
 	ReadFailed    int           // the step of a state read that failed and was not repeated; 0 for none
 	PublishFailed int           // the step of a publish that failed; 0 for none

@@ -3,6 +3,7 @@ package model
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -27,8 +28,9 @@ type Write struct {
 	Since    time.Duration // when updated was written
 	Step     int           // the step of the last state write
 	Deadline int64
-	Ptr      string        // of its output
-	Code     string        // its reason code
+	Ptr      string // of its output
+	Code     string // its reason code
+	Request  *history.Request
 	Due      time.Duration // when the job's time was up, if it was bounded
 	Bounded  bool
 	Intent   Intent

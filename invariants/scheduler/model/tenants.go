@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // TenantOf is whose the job is.
@@ -23,10 +24,32 @@ func (f *Facts) Active(tenant string, but *Job) (steps []int) {
 	return steps
 }
 
-// TenantFull says whether the job's tenant has no slot left for it.
+// slots are which jobs Redis lists as in flight, by their tenants.
+type slots map[string]map[string]bool
+
+// SlotChanged takes in a change of a tenant's set.
+func (f *Facts) SlotChanged(c *sim.Change, tenant string) {
+	switch its := f.slots[tenant]; {
+	case c.Gone && c.Field == "":
+		delete(f.slots, tenant)
+	case c.Gone:
+		delete(its, c.Field)
+	case f.slots == nil:
+		f.slots = slots{tenant: {c.Field: true}}
+	case its == nil:
+		f.slots[tenant] = map[string]bool{c.Field: true}
+	default:
+		its[c.Field] = true
+	}
+}
+
+// HasSlot says whether Redis lists the job as in flight.
+func (f *Facts) HasSlot(j *Job) bool { return f.slots[j.TenantOf()][j.ID] }
+
+// TenantFull says whether Redis lists as many of the tenant's jobs as it may have in flight.
 func (f *Facts) TenantFull(j *Job) bool {
 	limit := f.Config.Tenants.Limit
-	return limit > 0 && len(f.Active(j.TenantOf(), j)) >= limit
+	return limit > 0 && len(f.slots[j.TenantOf()]) >= limit
 }
 
 // TenantCounted takes in that a handling has counted its tenant's jobs.
@@ -42,6 +65,14 @@ func (f *Facts) TenantCounted(s *Step) {
 			f.Reach(TenantAtLimit)
 		}
 	}
+}
+
+// LeavesSlot says whether the step's handling, which ends, has counted its tenant's jobs, found a slot, and done nothing with it,
+// although nothing has kept it from that.
+func (f *Facts) LeavesSlot(s *Step) bool {
+	h := s.Handling
+	return h.Counted != 0 && !h.Full && !h.Intended && !h.Published && !h.StoreFailed && !s.About.Mixed &&
+		h.Renewals == 0 && (h.Expires == 0 || s.At < h.Expires)
 }
 
 // Contended says whether a state write that the server refused may be tried again by its own: others came

@@ -145,6 +145,14 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 		f.ReadBack(s)
 	case "output_check", "output_scan":
 		f.OutputCalled(s)
+	case "approve_read":
+		f.ApproverReads(s, true)
+	case "approve_write":
+		if s.Name == "pipeline" {
+			f.ApproverReads(s, false)
+		}
+	case "approval_age":
+		f.ApprovalAged(s)
 	case "tenant_read":
 		f.TenantCounted(s)
 	case "void_publish":
@@ -256,7 +264,7 @@ func (o *Observer) remember(record *model.Job) {
 	o.write = model.Write{
 		From: record.State, Attempts: record.Attempts, Epoch: record.Epoch, Version: record.Version,
 		Updated: record.Updated, Since: record.Touched, Step: record.StateAt, Deadline: record.Deadline, Intent: record.Intent,
-		Ptr: record.Out.Ptr, Code: record.ReasonCode,
+		Ptr: record.Out.Ptr, Code: record.ReasonCode, Request: record.Request,
 	}
 	o.write.Due, o.write.Bounded = o.Facts.Due(record)
 }
@@ -298,6 +306,8 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 	case history.SagaLetter:
 		f.SagaBuried(s, history.SagaLetters+of, c)
 		f.SagaLetterWritten(s, c)
+	case history.Slots:
+		f.SlotChanged(c, of)
 	case history.Audited:
 		f.Audited(c)
 	case history.LetterIndex:

@@ -200,7 +200,7 @@ func (o *Observer) stateRead(s *model.Step) {
 		if s.Failed {
 			s.Handling.ReadFailed = s.Step
 		} else {
-			s.Handling.Prior = s.About.Attempts
+			s.Handling.Prior, s.Handling.ReadAt = s.About.Attempts, s.At
 			s.Handling.Silent = o.Facts.Silence(s.Event, s.About.Worker)
 		}
 	}
@@ -225,7 +225,7 @@ func (o *Observer) transactionRefused(s *model.Step) {
 func (o *Observer) looked(s *model.Step) {
 	switch {
 	case s.Handling == nil || s.Name != "pipeline":
-	case o.Facts.Contended(s) && o.Facts.TenantFull(s.About):
+	case o.Facts.Contended(s) && o.Facts.TenantFull(s.About) && !o.Facts.HasSlot(s.About):
 		s.Handling.Fencing, s.Handling.Full = "", true
 		o.Facts.Reach(model.TenantAtLimit)
 	default:

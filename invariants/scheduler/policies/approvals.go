@@ -1,6 +1,7 @@
 package policies
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -8,10 +9,13 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // What holds of approvals (Scheduler internals, section 1, approval flow).
-var approvalInvariants = []rule.Rule{noDispatchWithoutApproval, approvalNotExpired, approvedJobGoesOn}
+var approvalInvariants = []rule.Rule{
+	noDispatchWithoutApproval, approvalIsOfWhatWasSeen, approvalNamesWhatWaits, everyApprovalIsAudited, approvalNotExpired, approvedJobGoesOn,
+}
 
 // approvalDoubt is how much later than the look at an approval's age the write may be that goes by it: the
 // kernel is asked in between, and the store.
@@ -54,26 +58,137 @@ var noDispatchWithoutApproval = rule.New(invariants.Invariant{
 	}
 })
 
+var approvalIsOfWhatWasSeen = rule.New(invariants.Invariant{
+	Name:   "approval-is-of-what-was-seen",
+	Says:   "Whoever approves a job approves the request that they saw when they last looked at it, and while the job waits for an approval.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 1, approval flow: the matching job hash",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	if !f.Config.Approvals.Kernel {
+		return observe.Checker{}
+	}
+	return observe.Checker{Amended: func(s *model.Step, _ *model.Write) {
+		j := s.About
+		g := j.Consent.Given(s)
+		if g == nil {
+			return
+		}
+		t.Exercise()
+		switch seen := j.Consent.Seen[invariants.Process(s.Node, s.Incarnation)]; {
+		case j.State != model.ApprovalRequired:
+			t.Violation(j, "%s approved it at step %d, when it was %s", invariants.Who(s.Event), invariants.StepNo(s.Step), j.State)
+		case g.Hash != seen.Hash:
+			t.Violation(j, "%s approved a request with the hash %.12s at step %d; what it had looked at has %.12s",
+				invariants.Who(s.Event), g.Hash, invariants.StepNo(s.Step), cmp.Or(seen.Hash, "none"))
+		}
+	}}
+})
+
+var approvalNamesWhatWaits = rule.New(invariants.Invariant{
+	Name:   "approval-names-what-waits",
+	Says:   "The record of a job that comes to wait for an approval names the request that is to be approved: its job_hash is the hash of the request that it keeps. It says why in the words of the safety kernel. Without fence a write may meet another request than its writer read; then it is the hash of one that somebody asked for.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 1, approval flow: the matching job hash",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	if !f.Config.Approvals.Kernel {
+		return observe.Checker{}
+	}
+	judge := func(s *model.Step, _ *model.Write) {
+		j := s.About
+		g := &j.Consent
+		if j.State != model.ApprovalRequired {
+			return
+		}
+		t.Exercise()
+		if g.Asked != g.Waits && (f.Config.Fence || s.Phase == "ask_again_write" || !g.Knows(g.Asked)) {
+			t.Violation(j, "%s left it waiting for an approval at step %d (%s) of a request with the hash %.12s; the request on record has %.12s",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), s.Phase, cmp.Or(g.Asked, "none"), g.Waits)
+		}
+	}
+	return observe.Checker{Amended: judge, Wrote: func(s *model.Step, w *model.Write) {
+		judge(s, w)
+		told, asked := f.Told(s)
+		if s.Phase == "approval_write" && s.Kind != sim.KindLate && asked && told.Reason != s.About.Consent.Reason {
+			t.Violation(s.About, "%s left it waiting for an approval at step %d, for the reason %q; the safety kernel had told it %q",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), s.About.Consent.Reason, told.Reason)
+		}
+	}}
+})
+
+var everyApprovalIsAudited = rule.New(invariants.Invariant{
+	Name:   "every-approval-is-audited",
+	Says:   "That a job waits for an approval, waits for another, or has one, is written together with the one event of that in the audit trail. An approval's event says what was approved, and by whom.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 1, approval flow; the audit trail's kinds are values that no document gives",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	if !f.Config.Approvals.Kernel {
+		return observe.Checker{}
+	}
+	judge := func(s *model.Step, what string, told func(*history.AuditEvent) bool) {
+		t.Exercise()
+		if events := f.Trail(s, s.About.ID); len(events) != 1 || !told(events[0]) {
+			t.Violation(s.About, "%s wrote at step %d (%s) that it %s, and the audit trail has %s of it, not the one that says so",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), s.Phase, what, invariants.CountOf(len(events), "event", "events"))
+		}
+	}
+	waits := func(s *model.Step) {
+		judge(s, "waits for an approval", func(e *history.AuditEvent) bool { return e.Kind == history.AuditApprovalRequired })
+	}
+	return observe.Checker{
+		Wrote: func(s *model.Step, w *model.Write) {
+			if s.About.State == model.ApprovalRequired && w.From != model.ApprovalRequired {
+				waits(s)
+			}
+		},
+		Amended: func(s *model.Step, _ *model.Write) {
+			if g := s.About.Consent.Given(s); g != nil {
+				judge(s, "is approved", func(e *history.AuditEvent) bool {
+					return e.Kind == history.AuditApprovalGranted && e.Reason == g.Hash && e.By != ""
+				})
+			} else if s.Phase == "ask_again_write" {
+				waits(s)
+			}
+		},
+	}
+})
+
 var approvalNotExpired = rule.New(invariants.Invariant{
 	Name:   "approval-not-expired",
-	Says:   "A job for which the safety kernel requires an approval is scheduled only while that of its request is no older than approval_ttl.",
+	Says:   "A job for which the safety kernel requires an approval goes on only while that of its request is no older than approval_ttl, by the clock of Redis. Whoever finds it no older takes the job on.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, approval flow; approval_ttl is a value that no document gives",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if !f.Config.Approvals.Kernel {
 		return observe.Checker{}
 	}
-	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
-		j := s.About
-		g := j.Consent.Granted(j.Consent.Waits)
-		if w.From != model.Pending || j.State != model.Scheduled || j.Decision != history.DecisionApproval || g == nil {
-			return
-		}
-		t.Exercise()
-		if age := s.At - g.Since; age > f.Config.Approvals.TTL+approvalDoubt {
-			t.Violation(j, "%s wrote SCHEDULED at step %d, %s after it was approved; an approval counts for %s", invariants.Who(s.Event), invariants.StepNo(s.Step), age.Round(time.Millisecond), f.Config.Approvals.TTL)
-		}
-	}}
+	ttl := f.Config.Approvals.TTL
+	return observe.Checker{
+		Wrote: func(s *model.Step, w *model.Write) {
+			j := s.About
+			g := j.Consent.Granted(j.Consent.Waits)
+			resumes := w.From == model.ApprovalRequired && j.State == model.Pending
+			schedules := w.From == model.Pending && j.State == model.Scheduled && j.Decision == history.DecisionApproval
+			if g == nil || !resumes && !schedules {
+				return
+			}
+			t.Exercise()
+			if f.LookedTooLate(s.Handling) {
+				t.Violation(j, "%s wrote %s at step %d, although its approval was %s old when it looked at step %d; an approval counts for %s",
+					invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), s.Handling.Aged.Age.Round(time.Millisecond), invariants.StepNo(s.Handling.Aged.Step), ttl)
+			} else if age := s.At - g.Since; schedules && age > ttl+approvalDoubt {
+				t.Violation(j, "%s wrote SCHEDULED at step %d, %s after it was approved; an approval counts for %s", invariants.Who(s.Event), invariants.StepNo(s.Step), age.Round(time.Millisecond), ttl)
+			}
+			if s.Handling != nil {
+				s.Handling.Aged = model.Aged{}
+			}
+		},
+		Released: func(s *model.Step) {
+			if f.LeavesApproved(s) {
+				t.Violation(s.About, "%s left it %s at step %d, although its approval was %s old when it looked at step %d; an approval counts for %s",
+					invariants.Who(s.Event), s.About.State, invariants.StepNo(s.Step), s.Handling.Aged.Age.Round(time.Millisecond), invariants.StepNo(s.Handling.Aged.Step), ttl)
+			}
+		},
+	}
 })
 
 var approvedJobGoesOn = rule.New(invariants.Invariant{
