@@ -555,7 +555,7 @@ func TestWithoutTheOutputPolicy(t *testing.T) {
 func TestAnOpenCircuitToTheOutputPolicyFailsOpen(t *testing.T) {
 	h, p := newChecked(t)
 	require.NoError(t, h.redis.Set("cordum:cb:safety:output:failures", "3"))
-	h.redis.SetTTL("cordum:cb:safety:output:failures", time.Minute)
+	h.redis.SetTTL("cordum:cb:safety:output:failures", 31*24*time.Hour)
 	require.NoError(t, h.succeeds())
 	h.scanned()
 	assert.Equal(t, job.Succeeded, h.record().State)
