@@ -158,11 +158,11 @@ func (q *Queue) index(ctx context.Context, p redis.Cmdable, e *Entry, once bool)
 			return err
 		}
 	}
-	if err := p.ZAddArgs(ctx, IndexKey, place).Err(); err != nil {
+	// The places of entries that have expired go first, one of this job's among them, so that it does not keep its old place.
+	if err := p.ZRemRangeByScore(ctx, IndexKey, "-inf", strconv.FormatInt(time.UnixMilli(e.CreatedAt).Add(-q.TTL).UnixMilli(), 10)).Err(); err != nil {
 		return err
 	}
-	err := p.ZRemRangeByScore(ctx, IndexKey, "-inf", strconv.FormatInt(time.UnixMilli(e.CreatedAt).Add(-q.TTL).UnixMilli(), 10)).Err()
-	if err != nil || q.Apart {
+	if err := p.ZAddArgs(ctx, IndexKey, place).Err(); err != nil || q.Apart {
 		return err
 	}
 	return due()

@@ -67,6 +67,21 @@ func TestIndexIsTrimmedOfExpiredEntries(t *testing.T) {
 	assert.Equal(t, []string{"young", "new"}, members)
 }
 
+// A message that JetStream sends again after its entry has expired has its place anew.
+func TestAnEntryThatHasExpiredIsIndexedAnew(t *testing.T) {
+	q, s, clock := newQueue(t)
+	for range 2 {
+		wrote, err := q.AddOnce(t.Context(), dlq.Entry{JobID: "CORDUM_SYS:3"})
+		require.NoError(t, err)
+		assert.True(t, wrote)
+		score, err := s.ZScore(dlq.IndexKey, "CORDUM_SYS:3")
+		require.NoError(t, err)
+		assert.EqualValues(t, clock.Now().UnixMilli(), score)
+		clock.Advance(q.TTL + time.Minute)
+		s.FastForward(q.TTL + time.Minute)
+	}
+}
+
 func TestAddErrorSurfaces(t *testing.T) {
 	q, server, _ := newQueue(t)
 	server.SetError("LOADING")
