@@ -20,7 +20,9 @@ func TestOutages(t *testing.T) {
 			{At: time.Second, Do: faults.Partition, Node: "scheduler-1", From: faults.Redis, For: time.Minute},
 			{After: publish, Do: faults.Crash, Node: faults.Actor, RestartIn: 2 * time.Minute},
 		},
-		12 * time.Second: {{On: &faults.Match{Phase: "publish"}, Do: faults.FailBefore, Rate: 0.5}}, // until the heal
+		12 * time.Second: {{On: &faults.Match{Phase: "publish"}, Do: faults.FailBefore, Rate: 0.5}},                                 // until the heal
+		10 * time.Minute: {{After: &faults.Match{Phase: "lock_release"}, Do: faults.Refusal, Node: faults.Redis, For: time.Minute}}, // after one of each job
+		2 * time.Minute:  {{After: &faults.Match{Phase: "heartbeat"}, Do: faults.Refusal, Node: faults.Redis, For: 2 * time.Minute}},
 		time.Minute:      {{At: time.Minute, Do: faults.Partition, Node: "scheduler-1", From: faults.Redis}},
 	} {
 		p := Defaults()

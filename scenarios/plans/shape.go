@@ -57,6 +57,9 @@ func (p *Plan) Submitted() time.Duration {
 	return 2*Boot + time.Duration(p.Workload.Jobs)*p.Workload.Every
 }
 
+// ofNoJob are the families whose operations are about no job.
+var ofNoJob = []faults.Family{faults.FamilyHeartbeat, faults.FamilyTick}
+
 // Outages is for how long the plan's faults may keep a message from being handled, taken together: what strikes
 // a number of operations strikes one at each delivery, and what only the heal ends lasts until then.
 func (p *Plan) Outages() (total time.Duration) {
@@ -75,7 +78,11 @@ func (p *Plan) Outages() (total time.Duration) {
 			}
 			total += f.For + time.Duration(times)*p.Engine.BackoffMax
 		default:
-			total += f.For + f.RestartIn
+			times := 1
+			if m := f.After; m != nil && m.Job == 0 && !slices.Contains(ofNoJob, faults.FamilyOf(m.Phase)) {
+				times = p.Workload.Jobs + p.Workload.Runs*p.Workload.Steps // it strikes after an operation of each
+			}
+			total += time.Duration(times) * (f.For + f.RestartIn)
 		}
 	}
 	return total
