@@ -24,6 +24,7 @@ var cancellationTakesEffect = rule.New(invariants.Invariant{
 	// The step of its record, if a scheduler had its cancellation for the first time then. It may yet find the record that is
 	// being written; but if it still has the cancellation when the job ends, it took all that time to look.
 	given := map[*model.Job]int{}
+	made := map[*model.Job]bool{} // it has had a record
 	return observe.Checker{
 		Read: func(s *model.Step) {
 			me := invariants.Process(s.Node, s.Incarnation)
@@ -33,6 +34,13 @@ var cancellationTakesEffect = rule.New(invariants.Invariant{
 		},
 		Wrote: func(s *model.Step, w *model.Write) {
 			j := s.About
+			if w.From == model.Absent {
+				if made[j] { // its first record was lost, and what that kept of its cancellation
+					delete(ahead, j)
+					delete(given, j)
+				}
+				made[j] = true
+			}
 			if ahead[j] == 0 && w.From == model.Absent && s.Handling == nil {
 				if cancellation(j, (*model.Message).GivenInVain) {
 					ahead[j] = s.Step
