@@ -107,7 +107,7 @@ func TestAKernelThatHangs(t *testing.T) {
 	require.NoError(t, err)
 	c := redis.NewClient(opt)
 	defer func() { require.NoError(t, c.Close()) }()
-	require.NoError(t, c.Set(t.Context(), safety.SafetyPrefix+":failures", 100, time.Hour).Err())
+	require.NoError(t, c.Set(t.Context(), safety.SafetyPrefix+":failures", 100, 40*24*time.Hour).Err())
 	require.NoError(t, k.cmd.Process.Signal(syscall.SIGSTOP))
 	s.eventually("answer in time", func() bool {
 		asked := time.Now()

@@ -257,8 +257,7 @@ var Matrix = withDeaths(map[string]row{
 		rewound,
 	}},
 	"snapshot-stays-fresh": {Except: []exception{
-		{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that Redis refuses, writes nothing in time"},
-		lost,
+		{By: StrikesOf(TickFails, SchedulerAway, RedisFailover), Why: impossible, Says: "a scheduler that is gone, or that Redis refuses or hangs up on, writes nothing in time"},
 	}},
 	"timeout-only-when-due": {Takes: []mechanism{rechecked}, Except: []exception{
 		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
