@@ -172,7 +172,7 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 		case s.Failed:
 			f.Count.DlqsFailed++ // of a job, or of a message that makes no sense
 			f.Unfiled(s)
-		case s.Name == "zremrangebyscore", // the last of the entry's writes, one after the other
+		case s.Name == "zadd" && s.Target == history.DlqIndex, // the last of the entry's writes, one after the other
 			s.Name == sim.NameMulti && model.OfMessage(strings.TrimPrefix(s.Target, history.DlqPrefix)) && writes(s, s.Target):
 			f.Count.Filed++
 		}
