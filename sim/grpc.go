@@ -170,14 +170,10 @@ func questionOf(message any) string {
 	if len(gists) == 0 {
 		return said
 	}
-	fields := map[string]any{}
+	fields := map[string]json.RawMessage{}
+	_ = json.Unmarshal([]byte(said), &fields) // it is what Marshal wrote
 	for name, gist := range gists {
-		fields[name] = gist
-	}
-	var others map[string]json.RawMessage
-	_ = json.Unmarshal([]byte(said), &others) // it is what Marshal wrote
-	for name, value := range others {
-		fields[name] = value
+		fields[name] = json.RawMessage(inJSON(gist))
 	}
 	return inJSON(fields)
 }

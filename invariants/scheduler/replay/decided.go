@@ -11,7 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-var decisionsOnLettersAreAudited = rule.New(invariants.Invariant{
+var everyReplayDecisionIsAudited = rule.New(invariants.Invariant{
 	Name:   "every-replay-decision-is-audited",
 	Says:   "What triage, a replay or a person decides on a dead letter is written together with one event of that in the audit trail: of the kind that the decision is, and by the replay worker, the safety kernel or the person.",
 	Kind:   invariants.Always,

@@ -272,8 +272,7 @@ var runTellsOfItsSteps = rule.New(invariants.Invariant{
 		for i := range r.Steps {
 			step := &r.Steps[i]
 			k := f.Workflow.StepJob(step.JobID)
-			switch {
-			case step.State == "SUCCEEDED" && (k == nil || k.Succeeded == (model.When{})), step.State == "FAILED" && !f.UsedUp(r, step):
+			if step.State == "SUCCEEDED" && (k == nil || k.Succeeded == (model.When{})) || step.State == "FAILED" && !f.UsedUp(r, step) {
 				t.Violation(&r.As, "%s wrote at step %d that step %s is %s, although its job %s is not", invariants.Who(s.Event), invariants.StepNo(s.Step), step.ID, step.State, step.JobID)
 			}
 		}
