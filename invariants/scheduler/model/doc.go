@@ -23,6 +23,7 @@
 //	wish.go                             what a job asks for of a worker
 //	trail.go                            the audit trail
 //	saga.go, messages.go                sagas and messages
+//	growth.go                           how the queue of dead letters grows
 //	effect.go, replay.go, turns.go      what was done on the outside, and dead letters
 //	filing.go                           the entries of the dead-letter queue
 //	job.go, tenants.go                  a job, and whose it is
