@@ -14,7 +14,7 @@ import (
 // threeMutants are one that is found, one that is not, and one that changes nothing.
 func threeMutants() *power.Result {
 	row := func(line int, old string, kills ...power.Kill) power.Row {
-		return power.Row{Mutation: power.Mutation{Operator: power.Negated, File: "engine/fail.go", Line: line, Old: old, New: "!(" + old + ")"}, Compiles: true, Kills: kills}
+		return power.Row{Mutation: power.Mutation{Operator: power.Negated, File: "engine/fail.go", Line: line, Old: old, New: "!(" + old + ")"}, Starts: true, Kills: kills}
 	}
 	missed := func(search string) power.Kill { return power.Kill{Search: search, Runs: 900, Took: time.Minute} }
 	seen := power.Kill{Search: "scenarios", Runs: 900, Took: time.Minute, Changed: 7, First: "overrun-pool"}

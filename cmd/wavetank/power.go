@@ -64,7 +64,7 @@ Exit codes: 0 all were measured, 2 usage or input, 130 interrupted.`,
 	f.campaignFlags.add(cmd, "")
 	cmd.Flags().Lookup("out").Usage = "the folder of power.json, `DIR` (default runs/power)"
 	noShards(cmd, "each search has a time, and how much fits into a time is not the same on each machine")
-	cmd.Flags().IntVar(&f.mutants, "mutants", 60, "how many mutants, `N`")
+	cmd.Flags().IntVar(&f.mutants, "mutants", 60, "how many mutants that change an event, `N`")
 	cmd.Flags().Var(&f.seed, "seed", "draws the mutants and the random plans, `N`")
 	cmd.Flags().DurationVar(&f.budget, "budget", time.Minute, "how long each search looks for each mutant, `TIME`")
 	return cmd
@@ -146,7 +146,7 @@ func (f *powerFlags) otherPower() error {
 	return cli.Fail(cli.ExitUsage, "%s was measured by another build, of another source, or with another --seed or --budget; choose another folder with --out", in(f.out, powerFile))
 }
 
-// measure adds rows to the result until so many of them compile. Mutations are begun in the order in which they were drawn.
+// measure adds rows to the result until so many mutants change an event of a run. Mutations are begun in the order in which they were drawn.
 // The workers finish what they have begun, so that a few more may be measured than were asked for.
 func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []power.Mutation, stderr io.Writer) error {
 	ctx, done, err := inOwnTemp(ctx, "")
@@ -154,7 +154,7 @@ func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []pow
 		return err
 	}
 	defer done()
-	if len(res.Mutants()) >= f.mutants {
+	if len(res.Changing()) >= f.mutants {
 		return nil
 	}
 	show := cli.NewProgress(stderr, f.quiet)
@@ -176,7 +176,7 @@ func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []pow
 	next := func() (power.Mutation, bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		if len(drawn) == 0 || len(res.Mutants()) >= f.mutants {
+		if len(drawn) == 0 || len(res.Changing()) >= f.mutants {
 			return power.Mutation{}, false
 		}
 		m := drawn[0]
@@ -187,7 +187,7 @@ func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []pow
 		mu.Lock()
 		defer mu.Unlock()
 		res.Rows = append(res.Rows, row)
-		show.Show("%d of %d mutants", len(res.Mutants()), f.mutants)
+		show.Show("%d of %d mutants", len(res.Changing()), f.mutants)
 		return cli.WriteFile(in(f.out, powerFile), func(w io.Writer) error { return cli.PrintJSON(w, res) })
 	}
 	drawn = slices.DeleteFunc(drawn, func(m power.Mutation) bool {

@@ -49,8 +49,8 @@ func (b *Bench) unmutated(ctx context.Context, program string) (hash string, err
 // Row is what came of one mutant.
 type Row struct {
 	Mutation
-	Compiles bool   `json:"compiles"` // one that does not is no mutant
-	Kills    []Kill `json:"kills"`    // by search, in their order
+	Starts bool   `json:"starts"` // one that does not compile, or panics before main, is no mutant
+	Kills  []Kill `json:"kills"`  // by search, in their order
 }
 
 // Kill is what one search came to.
@@ -73,22 +73,17 @@ func (b *Bench) Measure(ctx context.Context, m Mutation) (Row, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	program := filepath.Join(dir, "wavetank")
-	row.Compiles, err = b.build(ctx, dir, program, m)
+	compiles, err := b.build(ctx, dir, program, m)
 	if err == nil {
 		err = b.unchanged(ctx, program+"-unmutated")
 	}
-	if err != nil || !row.Compiles {
+	if err != nil || !compiles {
 		return row, err
 	}
-	starts, err := starts(ctx, program)
-	if err != nil {
+	if row.Starts, err = starts(ctx, program); err != nil || !row.Starts {
 		return row, err
 	}
 	for _, s := range b.Searches {
-		if !starts { // no search has anything to do
-			row.Kills = append(row.Kills, Kill{Search: s.Name, By: []string{string(campaign.Panicked)}})
-			continue
-		}
 		k, err := b.kill(ctx, program, s)
 		if err != nil {
 			return row, fmt.Errorf("%s, %s: %w", m, s.Name, err)
@@ -98,7 +93,8 @@ func (b *Bench) Measure(ctx context.Context, m Mutation) (Row, error) {
 	return row, nil
 }
 
-// starts says whether the program gets to its main function: a mistake in what is set up before makes it panic.
+// starts says whether the program gets to its main function. A mistake in what is set up before makes it panic, and every run
+// of anything finds that.
 func starts(ctx context.Context, program string) (bool, error) {
 	ctx, stop := context.WithTimeout(ctx, campaign.RunTimeout)
 	defer stop()

@@ -18,7 +18,7 @@ import (
 func testbed(t *testing.T) (root string, mutation func(old, with string) Mutation) {
 	t.Helper()
 	root = t.TempDir()
-	engine := "package engine\n\nfunc Answer() int {\n\tn := 42\n\treturn n\n}\n"
+	engine := "package engine\n\nvar list, at = make([]int, 1), 0\n\nvar first = list[at]\n\nfunc Answer() int {\n\tn := 42 + first\n\treturn n\n}\n"
 	for name, text := range map[string]string{
 		"go.mod":               "module example.com/p\n\ngo 1.25\n",
 		"engine/engine.go":     engine,
@@ -54,20 +54,23 @@ func TestASourceThatChangesEndsTheMeasurement(t *testing.T) {
 	assert.NotEqual(t, b.Program, begun(t, root).Program)
 }
 
-func TestAMutationThatTheCompilerRefusesIsNoMutant(t *testing.T) {
+func TestAMutationThatDoesNotStartIsNoMutant(t *testing.T) {
 	root, mutation := testbed(t)
 	b := begun(t, root)
-	for with, compiles := range map[string]bool{"return n": true, "return 1": false, "return (": false} {
+	for with, starts := range map[string]bool{"return n": true, "return 1": false, "return (": false} {
 		row, err := b.Measure(t.Context(), mutation("return n", with))
 		require.NoError(t, err, with)
-		assert.Equal(t, compiles, row.Compiles, with)
+		assert.Equal(t, starts, row.Starts, with)
 	}
+	row, err := b.Measure(t.Context(), mutation("list[at]", "list[at+1]"))
+	require.NoError(t, err)
+	assert.False(t, row.Starts, "it panics before main")
 	within := filepath.Join(root, "temp")
 	require.NoError(t, os.Mkdir(within, 0o700))
 	t.Setenv("TMPDIR", within) // the compiler's names begin at the folder where it runs
-	row, err := b.Measure(t.Context(), mutation("return n", "return 1"))
+	row, err = b.Measure(t.Context(), mutation("return n", "return 1"))
 	require.NoError(t, err)
-	assert.False(t, row.Compiles)
+	assert.False(t, row.Starts)
 }
 
 func TestABuildThatFailsForAnotherReasonEndsTheMeasurement(t *testing.T) {
@@ -79,7 +82,7 @@ func TestABuildThatFailsForAnotherReasonEndsTheMeasurement(t *testing.T) {
 		t.Setenv("GOTMPDIR", "/nonexistent")
 		_, err := b.Measure(t.Context(), same)
 		require.ErrorAs(t, err, &failed)
-		assert.EqualError(t, err, "engine/engine.go:5 dropped: go build failed (exit status 1) and names no line of engine/engine.go; mend what it says, such as a full disk, and measure again")
+		assert.EqualError(t, err, "engine/engine.go:9 dropped: go build failed (exit status 1) and names no line of engine/engine.go; mend what it says, such as a full disk, and measure again")
 		assert.Contains(t, failed.Output, "/nonexistent")
 	})
 	t.Run("a tool that is killed", func(t *testing.T) {

@@ -83,10 +83,10 @@ func TestADrawIsEvenAndGrows(t *testing.T) {
 
 func TestRates(t *testing.T) {
 	row := func(a, b []string) Row {
-		return Row{Compiles: true, Kills: []Kill{{Search: "a", By: a, Took: 3 * time.Second}, {Search: "b", By: b, Took: time.Second, Changed: 2, First: "late"}}}
+		return Row{Starts: true, Kills: []Kill{{Search: "a", By: a, Took: 3 * time.Second}, {Search: "b", By: b, Took: time.Second, Changed: 2, First: "late"}}}
 	}
 	by := []string{"every-job-settles"}
-	same := Row{Compiles: true, Kills: []Kill{{Search: "a"}, {Search: "b"}}}
+	same := Row{Starts: true, Kills: []Kill{{Search: "a"}, {Search: "b"}}}
 	r := &Result{Rows: []Row{row(by, by), row(by, nil), row(nil, nil), same, {}}}
 	rates := r.Rates()
 	require.Len(t, rates, 3)

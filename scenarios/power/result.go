@@ -8,7 +8,7 @@ import (
 )
 
 // ResultVersion is the format of power.json.
-const ResultVersion = 3 // 2: what a plan breaks without the mistake, too, is no kill; 3: runs that the mistake changed
+const ResultVersion = 4 // 2: what a plan breaks without the mistake, too, is no kill; 3: runs that the mistake changed; 4: what panics before main is no mutant
 
 // Result is what was measured: the content of power.json.
 type Result struct {
@@ -20,10 +20,10 @@ type Result struct {
 	Rows    []Row         `json:"rows"`      // in the order in which they were drawn
 }
 
-// Mutants are the rows of those that compile.
+// Mutants are the rows of those that compile and start.
 func (r *Result) Mutants() (list []Row) {
 	for _, row := range r.Rows {
-		if row.Compiles {
+		if row.Starts {
 			list = append(list, row)
 		}
 	}
