@@ -108,3 +108,13 @@ func TestWantOfAttempts(t *testing.T) {
 		}
 	}
 }
+
+// A worker past its TTL that is not evicted yet may be the one whom the last attempt picks, though another is free.
+func TestAWorkerPastItsTTLMayKeepAnAttemptFromAFreeOne(t *testing.T) {
+	cfg := config.Config{MaxSchedulingRetries: 2}
+	for silent, broken := range map[time.Duration]int{0: 1, 35 * time.Second: 0, 42 * time.Second: 1} {
+		s := newStory().submit(job1).beats(w2, 0, s1).wait(silent).beats(w1, 0, s1)
+		rolledBack(s).lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED", "reason_code", "max_scheduling_retries")
+		assert.Len(t, outcomeOf(s.judge(cfg), "no-failure-for-want-of-attempts").Violations, broken, silent)
+	}
+}

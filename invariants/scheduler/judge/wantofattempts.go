@@ -12,9 +12,9 @@ import (
 
 var noFailureForWantOfAttempts = rule.New(invariants.Invariant{
 	Name:   "no-failure-for-want-of-attempts",
-	Says:   "No job ends FAILED for want of attempts while its scheduler knows of a worker that is alive and free.",
+	Says:   "No job ends FAILED for want of attempts while its scheduler knows of a worker that is alive and free. A worker past its TTL that is still listed may be picked in its place, and is an attempt.",
 	Kind:   invariants.Always,
-	Source: "Scheduler internals, section 1, max scheduling retries: attempts are there for faults",
+	Source: "Scheduler internals, section 1, max scheduling retries: attempts are there for faults; Stale workers: a pick that meets one fails",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About

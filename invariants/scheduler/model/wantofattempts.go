@@ -20,15 +20,19 @@ func (j *Job) FailureReported() bool {
 	})
 }
 
-// Free is a worker that the step's replica could pick for its job, for sure: the first by its name; "" for none, or
-// where there are several pools.
+// Free is a worker that the step's replica picks for its job, for sure, or an equal of it: the first by its name; "" for none,
+// where there are several pools, or where a worker past its TTL may still be listed: the replica may pick that one (Stale
+// workers).
 func (f *Facts) Free(s *Step) (worker string) {
 	if s.About.Wish.Particular() {
 		return ""
 	}
 	pool := ""
 	for _, known := range f.ears(s.Event) {
+		age := known.Age(s.At, &f.Config)
 		switch {
+		case age > f.Config.WorkerTTL-Doubt && age <= f.Config.WorkerTTL+f.Config.RegistrySweep+Doubt:
+			return ""
 		case !f.free(s, known):
 		case worker == "":
 			worker, pool = known.Worker, known.Load.Pool
