@@ -126,3 +126,18 @@ func TestAJobsLockIsRenewedByThirds(t *testing.T) {
 		}
 	}
 }
+
+// A plain DEL gives a lock back, too, and ends its handling each time.
+func TestAnUncheckedReleaseEndsItsHandling(t *testing.T) {
+	s := newStory().submit(job1)
+	for range 3 {
+		s.lock(s1, job1)
+		delete(s.redis, history.LockPrefix+job1)
+		s.add(s1, sim.KindRedis, "del", history.LockPrefix+job1, job1, "lock_release", sim.Change{Key: history.LockPrefix + job1, Gone: true})
+	}
+	j := NewJudge(config.Config{})
+	for i := range s.events {
+		j.Observe(&s.events[i])
+	}
+	assert.Empty(t, j.Facts.Jobs[job1].Handlings)
+}

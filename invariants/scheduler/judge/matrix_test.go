@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -263,4 +264,155 @@ func TestEveryFamilyHasKinds(t *testing.T) {
 	assert.Equal(t, history.TickFails, history.OperationStrike(faults.Hang, faults.FamilyOf("poll_lock")))
 	assert.Equal(t, history.LockFails, history.OperationStrike(faults.Late, faults.FamilyOf("run_renew")))
 	assert.Equal(t, history.AckLost, history.OperationStrike(faults.Lose, faults.FamilyOf("result_nak")))
+}
+
+// A fault that releases a promise no longer does where a setting has something to set against it, and
+// does so again without that setting.
+func TestSettingsWithdrawReleases(t *testing.T) {
+	overstayed := func(write func(*story)) func(*story) {
+		return func(s *story) {
+			s.submit(job1).begins(s1, job1).stalls(s1).wait(61*time.Second).dispatched(s2, job1, w1)
+			write(s)
+		}
+	}
+	for name, c := range map[string]struct {
+		invariant string
+		without   config.Config
+		story     func(*story)
+	}{
+		"fence, terminal-states-final": {"terminal-states-final", with(func(c *config.Config) { c.Fence = false }), overstayed(func(s *story) {
+			s.executed(w1, job1).completed(s2, job1, "SUCCEEDED").write(s1, job1, "dispatched_write", "DISPATCHED")
+		})},
+		"fence, documented-transitions-only": {"documented-transitions-only", with(func(c *config.Config) { c.Fence = false }), overstayed(func(s *story) {
+			s.scheduled(s1, job1, "scheduled_write")
+		})},
+		"fence and epochs, lock-mutual-exclusion": {"lock-mutual-exclusion", with(func(c *config.Config) { c.Fence = false }), overstayed(func(s *story) {
+			s.scheduled(s1, job1, "scheduled_write")
+		})},
+		"epochs, one-dispatch-per-job": {"one-dispatch-per-job", with(func(c *config.Config) { c.Epochs = false }), func(s *story) {
+			s.submit(job1).begins(s1, job1).publishes(s1, job1, w1, 1).fails().unlock(s1, job1).begins(s1, job1).publishes(s1, job1, w1, 1)
+		}},
+		"reconciler, a dead worker": {"every-job-settles", with(func(c *config.Config) { c.Reconciler = false }), func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).control("crash", w1)
+		}},
+		"sweep_scheduled, a request given up": {"every-job-settles", with(func(c *config.Config) { c.SweepScheduled, c.BusyBackoff = false, false }), func(s *story) {
+			s.submit(job1).lock(s1, job1).read(s1, job1).fails().scheduled(s1, job1, "scheduled_write").unlock(s1, job1).message(s1, job1, "submit_nak", sim.KindNak, 100)
+		}},
+		"fence, a write from the past": {"every-job-settles", with(func(c *config.Config) { c.Fence = false }), func(s *story) {
+			s.submit(job1).scheduled(s1, job1, "scheduled_write").late()
+		}},
+		"dlq_order=atomic, a crash before the entry": {"failed-job-has-dlq-entry", with(func(c *config.Config) { c.DLQOrder = "state-then-dlq" }), func(s *story) {
+			s.submit(job1).begins(s1, job1).write(s1, job1, "failed_write", "FAILED").control("crash", s1)
+		}},
+		"resume_intents, a crash before the publish": {"every-intent-is-published", with(func(c *config.Config) { c.ResumeIntents = false }), func(s *story) {
+			s.starts(s2).submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).control("crash", s1).wait(6*time.Minute).timesOut(s2, job1)
+		}},
+		"time to resume": {"every-intent-is-published", with(func(c *config.Config) { c.TopicTimeouts, c.RetryUnpublished = "job.default=20s", false }), func(s *story) {
+			s.starts(s2).submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).control("crash", s1).wait(6*time.Minute).timesOut(s2, job1)
+		}},
+		"retry_unpublished, a publish that fails for longer than the timeout": {"every-intent-is-published", with(func(c *config.Config) { c.RetryUnpublished = false }), func(s *story) {
+			s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).add(s1, sim.KindPublish, "", epochSubject(w1, job1, 1), job1, "publish").fails().
+				unlock(s1, job1).wait(6*time.Minute).timesOut(s2, job1)
+		}},
+		"fence, a void without the lock": {"lock-mutual-exclusion", with(func(c *config.Config) { c.Fence = false }), overstayed(func(s *story) {
+			s.wait(10*time.Second).voids(s1, job1, w1, 1)
+		})},
+		"void_intents, a publish that comes late": {"no-dispatch-after-end", with(func(c *config.Config) { c.VoidIntents = false }), func(s *story) {
+			s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).unlock(s1, job1).cancelled(s2, job1).publishes(s1, job1, w1, 1).late()
+		}},
+		"refuse_stale_results": {"result-of-current-epoch", with(func(c *config.Config) { c.RefuseStaleResults = false }), func(s *story) {
+			s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).publishes(s1, job1, w1, 1).fails().unlock(s1, job1).answers(w1, job1, 1).
+				begins(s1, job1).minted(s1, job1, w2, 2).unlock(s1, job1).message(s2, job1, "result_deliver", sim.KindDeliver, 1).of(2).
+				lock(s2, job1).write(s2, job1, "result_write", "SUCCEEDED")
+		}},
+		"recheck_timeouts": {"timeout-only-when-due", with(func(c *config.Config) { c.RecheckTimeouts = false }), func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).timesOut(s2, job1)
+		}},
+		"recheck_timeouts, and what else an old list does": {"terminal-states-final", with(func(c *config.Config) { c.RecheckTimeouts = false }), func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).stalls(s2).executed(w1, job1).completed(s2, job1, "SUCCEEDED").timesOut(s2, job1)
+		}},
+		"busy_backoff": {"no-message-given-up", with(func(c *config.Config) { c.BusyBackoff = false }), func(s *story) {
+			s.submit(job1).lock(s1, job1).releases(s1, job1).fails().
+				message(s1, job1, "submit_deliver", sim.KindDeliver, 100).at1().message(s1, job1, "submit_nak", sim.KindNak, 100).at1()
+		}},
+		"cancel_notice": {"cancelled-job-is-told", with(func(c *config.Config) { c.CancelNotice = false }), func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).cancelled(s2, job1)
+		}},
+		"void_intents, a publish ahead of its intent": {"cancelled-job-is-told", with(func(c *config.Config) { c.DispatchOrder, c.VoidIntents = "publish-first", false }), func(s *story) {
+			s.submit(job1).begins(s1, job1).publishes(s1, job1, w1, 1).unlock(s1, job1).cancelled(s2, job1)
+		}},
+		"resume_intents, a publish that was stored and taken back": {"cancelled-job-is-told", with(func(c *config.Config) { c.ResumeIntents = false }), func(s *story) {
+			s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).publishes(s1, job1, w1, 1).fails().scheduled(s1, job1, "rollback_write").unlock(s1, job1).
+				cancelled(s2, job1)
+		}},
+		"snapshot_last_seen": {"snapshot-revives-no-worker", with(func(c *config.Config) { c.SnapshotLastSeen = false }), func(s *story) {
+			s.snapshots(s2, heard{worker: w1, ago: time.Minute}).starts(s1).submit(job1).dispatched(s1, job1, w1)
+		}},
+		"fence, a snapshot of a writer that overstayed": {"one-writer-a-tick", with(func(c *config.Config) { c.Fence = false }), func(s *story) {
+			s.ticks(s1, history.WriterKey, "snapshot_lock", 10*time.Second).stalls(s1).wait(11 * time.Second).writesSnapshot(s2).snapshots(s1)
+		}},
+		"tick_lock":  {"overdue-job-found-within-a-poll", with(func(c *config.Config) { c.TickLock = "until-expiry" }), overdue},
+		"reconciler": {"overdue-job-found-within-a-poll", with(func(c *config.Config) { c.Reconciler = false }), overdue},
+		"batch_size": {"overdue-job-found-within-a-poll", with(func(c *config.Config) { c.BatchSize, c.MaxIterations = 1, 3 }), overdue},
+		"stale_reason_code": {"stale-worker-has-its-own-reason", with(func(c *config.Config) { c.StaleReasonCode = "no_workers" }), func(s *story) {
+			s.submit(job1).counted(map[string]float64{counterStalePicks: 3})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			c.story(s)
+			full, less := outcomeOf(s.injected().judge(hardened), c.invariant), outcomeOf(s.judge(c.without), c.invariant)
+			require.NotEmpty(t, full.Violations)
+			assert.Positive(t, full.Promised, full.Violations[0].Message)
+			assert.Zero(t, less.Promised)
+			assert.Positive(t, less.Unpromised)
+			assert.NotEqual(t, full.Promise, less.Promise, "a report tells the promise of its own settings")
+		})
+	}
+}
+
+// What the documented design promises, it promises whatever part of it is taken away.
+func TestPartsTakenAwayAreMissed(t *testing.T) {
+	for name, c := range map[string]struct {
+		invariant string
+		cfg       config.Config
+		story     func(*story)
+	}{
+		"a lock for one poll":  {"one-writer-a-tick", config.Config{}, func(s *story) { s.reconciles(s1).wait(31 * time.Second).reconciles(s1) }},
+		"a lock is given back": {"one-writer-a-tick", config.Config{}, func(s *story) { s.reconciles(s1).wait(time.Second).reconciles(s2) }},
+		"no writer's lock":     {"one-writer-a-tick", config.Config{}, func(s *story) { s.snapshots(s1) }},
+		"no guard": {"processed-message-not-handled-again", config.Config{}, func(s *story) {
+			s.submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).at1().dispatched(s1, job1, w1).at1().lost()
+			s.message(s2, job1, "submit_deliver", sim.KindDeliver, 2).at1().lock(s2, job1).read(s2, job1).unlock(s2, job1).ack(s2, job1, "submit_ack").at1()
+		}},
+		"no replayer": {"every-job-settles", config.Config{}, func(s *story) {
+			s.write("submitter", job1, "submit_write", "PENDING", "attempts", "0")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			c.story(s)
+			assert.Positive(t, outcomeOf(s.judge(c.cfg), c.invariant).Promised)
+		})
+	}
+}
+
+// The words of a promise name the settings that it depends on, and those of a report their outcome.
+func TestPromiseNamesItsSettings(t *testing.T) {
+	promised := func(name string) string {
+		inv, ok := Find(name)
+		require.True(t, ok)
+		return inv.Promise
+	}
+	assert.Regexp(t, "^with cancel_notice and an intent before each dispatch, or with cancel_notice and epochs and void_intents, under every fault(?: but [a-z, -]+)?; under ", promised("cancelled-job-is-told"))
+	assert.Regexp(t, "^under every fault; under write-unanswered only with recheck_timeouts; under write-late, scheduler-away only with fence and recheck_timeouts; under lock-fails only with fence; under ", promised("terminal-states-final"))
+	assert.Equal(t, "with read_error=fail-closed, under every fault", promised("no-dispatch-after-failed-read"))
+	assert.Equal(t, "under every fault", promised("told-worker-stops"))
+	report := newStory().judge(config.Config{})
+	assert.Equal(t, "not under these settings", outcomeOf(report, "cancelled-job-is-told").Promise)
+	for _, o := range report.Invariants {
+		list := strings.Split(strings.TrimPrefix(o.Promise, "unless struck by "), ", ")
+		assert.Len(t, slices.Compact(slices.Sorted(slices.Values(list))), len(list), "%s names each strike once: %s", o.Name, o.Promise)
+	}
+	assert.Equal(t, "unless struck by nats-power-loss", outcomeOf(newStory().judge(hardened), "one-dispatch-per-job").Promise)
 }

@@ -226,3 +226,17 @@ func (s *story) late() *story {
 	s.last().Kind, s.last().Fault = sim.KindLate, "late"
 	return s
 }
+
+// sentBack is a delivery whose handling ends with a publish that fails.
+func sentBack(s *story, delivery uint64) *story {
+	return s.message(s1, job1, "submit_deliver", sim.KindDeliver, delivery).begins(s1, job1).intended(s1, job1, w1).publishFails(s1, job1, w1).
+		scheduled(s1, job1, "rollback_write").unlock(s1, job1).message(s1, job1, "submit_nak", sim.KindNak, delivery)
+}
+
+// repickDropped is a job that goes to another worker, for whom the stream stores nothing: it remembers the
+// dispatch to the first, whose ack was lost.
+func repickDropped(s *story) *story {
+	return s.submit(job1).begins(s1, job1).intended(s1, job1, w1).publish(s1, job1, w1).fails().
+		scheduled(s1, job1, "rollback_write").unlock(s1, job1).
+		begins(s1, job1).intended(s1, job1, w2).publishDropped(s1, job1, w2).write(s1, job1, "running_write", "RUNNING").unlock(s1, job1)
+}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -16,6 +17,13 @@ var hardened = config.Config{
 	Fence: true, Epochs: true, ResumeIntents: true, RefuseStaleResults: true, VoidIntents: true, RetryUnpublished: true, CancelNotice: true,
 	SweepScheduled: true, RecheckTimeouts: true, BusyBackoff: true, WatchWorkers: true, SnapshotLastSeen: true,
 	Reconciler: true, PendingReplayer: true, IdempotencyGuard: true,
+}
+
+// with returns the preset hardened with changes.
+func with(change func(*config.Config)) config.Config {
+	cfg := hardened
+	change(&cfg)
+	return cfg
 }
 
 // handled is a request that was handled and not acknowledged yet.

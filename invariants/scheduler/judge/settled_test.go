@@ -120,3 +120,30 @@ func (s *story) forget() {
 		}
 	}
 }
+
+// A job that the kernel throttles to the end waits rightly, while the time in which it is asked again is not over.
+func TestAThrottledJobNeedsNotSettle(t *testing.T) {
+	givenUp := func(s *story) *story {
+		return throttled(s.submit(job1)).message(s1, job1, "submit_nak", sim.KindNak, 100).at1()
+	}
+	later := func(s *story) { s.op(s1, "job-2", "state_read") }
+	for name, c := range map[string]struct {
+		replayer, settles bool
+		tell              func(*story)
+	}{
+		"its request comes again":             {false, true, func(s *story) { throttled(s.submit(job1)) }},
+		"its request does not":                {false, false, func(s *story) { later(throttled(s.submit(job1)).wait(2 * time.Minute)) }},
+		"the replayer comes":                  {true, true, func(s *story) { later(givenUp(s).wait(2 * time.Minute)) }},
+		"the replayer does not":               {true, false, func(s *story) { later(givenUp(s).wait(6 * time.Minute)) }},
+		"its request was given up":            {false, false, func(s *story) { givenUp(s) }},
+		"the kernel has allowed it since":     {true, false, func(s *story) { throttled(s.submit(job1)).calls(s1, job1).hears(s1, job1, 1) }},
+		"it was scheduled, and nobody has it": {true, false, func(s *story) { throttled(s.submit(job1)).begins(s1, job1) }},
+	} {
+		s := newStory()
+		c.tell(s)
+		cfg := guarded
+		cfg.PendingReplayer = c.replayer
+		r := s.judge(cfg)
+		assert.Equal(t, c.settles, len(outcomeOf(r, "every-job-settles").Violations) == 0, name)
+	}
+}

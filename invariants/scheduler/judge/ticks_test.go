@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -158,4 +159,13 @@ func TestASnapshotIsWhole(t *testing.T) {
 			assert.True(t, found[0].Promised, name)
 		}
 	}
+}
+
+// Without a fence a writer of the snapshot that outlived its lock may still write; one that never had it may not.
+func TestASnapshotOfAnOverstayedWriter(t *testing.T) {
+	s := newStory().ticks(s1, history.WriterKey, "snapshot_lock", 10*time.Second).stalls(s1).wait(11 * time.Second).writesSnapshot(s2).snapshots(s1)
+	o := outcomeOf(s.judge(config.Config{}), "one-writer-a-tick")
+	require.Len(t, o.Violations, 1)
+	assert.False(t, o.Violations[0].Promised)
+	assert.Contains(t, o.Violations[0].Message, "scheduler-1 wrote the snapshot at step 7 without the lock of the snapshot's writer, which nobody held")
 }
