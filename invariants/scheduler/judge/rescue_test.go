@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -83,38 +82,4 @@ func runThatEnds(s *story, after time.Duration) {
 	const job = "run-1-a-1"
 	s.run(s1, "run_create", twoSteps(1, submittedStep, pendingStep)).stepJob(s1, job).dispatched(s1, job, w1).executed(w1, job).
 		completed(s1, job, "SUCCEEDED").wait(after).advances(s1, twoSteps(2, succeededStep, pendingStep))
-}
-
-// An attempt that finds no free worker ends the job itself if it is the last. One that comes later knows of a worker.
-func TestWantOfAttempts(t *testing.T) {
-	for name, c := range map[string]struct{ free, intended bool }{
-		"nobody took it, though one was free":     {free: true},
-		"none was free":                           {},
-		"none was free, and then it went further": {intended: true},
-	} {
-		s := newStory().submit(job1)
-		if c.free {
-			s.beats(w1, 0, s1)
-		}
-		s.begins(s1, job1).unlock(s1, job1).beats(w1, 0, s1).begins(s1, job1)
-		if c.intended {
-			s.intended(s1, job1, w1)
-		}
-		s.unlock(s1, job1)
-		s.lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED", "reason_code", "max_scheduling_retries")
-		o := outcomeOf(s.judge(config.Config{MaxSchedulingRetries: 2}), "no-failure-for-want-of-attempts")
-		if assert.Len(t, o.Violations, 1) {
-			assert.True(t, o.Violations[0].Promised, name)
-		}
-	}
-}
-
-// A worker past its TTL that is not evicted yet may be the one whom the last attempt picks, though another is free.
-func TestAWorkerPastItsTTLMayKeepAnAttemptFromAFreeOne(t *testing.T) {
-	cfg := config.Config{MaxSchedulingRetries: 2}
-	for silent, broken := range map[time.Duration]int{0: 1, 35 * time.Second: 0, 42 * time.Second: 1} {
-		s := newStory().submit(job1).beats(w2, 0, s1).wait(silent).beats(w1, 0, s1)
-		rolledBack(s).lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED", "reason_code", "max_scheduling_retries")
-		assert.Len(t, outcomeOf(s.judge(cfg), "no-failure-for-want-of-attempts").Violations, broken, silent)
-	}
 }
