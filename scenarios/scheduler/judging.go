@@ -17,6 +17,9 @@ func JudgeConfig(p *plans.Plan) config.Config {
 		panic(err) // a test makes one
 	}
 	c.Outages, c.Deduplicate, c.Ledger, c.FanOut = p.Outages(), p.Topology.Deduplicate, p.Topology.Ledger, p.Topology.FanOut
+	if c.Runs, c.Cancels = p.Workload.Runs, len(p.Workload.Cancel); p.Workload.Tries == 0 {
+		c.Jobs = p.Workload.Jobs
+	}
 	c.SyncAlways, c.RedisSynced = p.World.SyncAlways, p.World.RedisDisk == sim.DiskAlways
 	c.Routing = routingConfig(p.Routing())
 	c.Approvals.Kernel, c.Policy.Kernel = p.Kernel.On(), p.Kernel.On()

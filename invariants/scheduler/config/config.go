@@ -44,6 +44,7 @@ type Config struct {
 	SyncAlways           bool          `setting:"-"` // nats-server acknowledges what it has on the disk (its option sync_always)
 	Ledger               bool          `setting:"-"` // the schedulers can ask the outside system which idempotency keys are done (Dead letters)
 	Outages              time.Duration `setting:"-"` // for how long the plan's faults may keep a message from being handled, taken together
+	Jobs, Runs, Cancels  int           `setting:"-"` // jobs, workflow runs and cancellations whose clients try until they are stored
 	PendingAge           time.Duration // before the replayer takes up a PENDING job (Scheduler internals)
 
 	PollInterval        time.Duration // of reconciler and replayer (Scheduler internals)

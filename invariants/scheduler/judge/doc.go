@@ -16,6 +16,7 @@
 //	attempts.go, intents.go              attempts, and dispatches that are noted before they are published
 //	routing.go, picks.go                 whose a dispatch is
 //	execution.go, results.go             executions and results
+//	submitted.go                         jobs and runs that clients store
 //	settled.go, overdue.go               jobs that end, and in time
 //	wantofattempts.go, cancellations.go  jobs that end for want of attempts, or are cancelled
 //	locks.go, ticks.go                   locks of jobs and of loops

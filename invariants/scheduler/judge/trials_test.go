@@ -187,6 +187,12 @@ var trials = map[string]trial{
 		says:  "but dlq:entry:job-1 does not exist",
 		holds: func(s *story) { s.submit(job1).rejected(s1, job1) },
 	},
+	"workload-is-submitted": {
+		cfg:    config.Config{Jobs: 2},
+		breaks: func(s *story) { s.submit(job1) },
+		says:   "clients could store 1 of 2 jobs",
+		holds:  func(s *story) { s.submit(job1).submit("job-2") },
+	},
 	"every-job-settles": {
 		breaks: func(s *story) { s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1) },
 		says:   "is still RUNNING, since step 8: it was executed, but the result was not accepted",

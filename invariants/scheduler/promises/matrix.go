@@ -237,6 +237,7 @@ var Matrix = withDeaths(map[string]row{
 		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a job that has used up its attempts is not tried again when the faults are over"},
 	}},
 	"attempts-last-their-budget": {Takes: []mechanism{having(withEvenBackoff, withBusyBackoff)}},
+	"workload-is-submitted":      {},
 	"every-job-settles": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(WorkerCrash, WorkerAway), But: []mechanism{reconciled}},
 		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{reconciled, by(resumed.Name, withResume, withEpochs), by(relayed.Name, withOutbox)}},
