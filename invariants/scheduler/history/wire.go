@@ -57,6 +57,7 @@ const (
 	SchedulerNodes  = "scheduler-"
 	WorkerNodes     = "worker-"
 	KernelNode      = "kernel"
+	StrangerNode    = "stranger" // publishes what nobody can read
 	FaultLate       = "late"
 )
 

@@ -40,3 +40,25 @@ var workloadIsSubmitted = rule.New(invariants.Invariant{
 		}
 	}}
 })
+
+var requestsCanBeRead = rule.New(invariants.Invariant{
+	Name:   "requests-can-be-read",
+	Says:   "Every request that is published through the engine, by a client or a scheduler, can be read. What nobody can read comes from elsewhere (workload.poison).",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 1: what cannot be decoded is terminated",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Ended: func(*invariants.End) {
+		for _, j := range f.Order {
+			for i := range j.Messages {
+				m := &j.Messages[i]
+				if m.Consumer != history.ConsumerSubmit || m.From == history.StrangerNode {
+					continue
+				}
+				t.Exercise()
+				if m.Garbled {
+					t.Violation(j, "%s published a request of it that nobody can read, %s seq %d", m.From, history.StreamSys, m.Seq)
+				}
+			}
+		}
+	}}
+})

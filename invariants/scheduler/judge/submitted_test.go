@@ -6,7 +6,17 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/sim"
 )
+
+// garbled is a request that nobody can read, of a node.
+func garbled(s *story, node string) {
+	c := s.store(history.StreamSys, history.SubjectSubmit, job1)
+	c.Value = ""
+	s.streams[len(s.streams)-1] = c
+	s.add(node, sim.KindPublish, "", history.SubjectSubmit, job1, "submit_publish", c)
+}
 
 func TestWhatClientsAreToStore(t *testing.T) {
 	calm := func() *story { return newStory().submit(job1) }

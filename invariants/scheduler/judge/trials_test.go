@@ -193,6 +193,11 @@ var trials = map[string]trial{
 		says:   "clients could store 1 of 2 jobs",
 		holds:  func(s *story) { s.submit(job1).submit("job-2") },
 	},
+	"requests-can-be-read": {
+		breaks: func(s *story) { garbled(s, "approver") },
+		says:   "job-1: approver published a request of it that nobody can read, CORDUM_SYS seq 1",
+		holds:  func(s *story) { garbled(s.submit("job-2"), "stranger") },
+	},
 	"every-job-settles": {
 		breaks: func(s *story) { s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1) },
 		says:   "is still RUNNING, since step 8: it was executed, but the result was not accepted",
