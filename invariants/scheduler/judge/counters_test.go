@@ -9,6 +9,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -53,10 +54,10 @@ func TestCountersOfRequestsAndOrphans(t *testing.T) {
 		}},
 	} {
 		for n := range 4 {
-			for counter, may := range map[string][]float64{counterReceived: c.received, counterOrphans: c.orphans} {
+			for counter, may := range map[string][]float64{history.CounterReceived: c.received, history.CounterOrphans: c.orphans} {
 				s := newStory()
 				c.story(s)
-				counted := map[string]float64{counterReceived: c.received[0], counterOrphans: c.orphans[0]}
+				counted := map[string]float64{history.CounterReceived: c.received[0], history.CounterOrphans: c.orphans[0]}
 				counted[counter] = float64(n)
 				o := outcomeOf(s.counted(counted).judge(config.Config{IdempotencyGuard: true}), "counters-equal-trace")
 				wrong := slices.ContainsFunc(o.Violations, func(v invariants.Violation) bool { return strings.HasPrefix(v.Message, counter+" is ") })
@@ -72,7 +73,7 @@ func TestJobsThatGoOnUndecidedAreCounted(t *testing.T) {
 	open.Policy.FailMode = "open"
 	for n, holds := range map[float64]bool{0: false, 1: true, 2: true} {
 		s := newStory().submit(job1).lock(s1, job1).read(s1, job1).readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 0).decided(s1, job1, "FAIL_OPEN")
-		s.counted(map[string]float64{`cordum_scheduler_input_fail_open_total{topic="job.default"}`: n})
+		s.counted(map[string]float64{"cordum_scheduler_input_fail_open_total": n})
 		found := outcomeOf(s.judge(open), "counters-equal-trace").Violations
 		assert.Equal(t, holds, len(found) == 0, "%g: %v", n, found)
 	}

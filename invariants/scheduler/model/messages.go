@@ -246,12 +246,13 @@ func (f *Facts) Handed(s *Step, m *Message, first, skipped bool) {
 	switch {
 	case m.Garbled || !m.asks():
 	case s.Kind == sim.KindDeliver && history.Applied(s.Event):
-		f.Count.Handed++
+		f.Count.Maybe(history.CounterReceived, s.About.TopicOf())
 	case !first:
-	case skipped, s.Kind == sim.KindTerm:
-		f.Count.Handed--
 	default:
-		f.Count.Received++
+		f.Count.Not(history.CounterReceived, s.About.TopicOf())
+		if !skipped && s.Kind != sim.KindTerm {
+			f.Count.Sure(history.CounterReceived, s.About.TopicOf())
+		}
 	}
 }
 

@@ -182,7 +182,7 @@ func (f *Facts) SagaLocked(s *Step, g *Saga, c *sim.Change) {
 			g.Began = s.Step
 		}
 		if s.Kind == sim.KindRedis && s.Outcome == sim.OutcomeOK {
-			f.Count.RolledBack++
+			f.Count.Sure(history.CounterRolledBack)
 		}
 		me := invariants.Process(s.Node, s.Incarnation)
 		if g.by != "" && g.by != me && len(g.Stack) > 0 {
@@ -216,7 +216,7 @@ func (f *Facts) RollbackNoted(s *Step, c *sim.Change) {
 // SagaOperation takes in an operation of a rollback, or of who records a compensation.
 func (f *Facts) SagaOperation(s *Step) {
 	if s.Phase == "saga_publish" && s.Kind == sim.KindPublish && !s.Failed && s.Outcome != sim.OutcomePending {
-		f.Count.Compensated++
+		f.Count.Sure(history.CounterCompensated)
 	}
 	what, id := history.KeyOf(s.Target)
 	for _, g := range f.Sagas.Order {
@@ -343,7 +343,7 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 		return
 	}
 	if s.Kind == sim.KindRedis && s.Outcome == sim.OutcomeOK {
-		f.Count.Recorded++
+		f.Count.Sure(history.CounterRecorded)
 	}
 	for _, check := range f.Hooks.Recorded {
 		check(s, c, again)

@@ -135,6 +135,7 @@ func (o *Observer) handled(s *model.Step) {
 	f, h := o.Facts, s.Handling
 	if h.FailedClosed() {
 		f.Reach(model.FailedClosed)
+		f.Count.Sure(history.CounterFailClosed)
 	}
 	if h.FoundNobody() {
 		f.Come(s.About, model.NoWorkerTook)
