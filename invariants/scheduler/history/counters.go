@@ -20,9 +20,14 @@ const (
 	CounterGivenUp           = "scheduler_messages_given_up_total"
 	CounterRetries           = "scheduler_retry_total"              // messages that went back for a later retry
 	CounterStalePicks        = "scheduler_stale_worker_retry_total" // picks that met a worker past its TTL
+	CounterStaleResults      = "scheduler_stale_results_total"
 	CounterDenied            = "safety_denied"
+	CounterUnavailable       = "safety_unavailable"
 	CounterFailOpen          = "cordum_scheduler_input_fail_open_total"
+	CounterApprovalsRequired = "scheduler_approvals_required_total"
+	CounterApprovalsGranted  = "scheduler_approvals_granted_total"
 	CounterChecked           = "output_policy_checked"
+	CounterSkipped           = "output_policy_skipped"
 	CounterQuarantined       = "output_policy_quarantined"
 	CounterLetters           = "dlq_entries_total"
 	CounterReplays           = "dlq_replays_total"
@@ -30,4 +35,6 @@ const (
 	CounterRecorded          = "saga_recorded"
 	CounterRolledBack        = "saga_rollback_triggered"
 	CounterCompensated       = "saga_compensation_dispatched"
+	CounterUncompensated     = "saga_compensation_failed"
+	CounterUnreadable        = "saga_unmarshal_error"
 )

@@ -231,18 +231,22 @@ func (o *outputs) Held(key, gist string) bool {
 }
 
 // FindingStored takes in a change of what is on record of a job's output.
-func (f *Facts) FindingStored(c *sim.Change, j *Job) {
+func (f *Facts) FindingStored(s *Step, c *sim.Change, j *Job) {
 	o := &j.Out
 	if c.Gone && c.Field == "" {
 		o.Found = nil
 		return
 	}
+	was := o.Found[c.Field]
 	delete(o.Found, c.Field)
 	if found, err := history.Read[history.OutputFinding](c.Value); err == nil && !c.Gone {
 		if o.Found == nil {
 			o.Found = map[string]history.OutputFinding{}
 		}
 		o.Found[c.Field] = *found
+		if found.Decision == history.OutputSkipped && *found != was && !s.Rewinds() {
+			f.Count.Sure(history.CounterSkipped, j.TopicOf())
+		}
 	}
 }
 

@@ -190,6 +190,9 @@ func (f *Facts) LettersWritten(s *Step) {
 // SagaLetterWritten counts a dead letter of a saga, and what schedulers make of one.
 func (f *Facts) SagaLetterWritten(s *Step, c *sim.Change) {
 	e, err := history.Read[history.DeadLetter](c.Value)
+	if !c.Gone && err == nil && s.Phase != "dlq_update" && e.ReasonCode == history.SagaUnmarshal && !s.Rewinds() {
+		f.Count.Sure(history.CounterUnreadable)
+	}
 	switch {
 	case c.Gone || err != nil:
 	case s.Phase == "dlq_update":

@@ -218,6 +218,9 @@ func (f *Facts) SagaOperation(s *Step) {
 	if s.Phase == "saga_publish" && s.Kind == sim.KindPublish && !s.Failed && s.Outcome != sim.OutcomePending {
 		f.Count.Sure(history.CounterCompensated)
 	}
+	if s.Phase == "saga_publish" && s.Kind != sim.KindLate && s.Failed {
+		f.Count.Sure(history.CounterUncompensated)
+	}
 	what, id := history.KeyOf(s.Target)
 	for _, g := range f.Sagas.Order {
 		own := g.ID == id && (what == history.SagaStack || what == history.SagaLock)

@@ -143,6 +143,9 @@ func (o *Observer) handled(s *model.Step) {
 			f.Reach(model.StaleWorkerMet)
 		}
 	}
+	if told, asked := f.Told(s); asked && told.Failed && !s.About.Mixed {
+		f.Count.Sure(history.CounterUnavailable, s.About.TopicOf())
+	}
 	for _, check := range o.hooks.Released {
 		check(s)
 	}

@@ -151,6 +151,10 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 		if s.Name == "pipeline" {
 			f.ApproverReads(s, false)
 		}
+	case "ask_again_write":
+		if s.Name == sim.NameMulti && applied && !s.Failed {
+			f.Count.Sure(history.CounterApprovalsRequired, s.About.TopicOf())
+		}
 	case "approval_age":
 		f.ApprovalAged(s)
 	case "tenant_read":
@@ -336,7 +340,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 		f.OutputStored(c)
 	case history.Finding:
 		if about := f.Jobs[of]; about != nil {
-			f.FindingStored(c, about)
+			f.FindingStored(s, c, about)
 		}
 	case history.Scans:
 		f.ScanKept(c, of)

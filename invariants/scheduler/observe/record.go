@@ -162,6 +162,14 @@ func (o *Observer) writeAnswered(s *model.Step, applied bool) {
 		if s.Failed {
 			f.Count.Sure(history.CounterRunningsFailed, topic)
 		}
+	case "approval_write":
+		if !s.Failed {
+			f.Count.Sure(history.CounterApprovalsRequired, topic)
+		}
+	case "approved_write":
+		if !s.Failed {
+			f.Count.Sure(history.CounterApprovalsGranted, topic)
+		}
 	case "outbox_remove":
 		if !s.Failed && s.About.StateAt != s.Step { // without RUNNING: the entry was not published
 			f.Count.Sure(history.CounterOutboxVoided, topic)
@@ -208,6 +216,9 @@ func (o *Observer) stateRead(s *model.Step) {
 	}
 	if s.Handling != nil && !s.Failed && s.About.Intent.Step != 0 {
 		s.Handling.Pick = s.About.Intent.Pick
+	}
+	if s.Phase == "state_read" && !s.Failed {
+		o.Facts.StaleResult(s)
 	}
 	for _, check := range o.hooks.Read {
 		check(s)
