@@ -1,6 +1,6 @@
 package history
 
-// Counters of the scheduler (Scheduler internals, section 10, and what the seeds add to it).
+// Counters and gauges of the scheduler (Scheduler internals, section 10, and what the seeds add to it).
 const (
 	CounterReceived          = "jobs_received"
 	CounterOrphans           = "orphan_replayed"
@@ -37,4 +37,7 @@ const (
 	CounterCompensated       = "saga_compensation_dispatched"
 	CounterUncompensated     = "saga_compensation_failed"
 	CounterUnreadable        = "saga_unmarshal_error"
+
+	GaugeHandling    = "active_goroutines"
+	GaugeRollingBack = "saga_active"
 )

@@ -200,3 +200,33 @@ func TestWhatSchedulersHaveMetIsCounted(t *testing.T) {
 		}
 	}
 }
+
+// The gauges of what is under way are 0 once nothing is.
+func TestGaugesOfWhatIsUnderWay(t *testing.T) {
+	rolls := func(s *story) *story { return s.succeeds(job1).failsForGood(job2).sagaLock(s1) }
+	for name, c := range map[string]struct {
+		gauge string
+		most  float64
+		story func(*story)
+	}{
+		"a message in hand": {history.GaugeHandling, 1, func(s *story) { s.submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1) }},
+		"one that is acknowledged": {history.GaugeHandling, 0, func(s *story) {
+			s.submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).ack(s1, job1, "submit_ack")
+		}},
+		"one that went with a node": {history.GaugeHandling, 0, func(s *story) {
+			s.submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).control("crash", s1)
+		}},
+		"a rollback":                  {history.GaugeRollingBack, 1, func(s *story) { rolls(s) }},
+		"one that outlasts its lock":  {history.GaugeRollingBack, 1, func(s *story) { rolls(s).wait(time.Hour) }},
+		"one that is over":            {history.GaugeRollingBack, 0, func(s *story) { rolls(s).sagaUnlocks(s1) }},
+		"one that goes with its node": {history.GaugeRollingBack, 0, func(s *story) { rolls(s).control("crash", s1) }},
+	} {
+		for n := range 3 {
+			s := newStory()
+			c.story(s)
+			found := outcomeOf(s.counted(map[string]float64{c.gauge: float64(n)}).judge(hardened), "counters-equal-trace").Violations
+			wrong := slices.ContainsFunc(found, func(v invariants.Violation) bool { return strings.HasPrefix(v.Message, c.gauge+" is ") })
+			assert.Equal(t, float64(n) > c.most, wrong, "%s: %d", name, n)
+		}
+	}
+}

@@ -36,6 +36,7 @@ type Saga struct {
 	Began    int           // the step at which its rollback took its lock for the first time; 0 for never
 	Lock     Lock          // of its rollback
 	Emptied  Sight
+	rollers  []string // the nodes that have begun to roll it back, and not to give its lock back
 	Noted    Note
 	by       string
 	struck   invariants.Kinds // by strikes on operations of its own
@@ -183,6 +184,7 @@ func (f *Facts) SagaLocked(s *Step, g *Saga, c *sim.Change) {
 		}
 		if s.Kind == sim.KindRedis && s.Outcome == sim.OutcomeOK {
 			f.Count.Sure(history.CounterRolledBack)
+			g.rollers = append(g.rollers, s.Node)
 		}
 		me := invariants.Process(s.Node, s.Incarnation)
 		if g.by != "" && g.by != me && len(g.Stack) > 0 {
@@ -224,6 +226,9 @@ func (f *Facts) SagaOperation(s *Step) {
 	what, id := history.KeyOf(s.Target)
 	for _, g := range f.Sagas.Order {
 		own := g.ID == id && (what == history.SagaStack || what == history.SagaLock)
+		if i := slices.Index(g.rollers, s.Node); own && i >= 0 && s.Phase == "saga_unlock" && s.Name == "watch" {
+			g.rollers = slices.Delete(g.rollers, i, i+1)
+		}
 		switch {
 		case g.Lock.Node != s.Node || g.Lock.Incarnation != s.Incarnation:
 		case s.Phase == "saga_close" && s.Failed: // it may be of any rollback of its process
@@ -239,6 +244,14 @@ func (f *Facts) SagaOperation(s *Step) {
 				g.Emptied = Sight{s.Step, s.At}
 			}
 		}
+	}
+}
+
+// crashed forgets the rollbacks of a node's process.
+func (k *Sagas) crashed(node string) {
+	k.keptUp(node)
+	for _, g := range k.Order {
+		g.rollers = slices.DeleteFunc(g.rollers, func(by string) bool { return by == node })
 	}
 }
 
