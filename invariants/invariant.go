@@ -35,5 +35,5 @@ type End struct {
 	Redis   map[string]map[string]string // every key: a hash's fields, a sorted set's members with their scores, a string under ""
 	TTLs    map[string]time.Duration     // what the keys that expire have left; only an audit has it, since events tell
 	Streams []sim.Change                 // every message of every stream; nil if they were not read
-	Metrics map[string]float64           // summed over the processes, as name{label="value"}; nil if there are none to judge
+	Metrics map[string]float64           // summed over the processes, as name{label="value"}, and gauges over those that are up; nil if there are none to judge
 }

@@ -225,9 +225,15 @@ func (s *System) Scrape(answer func(instance string, families []*dto.MetricFamil
 	}
 }
 
-// Counters sums the metrics of every scheduler process there was, as name{label="value"}.
+// Counters sums the metrics of every scheduler process there was, as name{label="value"}, and the gauges of what is under way of those
+// that are up, if they are not 0.
 func (s *System) Counters() map[string]float64 {
-	sums := map[string]float64{}
+	sums, up := map[string]float64{}, map[*prometheus.Registry]bool{}
+	for _, name := range plans.NodeNames("scheduler", s.plan.Topology.Schedulers) {
+		if node := s.world.Find(name); node.Up() {
+			up[s.scraped[node.Process()]] = true
+		}
+	}
 	for _, r := range s.registries {
 		families, err := r.Gather()
 		if err != nil {
@@ -241,6 +247,10 @@ func (s *System) Counters() map[string]float64 {
 						continue
 					}
 					sums[series(f.GetName(), m)] += m.GetCounter().GetValue()
+				case dto.MetricType_GAUGE:
+					if v := m.GetGauge().GetValue(); v != 0 && up[r] && slices.Contains(underWay, f.GetName()) {
+						sums[f.GetName()] += v
+					}
 				case dto.MetricType_HISTOGRAM:
 					sums[series(f.GetName()+"_count", m)] += float64(m.GetHistogram().GetSampleCount())
 				}
@@ -249,6 +259,9 @@ func (s *System) Counters() map[string]float64 {
 	}
 	return sums
 }
+
+// underWay are the gauges of what is under way.
+var underWay = []string{"active_goroutines", "saga_active"}
 
 func series(name string, m *dto.Metric) string {
 	if len(m.GetLabel()) == 0 {

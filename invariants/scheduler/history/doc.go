@@ -15,6 +15,7 @@
 //	runrecord.go, kernel.go   runs, and what the safety kernel says
 //	packets.go                what messages and records hold
 //	wire.go                   the names of keys and subjects
+//	counters.go               the names of counters
 //	strikes.go                the kinds of strike
 //	steps.go                  steps that say little
 package history

@@ -129,8 +129,6 @@ const (
 	OutputRedact      = "REDACT"
 	ReasonQuarantined = "output_quarantined"
 	ReasonOutputDeny  = "output_denied"
-	CounterChecked    = "output_policy_checked"
-	CounterQuarantine = "output_policy_quarantined"
 )
 
 // TenantPrefix and TenantSuffix enclose a tenant's name in the key of its jobs in flight.

@@ -1,56 +1,69 @@
 package judge
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/replay"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-// Counters of the scheduler that are compared with the events. Some of the others count what no event shows: a stale
+// compared is a counter, or a gauge, that is compared with the events. Some of the others count what no event shows: a stale
 // pick, for one, happens in memory.
-const (
-	counterDispatched      = "jobs_dispatched"
-	counterCompleted       = "jobs_completed"
-	counterRollbacks       = "scheduler_dispatch_rollback_total"
-	counterRollbacksFailed = "scheduler_dispatch_rollback_failed_total"
-	counterFailClosed      = "scheduler_state_read_fail_closed_total"
-	counterRunningsFailed  = "scheduler_running_write_failed_total"
-	counterDLQWritesFailed = "scheduler_dlq_write_failed_total"
-	counterOutboxVoided    = "scheduler_outbox_voided_total"
-	counterVoids           = "scheduler_intents_voided_total"
-	counterDuplicates      = "scheduler_duplicate_publishes_total"
-	counterFenced          = "scheduler_fenced_writes_total"
-	counterResumed         = "scheduler_intents_resumed_total"
-	counterDenied          = "safety_denied"
-	counterEntries         = "dlq_entries_total"
-	counterReplays         = "dlq_replays_total"
-	counterReplaysDenied   = "dlq_replay_denied_total"
-	counterReceived        = "jobs_received"
-	counterOrphans         = "orphan_replayed"
-	counterFailOpen        = "cordum_scheduler_input_fail_open_total"
-	counterGivenUp         = "scheduler_messages_given_up_total"
-	counterRecorded        = "saga_recorded"
-	counterRolledBack      = "saga_rollback_triggered"
-	counterCompensated     = "saga_compensation_dispatched"
+type compared struct {
+	name   string
+	labels string // those that events tell, in the order of their names; the counter is added up over the others
+	what   string
+	mixed  bool // of two handlings that are of one job and one process, events do not say which is which
+	least  bool // events show only some of what it counts
+}
 
-	// A request that the cached state skips ends like one that fails closed: with nothing done after a
-	// failed read. Only what is acknowledged tells them apart, so they are counted together.
-	counterCachedSkips = "scheduler_state_read_cached_total"
-	labelSkip          = `decision="skip"`
-)
-
-// mixedUp are the counters of what handlings did: of two that are of one job and one process, events do
-// not say which is which.
-var mixedUp = []string{counterFailClosed, counterFenced, counterOrphans, counterResumed, counterRollbacks, counterRollbacksFailed, counterRunningsFailed}
+var counters = []compared{
+	{name: history.CounterReceived, labels: "topic", what: "requests that were delivered and not skipped, and jobs that a replayer took up"},
+	{name: history.CounterOrphans, labels: "topic", what: "SCHEDULED writes of a replayer that were confirmed", mixed: true},
+	{name: history.CounterDispatched, labels: "topic", what: "publishes of dispatches that were confirmed, and stored"},
+	{name: history.CounterDuplicates, labels: "topic", what: "publishes of dispatches that were confirmed, of which nothing was stored"},
+	{name: history.CounterCompleted, labels: "status topic", what: "terminal writes that were confirmed"},
+	{name: history.CounterRollbacks, labels: "topic", what: "rollback writes", mixed: true},
+	{name: history.CounterRollbacksFailed, labels: "topic", what: "rollback writes that failed", mixed: true},
+	{name: history.CounterRunningsFailed, labels: "topic", what: "RUNNING writes that failed", mixed: true},
+	{name: history.CounterLetterWriteFailed, what: "DLQ writes that failed"},
+	{name: history.CounterOutboxVoided, labels: "topic", what: "outbox entries that were dropped unpublished"},
+	{name: history.CounterVoids, labels: "topic", what: "messages that took the place of a dispatch"},
+	{name: history.CounterFenced, labels: "phase topic", what: "state writes that looked and were not made", mixed: true},
+	{name: history.CounterStaleResults, labels: "topic", what: "state reads of jobs that are not over, for a result of an older epoch"},
+	{name: history.CounterDenied, labels: "topic", what: "DENIED writes that were confirmed"},
+	{name: history.CounterUnavailable, labels: "topic", what: "handlings that asked the safety kernel and had no answer", least: true},
+	{name: history.CounterApprovalsRequired, labels: "topic", what: "APPROVAL_REQUIRED writes, and requests in their place, that were confirmed"},
+	{name: history.CounterApprovalsGranted, labels: "topic", what: "PENDING writes of approved jobs that were confirmed"},
+	{name: history.CounterSkipped, labels: "topic", what: "findings that say that the output policy gave no answer", least: true},
+	{name: history.CounterChecked, labels: "topic", what: "answers of the output policy"},
+	{name: history.CounterQuarantined, labels: "topic", what: "OUTPUT_QUARANTINED writes that were confirmed"},
+	{name: history.CounterLetters, labels: "reason_code", what: "dead letters that were confirmed"},
+	{name: history.CounterReplays, labels: "outcome", what: "changes of dead letters by schedulers"},
+	{name: history.CounterReplaysDenied, labels: "reason_code", what: "denials of replays that schedulers wrote or saw"},
+	{name: history.CounterResumed, labels: "topic", what: "dispatches of an earlier handling that a later one saw stored", mixed: true},
+	{name: history.CounterGivenUp, labels: "consumer", what: "messages whose last delivery was sent back"},
+	{name: history.CounterRecorded, what: "writes of a compensation onto a stack that were confirmed"},
+	{name: history.CounterRolledBack, what: "locks of a rollback that were taken"},
+	{name: history.CounterCompensated, what: "submissions of compensations that were confirmed"},
+	{name: history.CounterUncompensated, what: "submissions of compensations that failed", least: true},
+	{name: history.CounterUnreadable, what: "dead letters of compensations that nobody can read", least: true},
+	{name: history.CounterFailOpen, labels: "topic", what: "SCHEDULED writes with the decision FAIL_OPEN", least: true},
+	{name: history.GaugeHandling, what: "messages that a process has in hand"},
+	{name: history.GaugeRollingBack, what: "rollbacks that have begun, and not given their locks back"},
+	{name: history.CounterFailClosed, what: "handlings that did nothing after a failed state read", mixed: true},
+}
 
 var countersEqualTrace = rule.New(invariants.Invariant{
 	Name:   "counters-equal-trace",
-	Says:   "The schedulers' counters of handled requests, replayed orphans, dispatches, completions, denials, quarantines, answers of the output policy, dead letters and what becomes of them, rollbacks, failed and fenced writes, resumed and voided intents, messages given up, recorded and submitted compensations, rollbacks of sagas and fail-closed reads equal what the events show, and that of jobs that went on without a decision is no less: it counts one whose write then fails, too. A crash leaves open whether its scheduler has counted what it did last.",
+	Says:   "The schedulers' counters of handled requests, replayed orphans, dispatches, completions, denials, approvals, stale results, quarantines, answers of the output policy, dead letters and what becomes of them, rollbacks, failed and fenced writes, resumed and voided intents, messages given up, recorded and submitted compensations, rollbacks of sagas and fail-closed reads equal what the events show, each under the labels that these tell. Those of jobs that went on without a decision, of questions to the policies without an answer and of compensations that failed or cannot be read are no less, as events do not show all of them. The gauges of messages and rollbacks under way are no more. A crash leaves open whether its scheduler has counted what it did last.",
 	Kind:   invariants.Eventually,
 	Source: "Dispatch ordering, publish failure recovery and next step 1; State-read errors, next step 1; Scheduler internals, section 10",
 	Needs:  []string{"events-agree-with-servers"},
@@ -59,73 +72,131 @@ var countersEqualTrace = rule.New(invariants.Invariant{
 		if end.Metrics == nil {
 			return
 		}
-		failedClosed := f.Reached[model.FailedClosed]
-		for _, j := range f.Order {
-			for i := range j.Handlings { // those that the end has cut short
-				if j.Handlings[i].FailedClosed() {
-					failedClosed++
-				}
-			}
-		}
-		for _, c := range []struct {
-			name string
-			want int
-			what string
-		}{
-			{counterReceived, f.Count.Handed + f.Count.Taken, "requests that were delivered and not skipped, and jobs that a replayer took up"},
-			{counterOrphans, f.Count.Orphans + f.Count.OrphansMaybe, "SCHEDULED writes of a replayer that were confirmed"},
-			{counterDispatched, f.Count.Published, "publishes of dispatches that were confirmed, and stored"},
-			{counterDuplicates, f.Count.Duplicates, "publishes of dispatches that were confirmed, of which nothing was stored"},
-			{counterCompleted, f.Count.Completed, "terminal writes that were confirmed"},
-			{counterRollbacks, f.Count.Rollbacks, "rollback writes"},
-			{counterRollbacksFailed, f.Count.RollbacksFailed, "rollback writes that failed"},
-			{counterRunningsFailed, f.Count.RunningWritesFailed, "RUNNING writes that failed"},
-			{counterDLQWritesFailed, f.Count.DlqsFailed, "DLQ writes that failed"},
-			{counterOutboxVoided, f.Count.Voided, "outbox entries that were dropped unpublished"},
-			{counterVoids, f.Count.Voids, "messages that took the place of a dispatch"},
-			{counterFenced, f.Count.Fenced, "state writes that looked and were not made"},
-			{counterDenied, f.Count.Denied, "DENIED writes that were confirmed"},
-			{history.CounterChecked, f.Outputs.Checked, "answers of the output policy"},
-			{history.CounterQuarantine, f.Outputs.Blocked, "OUTPUT_QUARANTINED writes that were confirmed"},
-			{counterEntries, f.Count.Filed, "dead letters that were confirmed"},
-			{counterReplays, f.Count.Decided, "changes of dead letters by schedulers"},
-			{counterReplaysDenied, f.Count.Refused, "denials of replays that schedulers wrote or saw"},
-			{counterResumed, f.Count.Resumed, "dispatches of an earlier handling that a later one saw stored"},
-			{counterGivenUp, f.Count.GivenUp, "messages whose last delivery was sent back"},
-			{counterRecorded, f.Count.Recorded, "writes of a compensation onto a stack that were confirmed"},
-			{counterRolledBack, f.Count.RolledBack, "locks of a rollback that were taken"},
-			{counterCompensated, f.Count.Compensated, "submissions of compensations that were confirmed"},
-			{counterFailOpen, f.Reached[model.FailOpenUsed], "SCHEDULED writes with the decision FAIL_OPEN"},
-			{counterFailClosed, failedClosed, "handlings that did nothing after a failed state read"},
-		} {
-			if f.Mixed && slices.Contains(mixedUp, c.name) {
+		want, got := shown(f), said(end.Metrics)
+		for i := range counters {
+			c := &counters[i]
+			if f.Mixed && c.mixed {
 				continue
 			}
 			t.Exercise()
-			got := sum(end.Metrics, c.name, "")
-			if c.name == counterFailClosed {
-				got += sum(end.Metrics, counterCachedSkips, labelSkip)
-			}
-			cutShort := f.Count.Crashes
-			switch c.name {
-			case history.CounterChecked:
-				cutShort += f.Policy.AnswersCutShort(history.CircuitOutput, end.At)
-			case counterReceived: // those in hand, and what the replayer found in another's hands
-				cutShort += c.want - f.Count.Received - f.Count.Orphans
-			case counterOrphans:
-				cutShort += f.Count.OrphansMaybe
-			case counterReplays:
-				cutShort += f.Count.DecidedMaybe
-			case counterReplaysDenied:
-				cutShort += f.Count.RefusedMaybe
-			}
-			tooMany := got > float64(c.want+f.Count.Crashes) && c.name != counterFailOpen
-			if tooMany || got < float64(c.want-cutShort) {
-				t.Violation(nil, "%s is %g, but the events show %d: %s", c.name, got, c.want, c.what)
+			differ, few, many := c.compare(want, got)
+			if fewer, more := leftOpen(f, c.name, end); few > fewer || many > more {
+				for _, s := range differ {
+					n := want[s]
+					t.Violation(nil, "%s%s is %g, but the events show %d: %s", c.name, c.labelled(s), got[s], n.Sure+n.Maybe, c.what)
+				}
 			}
 		}
 	}}
 })
+
+// leftOpen is how many fewer and how many more than events show a scheduler may have counted: what a crash interrupts is counted
+// or not, and so is what the end of the run keeps its scheduler from going on with. Gauges are of the processes that are up.
+func leftOpen(f *model.Facts, name string, end *invariants.End) (fewer, more float64) {
+	crashes := float64(f.Count.Crashes)
+	switch name {
+	case history.GaugeHandling, history.GaugeRollingBack:
+		return 0, 0
+	case history.CounterChecked:
+		return crashes + float64(f.Policy.AnswersCutShort(history.CircuitOutput, end.At)), crashes
+	}
+	return crashes, crashes
+}
+
+// shown is what the events show of every series.
+func shown(f *model.Facts) map[model.Series]model.Count {
+	want := map[model.Series]model.Count{}
+	for s, n := range f.Count.Series {
+		if s.Name == history.CounterLetters || s.Name == history.CounterReplaysDenied {
+			s.Labels[0] = replay.CodeLabel(s.Labels[0])
+		}
+		want[s] = want[s].And(n)
+	}
+	handlings, rollbacks := f.UnderWay()
+	want[model.Series{Name: history.GaugeHandling}] = model.Count{Maybe: handlings}
+	want[model.Series{Name: history.GaugeRollingBack}] = model.Count{Maybe: rollbacks}
+	for _, j := range f.Order {
+		for i := range j.Handlings { // those that the end has cut short
+			if s := (model.Series{Name: history.CounterFailClosed}); j.Handlings[i].FailedClosed() {
+				want[s] = want[s].And(model.Count{Sure: 1})
+			}
+		}
+	}
+	return want
+}
+
+// said is what the schedulers say of every series of the counters that are compared.
+//
+// A request that the cached state skips ends like one that fails closed: with nothing done after a failed read. Only what is
+// acknowledged tells them apart, so they are counted together.
+func said(metrics map[string]float64) map[model.Series]float64 {
+	got := map[model.Series]float64{}
+	for key, v := range metrics {
+		name, rest, _ := strings.Cut(key, "{")
+		if name == history.CounterCached && label(rest, "decision") == "skip" {
+			name = history.CounterFailClosed
+		}
+		i := slices.IndexFunc(counters, func(c compared) bool { return c.name == name })
+		if i < 0 {
+			continue
+		}
+		s := model.Series{Name: name}
+		for k, of := range strings.Fields(counters[i].labels) {
+			s.Labels[k] = label(rest, of)
+		}
+		got[s] += v
+	}
+	return got
+}
+
+// label is the value of a label in the labels of a series, label="value",...}; "" if there is none.
+func label(labels, name string) string {
+	for labels != "" {
+		of, rest, _ := strings.Cut(labels, "=")
+		quoted, err := strconv.QuotedPrefix(rest)
+		if value, _ := strconv.Unquote(quoted); err != nil || of == name {
+			return value
+		}
+		labels = rest[len(quoted)+1:]
+	}
+	return ""
+}
+
+// compare says which series of the counter differ from what the events show, and how many are too few and too many in all.
+func (c *compared) compare(want map[model.Series]model.Count, got map[model.Series]float64) (differ []model.Series, few, many float64) {
+	all := maps.Clone(want)
+	for s := range got {
+		all[s] = want[s]
+	}
+	for s, n := range all {
+		if s.Name != c.name {
+			continue
+		}
+		less, more := max(0, float64(n.Sure)-got[s]), max(0, got[s]-float64(n.Sure+n.Maybe))
+		if c.least {
+			more = 0
+		}
+		if less > 0 || more > 0 {
+			differ, few, many = append(differ, s), few+less, many+more
+		}
+	}
+	slices.SortFunc(differ, func(a, b model.Series) int { return slices.Compare(a.Labels[:], b.Labels[:]) })
+	return differ, few, many
+}
+
+// labelled are the labels of one of the counter's series. One that is empty is as good as none.
+func (c *compared) labelled(s model.Series) string {
+	var list []string
+	for i, name := range strings.Fields(c.labels) {
+		if s.Labels[i] != "" {
+			list = append(list, name+"="+strconv.Quote(s.Labels[i]))
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	return "{" + strings.Join(list, ",") + "}"
+}
 
 // sum adds a counter up over its labels, or over those of its series that have the given one.
 func sum(metrics map[string]float64, name, label string) (total float64) {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -69,7 +70,7 @@ func TestMessagesGivenUpAreCounted(t *testing.T) {
 		1: newStory().submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 100).message(s1, job1, "submit_nak", sim.KindNak, 100).lost(),
 	} {
 		for _, got := range []float64{0, 1} {
-			found := outcomeOf(s.counted(map[string]float64{counterReceived: 1, counterGivenUp: got}).judge(config.Config{}), "counters-equal-trace").Violations
+			found := outcomeOf(s.counted(map[string]float64{history.CounterReceived: 1, history.CounterGivenUp + `{consumer="scheduler-submit"}`: got}).judge(config.Config{}), "counters-equal-trace").Violations
 			if got == want {
 				assert.Empty(t, found)
 			} else if assert.Len(t, found, 1) {

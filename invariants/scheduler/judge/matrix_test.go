@@ -355,7 +355,7 @@ func TestSettingsWithdrawReleases(t *testing.T) {
 		"reconciler": {"overdue-job-found-within-a-poll", with(func(c *config.Config) { c.Reconciler = false }), overdue},
 		"batch_size": {"overdue-job-found-within-a-poll", with(func(c *config.Config) { c.BatchSize, c.MaxIterations = 1, 3 }), overdue},
 		"stale_reason_code": {"stale-worker-has-its-own-reason", with(func(c *config.Config) { c.StaleReasonCode = "no_workers" }), func(s *story) {
-			s.submit(job1).counted(map[string]float64{counterStalePicks: 3})
+			s.submit(job1).counted(map[string]float64{history.CounterStalePicks: 3})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -209,13 +209,6 @@ func chosenBy(s *model.Step) *model.Candidate {
 	return nil
 }
 
-// counterRetries counts what went back for a later retry, counterStalePicks the picks that met a worker
-// past its TTL.
-const (
-	counterRetries    = "scheduler_retry_total"
-	counterStalePicks = "scheduler_stale_worker_retry_total"
-)
-
 var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 	Name:   "stale-worker-has-its-own-reason",
 	Says:   "When every pick of a handling met a worker past its TTL, the job goes back for the reason stale_worker, and not for want of workers.",
@@ -235,7 +228,7 @@ var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 		if end.Metrics == nil || f.Config.StaleWorker != "fixed-retries" {
 			return // a wait between two picks may end the matter
 		}
-		exhausted := int(sum(end.Metrics, counterStalePicks, "")) / f.Config.MaxDispatchRetries
+		exhausted := int(sum(end.Metrics, history.CounterStalePicks, "")) / f.Config.MaxDispatchRetries
 		t.Exercised += exhausted
 		for _, j := range f.Order {
 			if j.State == model.Failed && j.Attempts >= f.Config.MaxSchedulingRetries {
@@ -246,9 +239,9 @@ var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 		if maybe > 0 && maybe == exhausted { // else some are of picks that found nobody for another reason
 			which = invariants.Say("; the first was %s, the last %s", first, last)
 		}
-		if own := sum(end.Metrics, counterRetries, `reason_code="`+history.ReasonStale+`"`); own < float64(exhausted-f.Count.RetriesCutShort) {
+		if own := sum(end.Metrics, history.CounterRetries, `reason_code="`+history.ReasonStale+`"`); own < float64(exhausted-f.Count.RetriesCutShort) {
 			t.Violation(nil, "%s in which every pick met a worker past its TTL, but %s counts %g retries for the reason %s%s",
-				invariants.CountOf(exhausted, "handling", "handlings"), counterRetries, own, history.ReasonStale, which)
+				invariants.CountOf(exhausted, "handling", "handlings"), history.CounterRetries, own, history.ReasonStale, which)
 		}
 	}}
 })
@@ -265,7 +258,7 @@ var staleWorkerIsPickedAgain = rule.New(invariants.Invariant{
 			return // a wait between two picks may end the matter
 		}
 		each := f.Config.MaxDispatchRetries
-		picks, own := int(sum(end.Metrics, counterStalePicks, "")), int(sum(end.Metrics, counterRetries, `reason_code="`+history.ReasonStale+`"`))
+		picks, own := int(sum(end.Metrics, history.CounterStalePicks, "")), int(sum(end.Metrics, history.CounterRetries, `reason_code="`+history.ReasonStale+`"`))
 		t.Exercised += picks
 		switch {
 		case picks < own*each:

@@ -141,19 +141,19 @@ var recoveryTrials = map[string]trial{
 		holds: func(s *story) {
 			calm(s)
 			s.submit("job-2").begins(s1, "job-2").control("crash", s1) // before it counts the last retry
-			s.counted(map[string]float64{counterStalePicks: 9, `scheduler_retry_total{phase="pick",reason_code="stale_worker",topic="job.default"}`: 2})
+			s.counted(map[string]float64{history.CounterStalePicks: 9, `scheduler_retry_total{phase="pick",reason_code="stale_worker",topic="job.default"}`: 2})
 		},
 	},
 	"stale-worker-is-picked-again": {
 		cfg: hardened,
 		breaks: func(s *story) {
 			calm(s)
-			s.counted(map[string]float64{counterStalePicks: 3, `scheduler_retry_total{phase="pick",reason_code="stale_worker",topic="job.default"}`: 2})
+			s.counted(map[string]float64{history.CounterStalePicks: 3, `scheduler_retry_total{phase="pick",reason_code="stale_worker",topic="job.default"}`: 2})
 		},
 		says: "2 retries for the reason stale_worker, but 3 picks met a worker past its TTL; each was to follow 3",
 		holds: func(s *story) {
 			calm(s)
-			s.counted(map[string]float64{counterStalePicks: 6, `scheduler_retry_total{phase="pick",reason_code="stale_worker",topic="job.default"}`: 2})
+			s.counted(map[string]float64{history.CounterStalePicks: 6, `scheduler_retry_total{phase="pick",reason_code="stale_worker",topic="job.default"}`: 2})
 		},
 	},
 	"timeout-only-when-due": {

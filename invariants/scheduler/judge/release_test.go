@@ -17,12 +17,12 @@ func TestAReleaseEndsOneHandling(t *testing.T) {
 	s := newStory().submit(job1).lock(s1, job1).read(s1, job1).unseen().wait(2*time.Minute).
 		begins(s1, job1).unlock(s1, job1).
 		add(s1, sim.KindReturn, "hgetall", history.RecordPrefix+job1, job1, "state_read").fails().unlock(s1, job1).
-		counted(map[string]float64{counterFailClosed: 2})
+		counted(map[string]float64{history.CounterFailClosed: 2})
 	r := s.judge(config.Config{})
 	assert.Equal(t, 1, outcomeOf(r, "state-read-failed-closed").Exercised)
 	assert.Empty(t, outcomeOf(r, "counters-equal-trace").Violations)
 
-	s = newStory().submit(job1).lock(s1, job1).read(s1, job1).fails().unlock(s1, job1).counted(map[string]float64{counterFailClosed: 2})
+	s = newStory().submit(job1).lock(s1, job1).read(s1, job1).fails().unlock(s1, job1).counted(map[string]float64{history.CounterFailClosed: 2})
 	assert.Len(t, outcomeOf(s.judge(config.Config{}), "counters-equal-trace").Violations, 1)
 }
 
@@ -41,7 +41,7 @@ func TestACrashLeavesOneCountOpen(t *testing.T) {
 		s := newStory()
 		calm(s)
 		s.submit("job-2").dispatched(s1, "job-2", w2).control("crash", s1)
-		s.counted(map[string]float64{`jobs_dispatched{topic="job.default"}`: dispatched, "jobs_completed": 1})
+		s.counted(map[string]float64{"jobs_dispatched": dispatched, `jobs_completed{status="SUCCEEDED"}`: 1})
 		o := outcomeOf(s.judge(config.Config{}), "counters-equal-trace")
 		assert.Equal(t, held, o.Promised == 0, dispatched)
 		assert.Equal(t, held, len(o.Violations) == 0, dispatched)

@@ -536,7 +536,7 @@ func TestARunThatHasSucceededTakesItsStackAlong(t *testing.T) {
 // The schedulers count what sagas do as the events show it.
 func TestTheCountersOfSagas(t *testing.T) {
 	counted := func() map[string]float64 {
-		return map[string]float64{counterRecorded: 2, counterRolledBack: 1, counterCompensated: 2}
+		return map[string]float64{history.CounterRecorded: 2, history.CounterRolledBack: 1, history.CounterCompensated: 2, history.CounterUncompensated: 1}
 	}
 	about := func(m map[string]float64) (said []string) {
 		s := newStory()
@@ -550,7 +550,7 @@ func TestTheCountersOfSagas(t *testing.T) {
 		return said
 	}
 	assert.Empty(t, about(counted()))
-	for _, name := range []string{counterRecorded, counterRolledBack, counterCompensated} {
+	for _, name := range []string{history.CounterRecorded, history.CounterRolledBack, history.CounterCompensated, history.CounterUncompensated} {
 		m := counted()
 		m[name]--
 		if said := about(m); assert.Len(t, said, 1) {

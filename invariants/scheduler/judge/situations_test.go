@@ -15,7 +15,7 @@ func TestFencedWrites(t *testing.T) {
 	stopped := func(s *story) *story { // by what the look saw
 		return s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).publishFails(s1, job1, w1).looks(s1, job1, "rollback_write").unlock(s1, job1)
 	}
-	s := stopped(newStory()).counted(map[string]float64{counterFenced: 1, counterRollbacks: 1, counterRollbacksFailed: 1})
+	s := stopped(newStory()).counted(map[string]float64{history.CounterFenced + `{phase="rollback_write"}`: 1, history.CounterRollbacks: 1, history.CounterRollbacksFailed: 1})
 	r := s.judge(hardened)
 	assert.Equal(t, 1, outcomeOf(r, "late-write-fenced").Exercised)
 	assert.Zero(t, outcomeOf(r, "state-write-failed-clean").Exercised)
@@ -25,7 +25,7 @@ func TestFencedWrites(t *testing.T) {
 	s = newStory().submit(job1).begins(s1, job1).looks(s1, job1, "dispatched_write")
 	s.add(s1, sim.KindRedis, "multi", history.RecordPrefix+job1, job1, "dispatched_write", // by the server: what it names is as it was
 		sim.Change{Key: history.RecordPrefix + job1, Field: "state", Value: "SCHEDULED"}).last().Outcome = history.TransactionFailed
-	s.unlock(s1, job1).counted(map[string]float64{counterFenced: 1})
+	s.unlock(s1, job1).counted(map[string]float64{history.CounterFenced + `{phase="dispatched_write"}`: 1})
 	r = s.judge(hardened)
 	assert.Equal(t, 1, outcomeOf(r, "late-write-fenced").Exercised)
 	assert.Empty(t, outcomeOf(r, "attempts-equal-scheduled-writes").Violations)

@@ -140,7 +140,7 @@ func TestALimitIsNoFence(t *testing.T) {
 		if c.fenced == 0 && name != "no slot" {
 			dispatched = 2
 		}
-		s.counted(map[string]float64{"jobs_dispatched": dispatched, "scheduler_fenced_writes_total": c.fenced})
+		s.counted(map[string]float64{"jobs_dispatched": dispatched, `scheduler_fenced_writes_total{phase="dispatched_write"}`: c.fenced})
 		assert.Empty(t, outcomeOf(s.judge(c.cfg), "counters-equal-trace").Violations, name)
 	}
 }

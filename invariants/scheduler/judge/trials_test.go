@@ -170,13 +170,13 @@ var trials = map[string]trial{
 	"counters-equal-trace": {
 		breaks: func(s *story) {
 			calm(s)
-			s.counted(map[string]float64{`jobs_dispatched{topic="job.default"}`: 2, "jobs_completed": 1})
+			s.counted(map[string]float64{"jobs_dispatched": 2, `jobs_completed{status="SUCCEEDED"}`: 1})
 		},
 		says: "jobs_dispatched is 2, but the events show 1: publishes of dispatches that were confirmed, and stored",
 		holds: func(s *story) {
 			rolledBack(s.submit(job1)).dispatched(s1, job1, w1).executed(w1, job1).completed(s1, job1, "SUCCEEDED")
 			s.counted(map[string]float64{
-				`jobs_dispatched{topic="job.default"}`: 1, "jobs_completed": 1, "scheduler_dispatch_rollback_total": 1,
+				"jobs_dispatched": 1, `jobs_completed{status="SUCCEEDED"}`: 1, "scheduler_dispatch_rollback_total": 1,
 			})
 		},
 	},

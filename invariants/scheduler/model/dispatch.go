@@ -133,7 +133,7 @@ func (f *Facts) ReadBack(s *Step) {
 	if h := s.Handling; h != nil && h.Refused && !s.Failed {
 		h.Refused = false
 		if s.About.Holds(h.Resumed) { // whatever has become of the job by now
-			f.Count.Resumed++
+			f.Count.Sure(history.CounterResumed, s.About.TopicOf())
 		}
 	}
 }

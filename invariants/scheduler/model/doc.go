@@ -34,5 +34,6 @@
 //	nodes.go                            processes
 //	window.go                           for how long a strike reaches more
 //	hooks.go                            what invariants hook into
+//	counts.go                           what counters should say
 //	state.go, moment.go, step.go        a job's states, what a campaign must meet, and one event as it concerns a job
 package model

@@ -45,30 +45,6 @@ type Facts struct {
 	Rescued Rescue // likewise
 }
 
-// counts is what the schedulers' counters should say: operations by what their callers were told.
-type counts struct {
-	Published, Duplicates, Completed int
-	Rollbacks, RollbacksFailed       int
-	Voided                           int
-	RunningWritesFailed, DlqsFailed  int
-	Fenced, Resumed, Voids           int
-	Denied                           int
-	Filed                            int // dead letters, with the job's end where one belongs to it
-	Decided, DecidedMaybe            int // changes of dead letters by schedulers; those whose answer was lost
-	Refused, RefusedMaybe            int // likewise, of replays that are denied
-	GivenUp                          int // messages whose last delivery was sent back
-
-	Recorded, RolledBack, Compensated int // compensations on a stack, locks of rollbacks, submissions
-
-	Crashes          int // of schedulers
-	RetriesCutShort  int // jobs that these had in hand
-	LockLeft         int // locks taken of which their holders do not know
-	Received, Handed int // requests that were handled, and those that were, or may be yet
-	Taken            int // jobs that a replayer has read while they waited, and may have handled
-	Orphans          int // jobs that a replayer has scheduled
-	OrphansMaybe     int // likewise, or another handling of the process has
-}
-
 // Fenced is a state write that was not made, since record or lock had changed since its writer looked.
 type Fenced struct {
 	Step  int // that showed it to the writer

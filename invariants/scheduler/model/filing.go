@@ -3,12 +3,14 @@ package model
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // Filing is what is known of the DLQ entry of a job, of a message or of a compensation.
 type Filing struct {
 	Entered    bool          // it is there
+	Code       string        // the reason code that it was written with last
 	DlqExpires time.Duration // when it expires; 0 without one
 	DlqAmiss   Lasting       // how it was last written with another lifetime than it should have; zero if never
 }
@@ -43,6 +45,9 @@ func (f *Facts) FileLetter(s *Step, e *Filing, c *sim.Change) {
 		e.DlqAmiss = l
 	}
 	e.Entered, e.DlqExpires = !c.Gone, c.Expires
+	if entry, err := history.Read[history.DeadLetter](c.Value); err == nil && !c.Gone {
+		e.Code = entry.ReasonCode
+	}
 }
 
 // Letter is the entry of that id, of no job: of a message by its place, or of a compensation.

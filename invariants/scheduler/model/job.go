@@ -82,6 +82,14 @@ type Job struct {
 // compensates is the job that this one undoes; "" for none.
 func (j *Job) compensates() string { return j.Wish.Labels["saga_job_id"] }
 
+// TopicOf is the topic of the job: by its record, or by what was asked for before there is one.
+func (j *Job) TopicOf() string {
+	if j.Topic == "" && len(j.Earlier) > 0 {
+		return j.Earlier[0].Topic
+	}
+	return j.Topic
+}
+
 // Notice is one word to a worker that a job of its is cancelled.
 type Notice struct {
 	Worker string

@@ -77,7 +77,7 @@ func (f *Facts) Start(e *sim.Event) {
 
 func (f *Facts) crash(e *sim.Event) {
 	f.Workflow.crashed(f, e.Target)
-	f.Sagas.keptUp(e.Target)
+	f.Sagas.crashed(e.Target)
 	f.Outputs.crashed(e.Target)
 	for _, j := range f.Order {
 		for i := range j.Messages {

@@ -246,12 +246,35 @@ func (f *Facts) Handed(s *Step, m *Message, first, skipped bool) {
 	switch {
 	case m.Garbled || !m.asks():
 	case s.Kind == sim.KindDeliver && history.Applied(s.Event):
-		f.Count.Handed++
+		f.Count.Maybe(history.CounterReceived, s.About.TopicOf())
 	case !first:
-	case skipped, s.Kind == sim.KindTerm:
-		f.Count.Handed--
 	default:
-		f.Count.Received++
+		f.Count.Not(history.CounterReceived, s.About.TopicOf())
+		if !skipped && s.Kind != sim.KindTerm {
+			f.Count.Sure(history.CounterReceived, s.About.TopicOf())
+		}
+	}
+}
+
+// StaleResult counts the result of an older epoch that a process has in hand as it reads the state of the result's job, if the
+// job is not over. Of several messages in hand, or with its replayer at the job, events do not say for which the process reads.
+func (f *Facts) StaleResult(s *Step) {
+	j, me := s.About, invariants.Process(s.Node, s.Incarnation)
+	if !f.Config.RefuseStaleResults || j.State == Absent || j.State.Terminal() {
+		return
+	}
+	stale, held := false, 0
+	for i := range j.Messages {
+		if m := &j.Messages[i]; m.InHandOf(me) {
+			held++
+			stale = stale || m.Consumer == history.ConsumerResult && m.Epoch < j.Epoch
+		}
+	}
+	switch {
+	case stale && held == 1 && j.Replayer != me:
+		f.Count.Sure(history.CounterStaleResults, j.TopicOf())
+	case stale:
+		f.Count.Maybe(history.CounterStaleResults, j.TopicOf())
 	}
 }
 

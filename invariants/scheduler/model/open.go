@@ -29,3 +29,17 @@ func (f *Facts) derived(j *Job) string {
 	}
 	return ""
 }
+
+// UnderWay are what the gauges of what is under way may say: a message is in hand for longer than its handling takes, and a
+// rollback gives its lock back once it is over.
+func (f *Facts) UnderWay() (handlings, rollbacks int) {
+	for _, j := range f.Order {
+		for i := range j.Messages {
+			handlings += len(j.Messages[i].holders())
+		}
+	}
+	for _, g := range f.Sagas.Order {
+		rollbacks += len(g.rollers)
+	}
+	return handlings, rollbacks
+}

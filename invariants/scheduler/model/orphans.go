@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
 // reading is that a process's replayer has read a job, to ask the safety kernel about it, and has not done so since.
@@ -36,9 +37,11 @@ func (f *Facts) OrphanReplayed(s *Step) {
 	case s.Handling == nil || !s.Handling.orphan:
 		return
 	case s.About.InHandOf(invariants.Process(s.Node, s.Incarnation)):
-		f.Count.OrphansMaybe++
+		f.Count.Maybe(history.CounterOrphans, s.About.TopicOf())
 	default:
-		f.Count.Orphans++
+		f.Count.Sure(history.CounterOrphans, s.About.TopicOf())
+		f.Count.Not(history.CounterReceived, s.About.TopicOf())
+		f.Count.Sure(history.CounterReceived, s.About.TopicOf())
 	}
 	s.Handling.orphan = false
 }
@@ -48,12 +51,12 @@ func (f *Facts) ReplayerRead(s *Step) {
 	me := invariants.Process(s.Node, s.Incarnation)
 	f.takenUp(s)
 	if was := s.About.Replayer; was != "" && was != me {
-		f.Count.OrphansMaybe++ // that one may be at it still
+		f.Count.Maybe(history.CounterOrphans, s.About.TopicOf()) // that one may be at it still
 	}
 	s.About.readings = append(s.About.readings, reading{me, s.At})
 	s.About.Replayer, s.About.Left = me, !f.PutOff(s.About, s.At) && !f.comesAgain(s.About, s.At)
 	if !s.Failed && (s.About.State == Pending || s.About.State == Scheduled || s.About.State == ApprovalRequired) {
-		f.Count.Taken++
+		f.Count.Maybe(history.CounterReceived, s.About.TopicOf())
 	}
 }
 

@@ -65,8 +65,6 @@ type outputs struct {
 	Unlisted time.Duration            // when Redis refused last to tell what is due there, or to leave it to who asks
 	Soon     map[string]scan          // the jobs whose scans their processes are about to begin
 	stored   map[string]*stored
-	Checked  int // answers
-	Blocked  int // jobs that were quarantined, as their writers were told
 }
 
 // stored is what is known of the key of an output.
@@ -111,7 +109,7 @@ func (f *Facts) OutputCalled(s *Step) {
 	if s.Outcome == sim.OutcomeOK {
 		if said, err := history.Read[history.Verdict](s.Data); err == nil && said.Output() != "" {
 			a.Decision, a.Reason, a.redacted = said.Output(), said.Reason, said.RedactedPtr
-			f.Outputs.Checked++
+			f.Count.Sure(history.CounterChecked, s.About.TopicOf())
 		}
 	}
 	scans := s.Phase == "output_scan"
@@ -193,7 +191,7 @@ func (f *Facts) OutputOperation(s *Step) {
 		s.About.Out.resumed = invariants.Process(s.Node, s.Incarnation)
 	case "result_write", "output_write":
 		if !s.Failed && !Looks(s) && s.About.StateAt == s.Step && s.About.State == Quarantined {
-			f.Outputs.Blocked++
+			f.Count.Sure(history.CounterQuarantined, s.About.TopicOf())
 		}
 	}
 }
@@ -233,18 +231,22 @@ func (o *outputs) Held(key, gist string) bool {
 }
 
 // FindingStored takes in a change of what is on record of a job's output.
-func (f *Facts) FindingStored(c *sim.Change, j *Job) {
+func (f *Facts) FindingStored(s *Step, c *sim.Change, j *Job) {
 	o := &j.Out
 	if c.Gone && c.Field == "" {
 		o.Found = nil
 		return
 	}
+	was := o.Found[c.Field]
 	delete(o.Found, c.Field)
 	if found, err := history.Read[history.OutputFinding](c.Value); err == nil && !c.Gone {
 		if o.Found == nil {
 			o.Found = map[string]history.OutputFinding{}
 		}
 		o.Found[c.Field] = *found
+		if found.Decision == history.OutputSkipped && *found != was && !s.Rewinds() {
+			f.Count.Sure(history.CounterSkipped, j.TopicOf())
+		}
 	}
 }
 

@@ -137,7 +137,7 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	if e.ReplayStatus != l.ReplayStatus {
 		r.Reached[e.ReplayStatus]++
 	}
-	f.letterDecided(s, e.ReplayStatus)
+	f.letterDecided(s, e)
 	l.expires = c.Expires
 	if l.Action = e.Action; l.Action == "" {
 		l.Written = s.Step
@@ -190,31 +190,31 @@ func (f *Facts) LettersWritten(s *Step) {
 // SagaLetterWritten counts a dead letter of a saga, and what schedulers make of one.
 func (f *Facts) SagaLetterWritten(s *Step, c *sim.Change) {
 	e, err := history.Read[history.DeadLetter](c.Value)
+	if !c.Gone && err == nil && s.Phase != "dlq_update" && e.ReasonCode == history.SagaUnmarshal && !s.Rewinds() {
+		f.Count.Sure(history.CounterUnreadable)
+	}
 	switch {
 	case c.Gone || err != nil:
 	case s.Phase == "dlq_update":
-		f.letterDecided(s, e.ReplayStatus)
+		f.letterDecided(s, e)
 	case !s.Failed:
-		f.Count.Filed++
+		f.Count.Sure(history.CounterLetters, e.ReasonCode)
 	}
 }
 
 // letterDecided counts a change of a letter as the scheduler that makes it does. One whose answer was lost is looked for by
 // its scheduler, which may not find it.
-func (f *Facts) letterDecided(s *Step, status string) {
+func (f *Facts) letterDecided(s *Step, e *history.DeadLetter) {
 	if !TriagesLetters(s) {
 		return
 	}
-	n := &f.Count
-	count := func(of, maybe *int) {
-		*of++
-		if s.Failed {
-			*maybe++
-		}
+	count := f.Count.Sure
+	if s.Failed {
+		count = f.Count.Maybe
 	}
-	count(&n.Decided, &n.DecidedMaybe)
-	if status == "denied" {
-		count(&n.Refused, &n.RefusedMaybe)
+	count(history.CounterReplays, e.ReplayStatus)
+	if e.ReplayStatus == "denied" {
+		count(history.CounterReplaysDenied, e.ReasonCode)
 	}
 }
 

@@ -36,6 +36,7 @@ type Saga struct {
 	Began    int           // the step at which its rollback took its lock for the first time; 0 for never
 	Lock     Lock          // of its rollback
 	Emptied  Sight
+	rollers  []string // the nodes that have begun to roll it back, and not to give its lock back
 	Noted    Note
 	by       string
 	struck   invariants.Kinds // by strikes on operations of its own
@@ -182,7 +183,8 @@ func (f *Facts) SagaLocked(s *Step, g *Saga, c *sim.Change) {
 			g.Began = s.Step
 		}
 		if s.Kind == sim.KindRedis && s.Outcome == sim.OutcomeOK {
-			f.Count.RolledBack++
+			f.Count.Sure(history.CounterRolledBack)
+			g.rollers = append(g.rollers, s.Node)
 		}
 		me := invariants.Process(s.Node, s.Incarnation)
 		if g.by != "" && g.by != me && len(g.Stack) > 0 {
@@ -216,11 +218,17 @@ func (f *Facts) RollbackNoted(s *Step, c *sim.Change) {
 // SagaOperation takes in an operation of a rollback, or of who records a compensation.
 func (f *Facts) SagaOperation(s *Step) {
 	if s.Phase == "saga_publish" && s.Kind == sim.KindPublish && !s.Failed && s.Outcome != sim.OutcomePending {
-		f.Count.Compensated++
+		f.Count.Sure(history.CounterCompensated)
+	}
+	if s.Phase == "saga_publish" && s.Kind != sim.KindLate && s.Failed {
+		f.Count.Sure(history.CounterUncompensated)
 	}
 	what, id := history.KeyOf(s.Target)
 	for _, g := range f.Sagas.Order {
 		own := g.ID == id && (what == history.SagaStack || what == history.SagaLock)
+		if i := slices.Index(g.rollers, s.Node); own && i >= 0 && s.Phase == "saga_unlock" && s.Name == "watch" {
+			g.rollers = slices.Delete(g.rollers, i, i+1)
+		}
 		switch {
 		case g.Lock.Node != s.Node || g.Lock.Incarnation != s.Incarnation:
 		case s.Phase == "saga_close" && s.Failed: // it may be of any rollback of its process
@@ -236,6 +244,14 @@ func (f *Facts) SagaOperation(s *Step) {
 				g.Emptied = Sight{s.Step, s.At}
 			}
 		}
+	}
+}
+
+// crashed forgets the rollbacks of a node's process.
+func (k *Sagas) crashed(node string) {
+	k.keptUp(node)
+	for _, g := range k.Order {
+		g.rollers = slices.DeleteFunc(g.rollers, func(by string) bool { return by == node })
 	}
 }
 
@@ -343,7 +359,7 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 		return
 	}
 	if s.Kind == sim.KindRedis && s.Outcome == sim.OutcomeOK {
-		f.Count.Recorded++
+		f.Count.Sure(history.CounterRecorded)
 	}
 	for _, check := range f.Hooks.Recorded {
 		check(s, c, again)

@@ -135,12 +135,16 @@ func (o *Observer) handled(s *model.Step) {
 	f, h := o.Facts, s.Handling
 	if h.FailedClosed() {
 		f.Reach(model.FailedClosed)
+		f.Count.Sure(history.CounterFailClosed)
 	}
 	if h.FoundNobody() {
 		f.Come(s.About, model.NoWorkerTook)
 		if f.KnowsStaleWorker(s) {
 			f.Reach(model.StaleWorkerMet)
 		}
+	}
+	if told, asked := f.Told(s); asked && told.Failed && !s.About.Mixed {
+		f.Count.Sure(history.CounterUnavailable, s.About.TopicOf())
 	}
 	for _, check := range o.hooks.Released {
 		check(s)

@@ -151,13 +151,17 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 		if s.Name == "pipeline" {
 			f.ApproverReads(s, false)
 		}
+	case "ask_again_write":
+		if s.Name == sim.NameMulti && applied && !s.Failed {
+			f.Count.Sure(history.CounterApprovalsRequired, s.About.TopicOf())
+		}
 	case "approval_age":
 		f.ApprovalAged(s)
 	case "tenant_read":
 		f.TenantCounted(s)
 	case "void_publish":
 		if applied && !s.Failed {
-			f.Count.Voids++
+			f.Count.Sure(history.CounterVoids, s.About.TopicOf())
 		}
 	case "result_publish":
 		if s.Failed && !applied {
@@ -170,16 +174,30 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 	case "dlq_write":
 		switch {
 		case s.Failed:
-			f.Count.DlqsFailed++ // of a job, or of a message that makes no sense
+			f.Count.Sure(history.CounterLetterWriteFailed) // of a job, or of a message that makes no sense
 			f.Unfiled(s)
 		case s.Name == "zadd" && s.Target == history.DlqIndex, // the last of the entry's writes, one after the other
 			s.Name == sim.NameMulti && model.OfMessage(strings.TrimPrefix(s.Target, history.DlqPrefix)) && writes(s, s.Target):
-			f.Count.Filed++
+			f.Count.Sure(history.CounterLetters, o.filing(s).Code)
 		}
 	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "outbox_remove", "result_write", "failed_write",
 		"timeout_write", "cancel_write", "approval_write", "denied_write", "approved_write", "output_write":
 		o.writeAnswered(s, applied)
 	}
+}
+
+// filing is the DLQ entry that the step writes, or indexes: of its job, or of a message.
+func (o *Observer) filing(s *model.Step) *model.Filing {
+	id := strings.TrimPrefix(s.Target, history.DlqPrefix)
+	for i := range s.Changes {
+		if c := &s.Changes[i]; c.Key == history.DlqIndex && !c.Gone {
+			id = c.Field
+		}
+	}
+	if model.OfMessage(id) {
+		return o.Facts.Letter(id)
+	}
+	return &s.About.Filing
 }
 
 // writes says whether the step wrote a key.
@@ -322,7 +340,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 		f.OutputStored(c)
 	case history.Finding:
 		if about := f.Jobs[of]; about != nil {
-			f.FindingStored(c, about)
+			f.FindingStored(s, c, about)
 		}
 	case history.Scans:
 		f.ScanKept(c, of)

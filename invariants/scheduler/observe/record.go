@@ -118,24 +118,25 @@ func (o *Observer) fence(s *model.Step) {
 // refused notes that the fence stopped a state write of that phase.
 func (o *Observer) refused(s *model.Step, phase string) {
 	f := o.Facts
+	topic := s.About.TopicOf()
 	f.Reach(model.WriteFenced)
-	f.Count.Fenced++
+	f.Count.Sure(history.CounterFenced, phase, topic)
 	f.Fenced = model.Fenced{Step: s.Step, Job: s.Job, Phase: phase}
 	if s.Handling != nil {
 		s.Handling.StoreFailed = true
 	}
 	switch phase {
 	case "rollback_write":
-		f.Count.RollbacksFailed++
+		f.Count.Sure(history.CounterRollbacksFailed, topic)
 	case "running_write":
-		f.Count.RunningWritesFailed++
+		f.Count.Sure(history.CounterRunningsFailed, topic)
 	}
 }
 
 func (o *Observer) writeAnswered(s *model.Step, applied bool) {
-	f := o.Facts
+	f, topic := o.Facts, s.About.TopicOf()
 	if s.Phase == "rollback_write" && s.Name != "pipeline" && (s.Name == "watch" || !f.Config.Fence) {
-		f.Count.Rollbacks++
+		f.Count.Sure(history.CounterRollbacks, topic)
 	}
 	switch {
 	case s.Outcome == history.TransactionFailed:
@@ -155,25 +156,34 @@ func (o *Observer) writeAnswered(s *model.Step, applied bool) {
 		}
 	case "rollback_write":
 		if s.Failed {
-			f.Count.RollbacksFailed++
+			f.Count.Sure(history.CounterRollbacksFailed, topic)
 		}
 	case "running_write":
 		if s.Failed {
-			f.Count.RunningWritesFailed++
+			f.Count.Sure(history.CounterRunningsFailed, topic)
+		}
+	case "approval_write":
+		if !s.Failed {
+			f.Count.Sure(history.CounterApprovalsRequired, topic)
+		}
+	case "approved_write":
+		if !s.Failed {
+			f.Count.Sure(history.CounterApprovalsGranted, topic)
 		}
 	case "outbox_remove":
 		if !s.Failed && s.About.StateAt != s.Step { // without RUNNING: the entry was not published
-			f.Count.Voided++
+			f.Count.Sure(history.CounterOutboxVoided, topic)
 		}
 	case "result_write", "failed_write", "timeout_write", "cancel_write", "denied_write", "output_write":
-		if !s.Failed {
-			f.Count.Completed++
+		if s.Failed {
+			break
 		}
-		if !s.Failed && s.Phase == "denied_write" {
-			f.Count.Denied++
+		f.Count.Sure(history.CounterCompleted, s.About.State.String(), topic)
+		if s.Phase == "denied_write" {
+			f.Count.Sure(history.CounterDenied, topic)
 		}
-		if !s.Failed && s.About.State.Buried() && f.Config.DLQOrder != "state-then-dlq" {
-			f.Count.Filed++
+		if s.About.State.Buried() && f.Config.DLQOrder != "state-then-dlq" {
+			f.Count.Sure(history.CounterLetters, s.About.ReasonCode)
 		}
 	}
 	if !s.Failed {
@@ -206,6 +216,9 @@ func (o *Observer) stateRead(s *model.Step) {
 	}
 	if s.Handling != nil && !s.Failed && s.About.Intent.Step != 0 {
 		s.Handling.Pick = s.About.Intent.Pick
+	}
+	if s.Phase == "state_read" && !s.Failed {
+		o.Facts.StaleResult(s)
 	}
 	for _, check := range o.hooks.Read {
 		check(s)

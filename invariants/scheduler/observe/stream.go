@@ -150,12 +150,12 @@ func (o *Observer) publishAnswered(s *model.Step, stored bool) {
 	case !s.Failed:
 		if s.Kind == sim.KindPublish && !stored {
 			f.Reach(model.PublishDropped)
-			f.Count.Duplicates++
+			f.Count.Sure(history.CounterDuplicates, s.About.TopicOf())
 		} else {
-			f.Count.Published++
+			f.Count.Sure(history.CounterDispatched, s.About.TopicOf())
 		}
 		if f.Resumes(s) {
-			f.Count.Resumed++
+			f.Count.Sure(history.CounterResumed, s.About.TopicOf())
 		}
 	case stored:
 		f.Reach(model.AmbiguousPublish)
@@ -218,7 +218,7 @@ func (o *Observer) message(e *sim.Event) {
 		if last && !again {
 			f.Come(about, model.DeliveriesExhausted)
 			if ours {
-				f.Count.GivenUp++
+				f.Count.Sure(history.CounterGivenUp, "scheduler-"+what)
 				o.abandon(about, m)
 			}
 		}

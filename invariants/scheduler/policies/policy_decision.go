@@ -72,6 +72,7 @@ var noDispatchWithoutDecision = rule.New(invariants.Invariant{
 				t.Violation(j, "%s wrote %s at step %d with the decision FAIL_OPEN, although the safety kernel had told it %q", who, j.State, at, said.Decision)
 			case open:
 				f.Reach(model.FailOpenUsed)
+				f.Count.Sure(history.CounterFailOpen, j.TopicOf())
 			case said.Decision != j.Decision || j.State == model.Scheduled && !maps.Equal(said.Constraints, j.Wish.Constraints):
 				t.Violation(j, "%s wrote %s at step %d with the decision %s and the constraints %v, but the safety kernel had told it %q and %v",
 					who, j.State, at, j.Decision, j.Wish.Constraints, said.Decision, said.Constraints)

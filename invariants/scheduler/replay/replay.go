@@ -55,6 +55,14 @@ var replayDefaults = map[string]string{
 	"output_quarantined": actManual, "output_denied": actManual,
 }
 
+// CodeLabel is a reason code as a counter has it: one that is in no class is "other".
+func CodeLabel(code string) string {
+	if _, known := replayDefaults[code]; !known {
+		return "other"
+	}
+	return code
+}
+
 // triage is what is to become of a dead letter, and how often its job may be replayed.
 func triage(c *config.ReplayConfig, l *model.Letter) (action string, replays int) {
 	switch {

@@ -1,0 +1,39 @@
+package model
+
+// Series is one series of a counter: its name, and the values of those of its labels that events tell, in the order of the
+// labels' names.
+type Series struct {
+	Name   string
+	Labels [2]string
+}
+
+// Count is how often events show for sure what a series counts, and how often else it may have come about.
+type Count struct{ Sure, Maybe int }
+
+// counts is what the schedulers' counters should say, by what the callers of operations were told.
+type counts struct {
+	Series map[Series]Count
+
+	Crashes         int // of schedulers
+	RetriesCutShort int // jobs that these had in hand
+	LockLeft        int // locks taken of which their holders do not know
+}
+
+// Sure counts what has come about.
+func (n *counts) Sure(name string, labels ...string) { n.add(Count{Sure: 1}, name, labels) }
+
+// Maybe counts what may have come about. Not takes that back.
+func (n *counts) Maybe(name string, labels ...string) { n.add(Count{Maybe: 1}, name, labels) }
+func (n *counts) Not(name string, labels ...string)   { n.add(Count{Maybe: -1}, name, labels) }
+
+func (n *counts) add(c Count, name string, labels []string) {
+	s := Series{Name: name}
+	copy(s.Labels[:], labels)
+	if n.Series == nil {
+		n.Series = map[Series]Count{}
+	}
+	n.Series[s] = n.Series[s].And(c)
+}
+
+// And is the sum of two counts.
+func (c Count) And(d Count) Count { return Count{c.Sure + d.Sure, c.Maybe + d.Maybe} }
