@@ -49,6 +49,16 @@ func (w *Workload) Failing(jobID string) bool {
 	return isRun && isStep && err == nil && attempt <= w.StepFailures
 }
 
+// FailingSteps lists those attempts.
+func (w *Workload) FailingSteps() (list []string) {
+	for n := range w.Runs {
+		for attempt := range w.StepFailures {
+			list = append(list, workflow.JobID(RunID(n+1), stepID(min(2, w.Steps)), attempt+1))
+		}
+	}
+	return list
+}
+
 // checkRuns refuses what [workflow.Run] cannot say.
 func checkRuns(p *Plan) *strictyaml.Error {
 	w := &p.Workload

@@ -30,6 +30,7 @@ func JudgeConfig(p *plans.Plan) config.Config {
 	c.Approvals.Kernel, c.Policy.Kernel = p.Kernel.On(), p.Kernel.On()
 	c.Asked = askedConfig(p)
 	judgeReplays(p, &c.Replay)
+	c.Executions = executions(&p.Workload)
 	return c
 }
 
@@ -69,6 +70,27 @@ func packed[T any](from any) *T {
 		panic(err)
 	}
 	return to
+}
+
+// executions is how those of the workload's jobs and of its runs' steps end, where that is not the usual.
+func executions(w *plans.Workload) map[string]config.Execution {
+	fails := func(f plans.Failing) config.Execution {
+		return config.Execution{Fails: config.Outcome{Status: string(job.StatusFailed), ReasonCode: f.ReasonCode, Reason: actors.ReasonFailed}, Committed: f.Committed, Succeeds: f.Succeeds > 0}
+	}
+	list := map[string]config.Execution{}
+	for n := range w.Fail {
+		how, _ := plans.ParseFailing(w.Fail[n]) // the plan is valid
+		list[plans.JobID(n)] = fails(how)
+	}
+	for n, status := range w.Answer {
+		x := list[plans.JobID(n)]
+		x.Answer = status
+		list[plans.JobID(n)] = x
+	}
+	for _, id := range w.FailingSteps() {
+		list[id] = fails(plans.Failing{})
+	}
+	return list
 }
 
 // judgeReplays adds what judging dead letters needs to know besides the settings.

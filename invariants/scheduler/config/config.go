@@ -85,6 +85,8 @@ type Config struct {
 	PendingReplayer    bool
 	IdempotencyGuard   bool
 
+	Executions map[string]Execution `setting:"-"` // of jobs of which the plan says something; nil if there is no telling what workers do
+
 	Routing   RoutingConfig  `setting:"-"`
 	Tenants   TenantConfig   `Limit:"tenant_limit" Reserve:"tenant_reserve"`
 	Approvals ApprovalConfig `setting:"policy." Kernel:"-" Bind:"bind_approvals" TTL:"approval_ttl"`
@@ -346,6 +348,32 @@ type AskedConfig struct {
 	Request func(client, job string) *history.Request           // that the client is to submit; nil for none
 	Run     func(id string, began time.Time) *history.RunRecord // as it is to be started in a world that began then; nil for none
 	Reason  func(job string) (reason string, cancelled bool)    // of the job's cancellation
+}
+
+// Execution is what a plan says of the executions of a job. The zero value has its effect, and answers SUCCEEDED.
+type Execution struct {
+	Answer    string  // the status that is answered after the effect; "" is SUCCEEDED
+	Fails     Outcome // what is answered of executions that fail, of the job or of one that replays it; the zero value is that none does
+	Committed bool    // they have the effect all the same
+	Succeeds  bool    // and succeed later
+}
+
+// Outcome is how an execution has ended, as its worker answers it.
+type Outcome struct{ Status, ReasonCode, Reason string }
+
+func (o Outcome) String() string {
+	if o.ReasonCode == "" && o.Reason == "" {
+		return o.Status
+	}
+	return fmt.Sprintf("%s (reason_code %q, reason %q)", o.Status, o.ReasonCode, o.Reason)
+}
+
+// Execution is what the plan says of a job's executions. A replay, by its name, fails as the job that it replays.
+func (c *Config) Execution(job string) Execution {
+	original, _, _ := strings.Cut(job, "-replay-")
+	x := c.Executions[original]
+	x.Answer = c.Executions[job].Answer
+	return x
 }
 
 // RoutingConfig says which pools there are. The zero value judges no pool.

@@ -50,7 +50,11 @@ type Order struct {
 
 // Reply is a worker's result.
 type Reply struct {
+	JobID      string `json:"job_id"`
+	WorkerID   string `json:"worker_id"`
+	Epoch      int64  `json:"epoch"`
 	Status     string `json:"status"`
+	Reason     string `json:"reason"`
 	ReasonCode string `json:"reason_code"`
 	ResultPtr  string `json:"result_ptr"`
 }

@@ -57,6 +57,7 @@ const (
 	SchedulerNodes  = "scheduler-"
 	WorkerNodes     = "worker-"
 	KernelNode      = "kernel"
+	CallHad         = "Had"      // of the outside system: whether what an idempotency key stands for is done
 	StrangerNode    = "stranger" // publishes what nobody can read
 	FaultLate       = "late"
 )

@@ -39,6 +39,23 @@ var succeededImpliesFinishedExecution = rule.New(invariants.Invariant{
 	}}
 })
 
+var resultIsWhatWasExecuted = rule.New(invariants.Invariant{
+	Name:   "result-is-what-was-executed",
+	Says:   "A worker answers a dispatch that it was given, under its own name, with how its execution has ended: the status, the reason code and the reason, and the output that it has stored.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 1: SUCCEEDED, the worker succeeded; FAILED, the worker failed",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Replied: func(j *model.Job, m *model.Message) {
+		if f.Config.Executions == nil {
+			return
+		}
+		t.Exercise()
+		if is, should := f.Misreports(j, m); should != "" {
+			t.Violation(j, "%s answered at step %d, in message %d of %s, %s; it should be %s", m.From, invariants.StepNo(f.Step), m.Seq, history.StreamSys, is, should)
+		}
+	}}
+})
+
 var oneExecutionPerDispatch = rule.New(invariants.Invariant{
 	Name:   "one-execution-per-dispatch",
 	Says:   "A worker begins a job only for a dispatch that names it, and once for each.",

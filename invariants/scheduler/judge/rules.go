@@ -32,7 +32,7 @@ var all = sync.OnceValue(func() []rule.Rule {
 		terminalStatesFinal, documentedTransitionsOnly, deadlineCountsFromSubmission, timeoutOnlyWhenDue, noTimeoutWhileExecuting, deadWorkerIsNoticed, overdueJobFoundWithinAPoll,
 		whatIsDueIsTakenUp, waitingJobIsLeftAlone,
 		attemptsEqualScheduledWrites, attemptsDrainByTwo, retryWaitsItsDelay, attemptsNeverPastCeiling,
-		succeededImpliesFinishedExecution, resultOfCurrentEpoch, jobEndsAsItsResultSays, oneExecutionPerDispatch, oneExecutionAtATime, oneExecutionPerJob,
+		succeededImpliesFinishedExecution, resultIsWhatWasExecuted, resultOfCurrentEpoch, jobEndsAsItsResultSays, oneExecutionPerDispatch, oneExecutionAtATime, oneExecutionPerJob,
 		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, lockRenewedByThirds, oneWriterATick, snapshotStaysFresh,
 		ackedOnlyWhenDurable, dispatchAckedOnlyWhenAnswered, processedMessageNotHandledAgain, noMessageGivenUp, onlyPoisonIsTerminated, terminatedMessageHasDLQEntry,
 		redisIndexAgreesWithRecord, countersEqualTrace,

@@ -112,6 +112,16 @@ var trials = map[string]trial{
 		says:  "no worker has finished the job (1 began it)",
 		holds: calm,
 	},
+	"result-is-what-was-executed": {
+		cfg: executions,
+		breaks: func(s *story) {
+			s.given(job1).effect(w1, job1, "begin").effect(w1, job1, "finish").answersWith(job1, `"status":"FAILED"`)
+		},
+		says: "worker-1 answered at step 16, in message 2 of CORDUM_SYS, FAILED; it should be SUCCEEDED",
+		holds: func(s *story) {
+			s.given(job1).effect(w1, job1, "begin").effect(w1, job1, "finish").answersWith(job1, `"status":"SUCCEEDED"`)
+		},
+	},
 	"job-ends-as-its-result-says": {
 		breaks: func(s *story) {
 			s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1).message(s1, job1, "result_deliver", sim.KindDeliver, 1).of(2).completed(s1, job1, "TIMEOUT")

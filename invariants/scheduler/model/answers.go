@@ -2,10 +2,13 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -72,6 +75,87 @@ func (m *Message) Succeeded() bool { return m.endsIn() == Succeeded }
 // redactedAs says whether the policy has told some process that the redacted output is there.
 func (o *outputJob) redactedAs(ptr string) bool {
 	return slices.ContainsFunc(o.sync, func(a OutputVerdict) bool { return a.Decision == history.OutputRedact && a.Ptr != "" && a.Ptr == ptr })
+}
+
+// ended is that an execution of a job has ended on a worker, or that the worker has heard that the job needs none.
+type ended struct {
+	worker string
+	failed bool // without the effect
+}
+
+// putOut is an output that a worker has stored.
+type putOut struct{ worker, ptr string }
+
+// ExecutionEnds takes in that an execution of the step's job ends.
+func ExecutionEnds(s *Step) {
+	s.About.ended = append(s.About.ended, ended{s.Node, s.Name == "fail"})
+}
+
+// WorkerOperation takes in that a worker stores an output of the step's job, or hears that the job's effect was had.
+func WorkerOperation(s *Step) {
+	switch {
+	case s.About == nil || !strings.HasPrefix(s.Node, history.WorkerNodes):
+	case s.Phase == "output_store":
+		s.About.outputs = append(s.About.outputs, putOut{s.Node, s.Target})
+	case s.Kind == sim.KindCall && s.Name == history.CallHad && !s.Failed && s.Outcome != sim.OutcomeNil:
+		s.About.ended = append(s.About.ended, ended{worker: s.Node})
+	}
+}
+
+// Misreports says in what a worker's result is not what the worker has done, and what it should be; two empty words if it
+// is. Where the worker had several dispatches, executions or outputs of the job, any will do.
+func (f *Facts) Misreports(j *Job, m *Message) (is, should string) {
+	a, x := &m.Answer, f.Config.Execution(j.ID)
+	given := slices.ContainsFunc(j.Dispatches, func(d Dispatch) bool {
+		return d.Handed > 0 && d.Epoch == m.Epoch && (d.Worker == "" || d.Worker == m.From)
+	})
+	says, done := config.Outcome{Status: a.Status, ReasonCode: a.ReasonCode, Reason: a.Reason}, j.outcomes(m.From, &x)
+	outputs := j.outputsFor(m.From, &says, &x)
+	switch {
+	case a.JobID != j.ID:
+		return "job_id " + strconv.Quote(a.JobID), strconv.Quote(j.ID)
+	case a.WorkerID != m.From && !(f.Config.FanOut && strings.HasPrefix(a.WorkerID, m.From+".")):
+		return "worker_id " + strconv.Quote(a.WorkerID), strconv.Quote(m.From)
+	case a.Epoch != m.Epoch || !given:
+		return fmt.Sprintf("epoch %d, and epoch %d in its header", a.Epoch, m.Epoch), "that of a dispatch that the worker was given"
+	case len(done) == 0:
+		return says.String(), "nothing: the worker has not come to an end with it"
+	case !slices.Contains(done, says):
+		return says.String(), done[len(done)-1].String()
+	case !slices.Contains(outputs, a.ResultPtr):
+		return "result_ptr " + strconv.Quote(a.ResultPtr), strconv.Quote(outputs[len(outputs)-1])
+	}
+	return "", ""
+}
+
+// outcomes are what a worker may answer, by the executions of the job that have ended there.
+func (j *Job) outcomes(worker string, x *config.Execution) (list []config.Outcome) {
+	for _, e := range j.ended {
+		if e.worker != worker {
+			continue
+		}
+		if !e.failed {
+			list = append(list, config.Outcome{Status: cmp.Or(x.Answer, Succeeded.String())})
+		}
+		if x.Fails.Status != "" && (e.failed || x.Committed) {
+			list = append(list, x.Fails)
+		}
+	}
+	return list
+}
+
+// outputsFor are the outputs that a worker has stored, one of which its answer names. A failure after which the worker
+// succeeds all the same has none.
+func (j *Job) outputsFor(worker string, says *config.Outcome, x *config.Execution) (list []string) {
+	for _, o := range j.outputs {
+		if o.worker == worker {
+			list = append(list, o.ptr)
+		}
+	}
+	if len(list) == 0 || x.Succeeds && *says == x.Fails {
+		list = append(list, "")
+	}
+	return list
 }
 
 // Owes says whether the step's worker was given a dispatch of the sequence that the step names, and which one it has still

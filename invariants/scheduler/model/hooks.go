@@ -29,6 +29,7 @@ type Checker struct {
 	Back            func(*Step, *Message)                               // a message that was sent back was delivered again, for no other reason
 	Again           func(*Step, *Message)                               // a message whose handling is known to be done was delivered again
 	Twice           func(*Step, *Message)                               // and is handled again
+	Replied         func(*Job, *Message)                                // a stream stored a worker's result
 	Given           func(*Job, *Message)                                // JetStream delivers a message no more, which nobody has acknowledged; likewise
 	Ticked          func(*Step, *Tick)                                  // a replica began a tick, or wrote what its tick is for
 	Listed          func(*Step, *Tick)                                  // a replica looks for what its tick is to deal with
@@ -85,6 +86,7 @@ type Hooks struct {
 	Back            []func(*Step, *Message)
 	Again           []func(*Step, *Message)
 	Twice           []func(*Step, *Message)
+	Replied         []func(*Job, *Message)
 	Given           []func(*Job, *Message)
 	Ticked          []func(*Step, *Tick)
 	Listed          []func(*Step, *Tick)

@@ -62,6 +62,8 @@ type Job struct {
 	BegunBy    string // its worker
 	Finished   int
 	Executing  []string      // the workers at it
+	ended      []ended       // executions that were
+	outputs    []putOut      // that they have put out
 	Messages   []Message     // its requests, results and cancellations
 	Terminated []Termination // of those
 	Filing                   // of its DLQ entry

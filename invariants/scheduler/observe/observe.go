@@ -93,6 +93,7 @@ func (o *Observer) operation(e *sim.Event) {
 		f.ReplayerAsked(s)
 	}
 	f.OutputOperation(s)
+	model.WorkerOperation(s)
 	f.SagaOperation(s)
 	f.VisitGoesOn(s)
 	f.Workflow.Answered(f, s)

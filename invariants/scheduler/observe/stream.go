@@ -115,6 +115,9 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bo
 			about.Answered(r)
 			about.Asked = about.Asked || r.Status == model.Cancelled.String()
 		}
+		for _, check := range o.hooks.Replied {
+			check(about, m)
+		}
 		about.Moments &^= 1 << model.ResultUnsent
 	case history.Cancellation:
 		about.Asked = true
@@ -313,6 +316,7 @@ func (o *Observer) execution(e *sim.Event) {
 		}
 		s.About.Executing = append(s.About.Executing, e.Node)
 	case "finish", "fail":
+		model.ExecutionEnds(s)
 		if e.Name == "finish" && history.AnswerOf(e) != history.Declined { // a crash right after it leaves it no answer
 			s.About.Finished++
 			o.Facts.HadEffect(s)

@@ -23,6 +23,9 @@ type Failure struct {
 	Succeeds   time.Duration // after which it has the effect, unless it has had it, and reports a success after all; 0 is never
 }
 
+// ReasonFailed is what a worker says of a failure besides.
+const ReasonFailed = "the worker says so"
+
 // EffectFail is an execution that ends without its effect.
 const EffectFail = "fail"
 
@@ -87,5 +90,5 @@ func (r *running) outcome(t *worker.Task, f *Failure) worker.Outcome {
 	if f == nil {
 		return worker.Outcome{Status: r.Status(t.JobID)}
 	}
-	return worker.Outcome{Status: job.StatusFailed, ReasonCode: f.ReasonCode, Reason: "the worker says so"}
+	return worker.Outcome{Status: job.StatusFailed, ReasonCode: f.ReasonCode, Reason: ReasonFailed}
 }
