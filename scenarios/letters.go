@@ -20,14 +20,15 @@ type letter struct {
 
 // letters are the dead-letter queue, by the ids of its entries.
 type letters struct {
-	byID   map[string]*letter
-	order  []string
-	listed map[string]bool // in the index
-	met    map[string]bool // replay statuses that an entry has had, by "<id> <status>"
+	byID    map[string]*letter
+	order   []string
+	listed  map[string]bool // in the index
+	met     map[string]bool // replay statuses that an entry has had, by "<id> <status>"
+	decided map[string]bool // those to which the operator has brought it, likewise
 }
 
 func newLetters() letters {
-	return letters{byID: map[string]*letter{}, listed: map[string]bool{}, met: map[string]bool{}}
+	return letters{byID: map[string]*letter{}, listed: map[string]bool{}, met: map[string]bool{}, decided: map[string]bool{}}
 }
 
 // changed takes in a change of an entry, and returns it as it is now: nil for one that is gone, or that nobody can read. It is new
@@ -51,6 +52,9 @@ func (l *letters) changed(f *history.Fact, name string) (now *letter, isNew bool
 	l.byID[id] = was
 	if entry.Action != "" {
 		l.met[id+" "+entry.ReplayStatus] = true
+		if entry.DecidedBy == history.OperatorNode {
+			l.decided[id+" "+entry.ReplayStatus] = true
+		}
 	}
 	return was, isNew
 }
@@ -165,7 +169,7 @@ func (r *run) idleOperator() (list []string) {
 	for _, errand := range w.ReplayErrands() {
 		for _, n := range slices.Sorted(maps.Keys(errand.After)) {
 			id, why := plans.JobID(n), errand.Missed
-			if slices.ContainsFunc(errand.Occasions, func(status string) bool { return l.met[id+" "+status] }) {
+			if l.decided[id+" "+errand.Ends] || slices.ContainsFunc(errand.Occasions, func(status string) bool { return l.met[id+" "+status] }) {
 				continue
 			}
 			if !slices.Contains(l.order, id) {

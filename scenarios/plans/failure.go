@@ -80,11 +80,18 @@ func checkFailing(p *Plan) *strictyaml.Error {
 	return nil
 }
 
+// What the operator says of dead letters.
+const (
+	Mended = `{"mended":true}` // the payload
+	Denied = "not to be done"  // why not
+)
+
 // ReplayErrand is something that a plan wants of the operator: to decide on the dead letters of some jobs.
 type ReplayErrand struct {
 	Key       string                // of Workload
 	After     map[int]time.Duration // the submission of the job
 	Occasions []string              // the replay statuses in which a triaged dead letter may wait for that
+	Ends      string                // the one to which that brings it
 	Missed    string                // what is said if the dead letter of %s never was in one
 }
 
@@ -92,10 +99,10 @@ type ReplayErrand struct {
 func (w *Workload) ReplayErrands() []ReplayErrand {
 	left := "the dead letter of %s is never left to a person"
 	return []ReplayErrand{
-		{"approve_replay", w.ApproveReplay, []string{dlq.AwaitingApproval}, "the replay of %s never waits for an approval"},
-		{"mend_replay", w.MendReplay, []string{dlq.Quarantined}, "the dead letter of %s is never quarantined"},
-		{"ask_replay", w.AskReplay, []string{dlq.PendingReview}, left},
-		{"deny_replay", w.DenyReplay, []string{dlq.PendingReview, dlq.AwaitingApproval, dlq.Quarantined}, left},
+		{"approve_replay", w.ApproveReplay, []string{dlq.AwaitingApproval}, dlq.Scheduled, "the replay of %s never waits for an approval"},
+		{"mend_replay", w.MendReplay, []string{dlq.Quarantined}, dlq.Scheduled, "the dead letter of %s is never quarantined"},
+		{"ask_replay", w.AskReplay, []string{dlq.PendingReview}, dlq.Scheduled, left},
+		{"deny_replay", w.DenyReplay, []string{dlq.PendingReview, dlq.AwaitingApproval, dlq.Quarantined}, dlq.Denied, left},
 	}
 }
 

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"encoding/json"
 	"time"
 
@@ -97,10 +96,12 @@ func executions(w *plans.Workload) map[string]config.Execution {
 func judgeReplays(p *plans.Plan, c *config.ReplayConfig) {
 	c.Wanted = c.Enabled || p.Triage != nil
 	c.Kernel = p.Kernel.On() && p.Engine.Policy.FailMode == settings.FailModeClosed
-	c.Decides, c.Operators = map[string][]string{}, map[string][]string{}
+	c.Decides, c.Operators, c.Errands = map[string][]string{}, map[string][]string{}, map[string][]string{}
+	c.Mended, c.Denied = plans.Mended, plans.Denied
 	for _, x := range p.Workload.ReplayErrands() {
 		for n := range x.After {
-			c.Decides[plans.JobID(n)] = append(c.Decides[plans.JobID(n)], x.Occasions...)
+			id := plans.JobID(n)
+			c.Decides[id], c.Errands[id] = append(c.Decides[id], x.Occasions...), append(c.Errands[id], x.Key)
 		}
 	}
 	for n := range p.Workload.OperatorOf {
@@ -108,7 +109,7 @@ func judgeReplays(p *plans.Plan, c *config.ReplayConfig) {
 	}
 	if p.Triage != nil {
 		for _, rule := range p.Triage.Rules {
-			c.Rules = append(c.Rules, config.ReplayRule{ReasonCode: rule.Match.ReasonCode, LastCause: rule.Match.LastCause, Action: string(rule.Action), MaxReplays: rule.MaxReplays, Group: cmp.Or(rule.ApproverGroup, rule.Owner)})
+			c.Rules = append(c.Rules, config.ReplayRule{ReasonCode: rule.Match.ReasonCode, LastCause: rule.Match.LastCause, Action: string(rule.Action), MaxReplays: rule.MaxReplays, Owner: rule.Owner, Approvers: rule.ApproverGroup})
 		}
 	}
 }

@@ -188,14 +188,14 @@ func (s *System) operate(p *sim.Process) {
 	}
 	add(work.ApproveReplay, r.Approve)
 	add(work.MendReplay, func(ctx context.Context, id string, who dlq.Person) error {
-		return r.Mend(ctx, id, json.RawMessage(`{"mended":true}`), who)
+		return r.Mend(ctx, id, json.RawMessage(plans.Mended), who)
 	})
 	add(work.AskReplay, func(ctx context.Context, id string, who dlq.Person) error {
 		_, err := r.Replay(ctx, id, who)
 		return err
 	})
 	add(work.DenyReplay, func(ctx context.Context, id string, who dlq.Person) error {
-		return r.Deny(ctx, id, who, "not to be done")
+		return r.Deny(ctx, id, who, plans.Denied)
 	})
 	slices.SortStableFunc(errands, func(a, b actors.Errand) int { return cmp.Compare(a.After, b.After) })
 	actors.RunErrands(p, actors.Patient, errands)

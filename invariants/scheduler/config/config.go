@@ -94,7 +94,7 @@ type Config struct {
 	Output    OutputConfig   `setting:"output."`
 	Saga      SagaConfig     `setting:"saga."`
 	Workflow  WorkflowConfig `setting:"workflow."`
-	Replay    ReplayConfig   `setting:"replay." Wanted:"-" Rules:"-" Kernel:"-" Decides:"-" Operators:"-"`
+	Replay    ReplayConfig   `setting:"replay." Wanted:"-" Rules:"-" Kernel:"-" Decides:"-" Operators:"-" Errands:"-" Mended:"-" Denied:"-"`
 
 	topics map[string]time.Duration // TopicTimeouts
 }
@@ -459,6 +459,9 @@ type ReplayConfig struct {
 
 	Decides   map[string][]string // the replay statuses in which somebody will decide on the dead letter of a job, once in each
 	Operators map[string][]string // the groups of who does, if not of every group
+	Errands   map[string][]string // what they are to do, by the plan's words for that
+	Mended    string              // the payload that they give
+	Denied    string              // why they deny a replay
 }
 
 // ReplayRule is a rule of a triage policy.
@@ -467,7 +470,8 @@ type ReplayRule struct {
 	LastCause  string // "" is any
 	Action     string
 	MaxReplays int    // 0 is that of the settings
-	Group      string // whoever approves or mends is of it; "" is anybody
+	Owner      string // whoever mends, or replays what is reviewed, is of it; "" is anybody
+	Approvers  string // whoever approves is of it; likewise
 }
 
 // ThrottledFor is how long it takes at most until a job's request is handled again that the safety kernel throttles;

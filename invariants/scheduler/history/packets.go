@@ -96,6 +96,7 @@ type DeadLetter struct {
 
 // AuditEvent is a decision in the audit trail.
 type AuditEvent struct {
+	At     int64  `json:"at"` // unix milliseconds
 	Kind   string `json:"kind"`
 	JobID  string `json:"job_id"`
 	Reason string `json:"reason"`

@@ -295,6 +295,22 @@ var replayTrials = map[string]trial{
 			s.letter(s1, job1, "timeout", "exhausted", map[string]any{"uncounted": true}) // which decides nothing
 		},
 	},
+	"decision-is-taken": {
+		cfg: operated("approve_replay"),
+		breaks: func(s *story) {
+			s.awaits(job1).visits("operator", job1).visits("operator", job1).letter("operator", job1, "denied", "scheduled", byOperator)
+		},
+		says: "job-1: its dead letter was awaiting_approval when the operator looked at it at step 14, who may decide, and nothing has come of approve_replay",
+		holds: func(s *story) {
+			s.awaits(job1).visits("operator", job1).letter("operator", job1, "denied", "scheduled", byOperator).visits("operator", job1)
+		},
+	},
+	"refusal-is-audited": {
+		cfg:    operated("approve_replay", "interns"),
+		breaks: func(s *story) { s.awaits(job1).visits("operator", job1) },
+		says:   "job-1: the operator, who is not of the right group, has looked at its dead letter at step 14 for approve_replay, and the audit trail has no refusal",
+		holds:  func(s *story) { s.awaits(job1).visits("operator", job1).refuses(job1, "operator") },
+	},
 	"dead-letter-names-its-replay": {
 		cfg: replaying,
 		breaks: func(s *story) {
@@ -401,7 +417,7 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 				s.dies(job1, "unknown_commit_state").letter("operator", job1, "unknown_commit_state", "denied", map[string]any{"decided_by": "operator"})
 			},
 			change: func(c *config.ReplayConfig) {
-				c.Rules = []config.ReplayRule{{ReasonCode: "unknown_commit_state", Action: "manual_review", Group: "payments"}}
+				c.Rules = []config.ReplayRule{{ReasonCode: "unknown_commit_state", Action: "manual_review", Owner: "payments"}}
 				c.Operators = map[string][]string{job1: {"interns"}}
 			},
 		},
@@ -505,7 +521,7 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 				s.dies(job1, "no_workers").letter("operator", job1, "no_workers", "scheduled", map[string]any{"decided_by": "operator"}).replays(job1, job1, replay1, 1, "job-1:key")
 			},
 			change: func(c *config.ReplayConfig) {
-				c.Rules = []config.ReplayRule{{ReasonCode: "no_workers", Action: "require_approval", Group: "governance"}}
+				c.Rules = []config.ReplayRule{{ReasonCode: "no_workers", Action: "require_approval", Approvers: "governance"}}
 				c.Operators = map[string][]string{job1: {"interns"}}
 			},
 		},

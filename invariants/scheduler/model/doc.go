@@ -25,6 +25,7 @@
 //	saga.go, messages.go                sagas and messages
 //	growth.go                           how the queue of dead letters grows
 //	effect.go, replay.go, turns.go      what was done on the outside, and dead letters
+//	tries.go                            what people try about those
 //	filing.go                           the entries of the dead-letter queue
 //	job.go, tenants.go                  a job, and whose it is
 //	finality.go                         whether a worker called a failure final

@@ -58,6 +58,8 @@ type Checker struct {
 	LetterMisplaced func(s *Step, id string, at, due time.Duration)     // one is before the replay worker at another time than it says itself
 	LetterVisited   func(*Step, *Visit)                                 // a visit of a dead letter has ended while others waited
 	LetterLeft      func(*Step, *Visit)                                 // a visit has ended in which nothing failed
+	LetterTried     func(id string, y *Try)                             // the operator looks anew at a dead letter: what has come of the last try shows
+	LetterRefused   func(*Step, *history.AuditEvent, *Try)              // the audit trail says that the operator may not decide on one
 	CommitNoted     func(*Step, Lasting)                                // who has done what an idempotency key stands for was noted
 	GrowthRead      func(*Step, *Look)                                  // a process looks at how the queue of dead letters grows, as it did before
 	GrowthAlarmed   func(*Step)                                         // the growth alert was raised, or ended
@@ -115,6 +117,8 @@ type Hooks struct {
 	LetterMisplaced []func(s *Step, id string, at, due time.Duration)
 	LetterVisited   []func(*Step, *Visit)
 	LetterLeft      []func(*Step, *Visit)
+	LetterTried     []func(id string, y *Try)
+	LetterRefused   []func(*Step, *history.AuditEvent, *Try)
 	CommitNoted     []func(*Step, Lasting)
 	GrowthRead      []func(*Step, *Look)
 	GrowthAlarmed   []func(*Step)

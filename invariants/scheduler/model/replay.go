@@ -25,6 +25,7 @@ type replayFacts struct {
 	Last      map[string]Look    // how each process saw the queue grow last
 	read      map[letterOf]glance
 	rewritten []rewritten // by the step at hand
+	tries     tries
 
 	Turns turns
 }
@@ -79,6 +80,7 @@ type Letter struct {
 	Step                                         bool          // its job is a step of a run
 	Payload                                      string        // that somebody has mended it with; "" is none
 	Mismatch                                     bool          // it says that another policy decides on the replay
+	Why                                          string        // it is what it is, in words
 	Raised                                       string        // and that it waits for that reason, and under which; "" if not
 	Approved                                     bool          // a person has let it be replayed
 	Refused                                      bool          // to a person who is not of the right group
@@ -130,6 +132,7 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 		r.Order = append(r.Order, id)
 	}
 	was := *l
+	f.hindered(id)
 	e, err := history.Read[history.DeadLetter](c.Value)
 	if l.gone = c.Gone; c.Gone || err != nil {
 		return
@@ -150,7 +153,7 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	l.decided(e, &was, same)
 	l.Payload, l.Policy, l.Mismatch = e.Payload, e.Snapshot, strings.HasPrefix(e.ReplayReason, "policy_snapshot_mismatch")
 	l.Status, l.ReasonCode, l.ReplayStatus, l.LastCause = e.Status, e.ReasonCode, e.ReplayStatus, e.LastCause
-	l.DecidedBy, l.ReplayJob = e.DecidedBy, e.ReplayJob
+	l.DecidedBy, l.ReplayJob, l.Why = e.DecidedBy, e.ReplayJob, e.ReplayReason
 	if e.ReplayStatus == "scheduled" {
 		if due := f.Workflow.Since(e.NextReplayAt); e.ReplayStatus != was.ReplayStatus || due != was.Due {
 			l.scheduled = s.Step
@@ -231,6 +234,11 @@ func (f *Facts) LetterRead(s *Step) {
 	}
 	f.replays().read[letterOf{invariants.Process(s.Node, s.Incarnation), id}] = glance{at: s.At, step: s.Step, done: f.doneBy(f.Jobs[id])}
 	f.letterVisited(s)
+	l := f.Replay.Letters[id]
+	if l != nil && l.Lost(s.At) {
+		l = nil
+	}
+	f.letterTried(s, id, l)
 }
 
 // doneBy says what shows, to who asks, that what the job's idempotency key stands for has been done; it is empty if nothing does.
@@ -287,15 +295,6 @@ func (l *Letter) decided(e *history.DeadLetter, was *Letter, same bool) {
 	}
 	if anew && e.DecidedBy != "" {
 		l.decidedIn = append(l.decidedIn, was.ReplayStatus)
-	}
-}
-
-// letterRefused takes in that somebody wanted to decide on a job's dead letter who may not.
-func (f *Facts) letterRefused(id string) {
-	r := f.replays()
-	if l := r.Letters[id]; l != nil {
-		l.Refused = true
-		r.Reached["refused"]++
 	}
 }
 

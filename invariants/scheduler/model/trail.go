@@ -12,7 +12,7 @@ type trail struct {
 }
 
 // Audited takes in a change of the audit trail.
-func (f *Facts) Audited(c *sim.Change) {
+func (f *Facts) Audited(s *Step, c *sim.Change) {
 	e, err := history.Read[history.AuditEvent](c.Value)
 	if c.Gone || err != nil {
 		return
@@ -25,7 +25,7 @@ func (f *Facts) Audited(c *sim.Change) {
 	case history.SagaDenied:
 		f.compensationDenied(e)
 	case history.AuditRefused:
-		f.letterRefused(e.JobID)
+		f.letterRefused(s, e)
 	}
 }
 

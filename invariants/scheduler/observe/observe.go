@@ -87,6 +87,7 @@ func (o *Observer) operation(e *sim.Event) {
 	if s.Phase == "publish" && s.Kind == sim.KindPublish && f.Resumes(s) {
 		f.Reach(model.IntentResumed)
 	}
+	f.OperatorActs(s)
 	applied, locked := o.changes(s)
 	f.BreakerAsked(s)
 	if s.Kind == sim.KindCall && s.Name == history.MethodCheck {
@@ -335,7 +336,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 	case history.Slots:
 		f.SlotChanged(c, of)
 	case history.Audited:
-		f.Audited(c)
+		f.Audited(s, c)
 	case history.LetterIndex:
 		f.LettersIndexed(c, of)
 	case history.LettersDue:

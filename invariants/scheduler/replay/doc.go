@@ -6,6 +6,7 @@
 //	triaged.go  where triage leaves a dead letter
 //	backoff.go  when a replay comes
 //	decided.go  what is told of decisions
+//	people.go   what people decide
 //	effects.go  what was done on the outside, and under which policy
 //	replay.go   what is replayed, and what is not
 package replay

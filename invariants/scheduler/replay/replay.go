@@ -18,7 +18,7 @@ import (
 // What holds of dead-letter triage and replay (Dead letters).
 var Invariants = []rule.Rule{
 	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterIsWhereTriageLeavesIt, deadLetterKeepsItsDecision,
-	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey, oneUndoPerEffect, policyMismatchIsRaised, noReplayOfWhatTheLedgerHas, replayWaitsItsBackoff, deadLettersTakeTurns, deadLetterIsDoneWith, everyReplayDecisionIsAudited, deadLetterNamesItsReplay,
+	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey, oneUndoPerEffect, decisionIsTaken, refusalIsAudited, policyMismatchIsRaised, noReplayOfWhatTheLedgerHas, replayWaitsItsBackoff, deadLettersTakeTurns, deadLetterIsDoneWith, everyReplayDecisionIsAudited, deadLetterNamesItsReplay,
 }
 
 var Situations = []rule.Rule{
@@ -290,11 +290,20 @@ func outsider(c *config.ReplayConfig, id string, l *model.Letter) bool {
 		return false
 	}
 	groups, known := c.Operators[id]
-	r := ruleOf(c, l, governs(l))
-	if r == nil { // what is raised without a rule is for who was to decide on the failure
-		r = ruleOf(c, l, l.ReasonCode)
+	r := personsRule(c, l)
+	return known && r != nil && !of(groups, cmp.Or(r.Approvers, r.Owner))
+}
+
+// of says whether somebody of the groups may do what is for that one; "" is for anybody.
+func of(groups []string, group string) bool { return group == "" || slices.Contains(groups, group) }
+
+// personsRule is the rule that says who decides on a letter; nil is none. What is raised without a rule is for who was to decide
+// on the failure.
+func personsRule(c *config.ReplayConfig, l *model.Letter) *config.ReplayRule {
+	if r := ruleOf(c, l, governs(l)); r != nil {
+		return r
 	}
-	return known && r != nil && r.Group != "" && !slices.Contains(groups, r.Group)
+	return ruleOf(c, l, l.ReasonCode)
 }
 
 // ends are the replay statuses in which nothing more becomes of a dead letter.
