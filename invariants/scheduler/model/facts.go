@@ -57,6 +57,7 @@ type counts struct {
 	Decided, DecidedMaybe            int // changes of dead letters by schedulers; those whose answer was lost
 	Refused, RefusedMaybe            int // likewise, of replays that are denied
 	GivenUp                          int // messages whose last delivery was sent back
+	StaleMaybe                       int // handlings whose picks may have met a worker past its TTL
 
 	Recorded, RolledBack, Compensated int // compensations on a stack, locks of rollbacks, submissions
 
