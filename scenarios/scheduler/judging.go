@@ -30,6 +30,7 @@ func JudgeConfig(p *plans.Plan) config.Config {
 	c.Asked = askedConfig(p)
 	judgeReplays(p, &c.Replay)
 	c.Executions = executions(&p.Workload)
+	c.Workers, c.HeartbeatEvery, c.HeartbeatLag = judgeWorkers(p), p.Topology.HeartbeatEvery, p.World.HeartbeatLag.Most()
 	return c
 }
 
@@ -90,6 +91,20 @@ func executions(w *plans.Workload) map[string]config.Execution {
 		list[id] = fails(plans.Failing{})
 	}
 	return list
+}
+
+// judgeWorkers is what the plan's workers are to say of themselves.
+func judgeWorkers(p *plans.Plan) map[string]config.WorkerConfig {
+	t, workers := p.Topology, map[string]config.WorkerConfig{}
+	for i, node := range plans.NodeNames("worker", t.Workers) {
+		id, topics := t.Worker(node, i+1)
+		pool, capabilities := t.Pool(i + 1)
+		workers[id] = config.WorkerConfig{
+			Node: node, Pool: pool, Topics: topics, Labels: t.WorkerLabels(i + 1), Capabilities: capabilities,
+			MaxParallel: t.MaxParallel, CPU: p.Workload.CPU, GPU: p.Workload.GPU,
+		}
+	}
+	return workers
 }
 
 // judgeReplays adds what judging dead letters needs to know besides the settings.

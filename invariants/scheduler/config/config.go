@@ -18,37 +18,40 @@ import (
 // worker_ttl. The tag of a group gives the beginning of its settings' names, and the names that differ; "-" is no
 // setting. A word, a number or a duration that is zero takes the documented value; a switch is off unless it is set.
 type Config struct {
-	DispatchOrder        string        // "state-first", "publish-first" or "outbox" (Dispatch ordering)
-	ReadError            string        // "fail-closed", "fail-open" or "cached-state" (State-read errors)
-	StaleWorker          string        // "fixed-retries" or "jittered-retries" (Stale workers)
-	TickLock             string        // "until-expiry", "renewed" or "released" (Scheduler internals)
-	StaleReasonCode      string        // "no_workers" or "stale_worker" (Stale workers)
-	DLQOrder             string        // "state-then-dlq", "dlq-then-state" or "atomic" (Dead letters)
-	MaxDispatchRetries   int           // picks in one handling (Stale workers)
-	MaxSchedulingRetries int           // attempts before FAILED (Scheduler internals)
-	MaxDeliver           int           // deliveries before JetStream gives a message up (Scheduler internals)
-	MaxRenewalFailures   int           // in a row, before a lock's renewal stops (Scheduler internals)
-	WorkerTTL            time.Duration // how long a worker counts as alive after a heartbeat (Stale workers)
-	RegistrySweep        time.Duration // how often workers past their TTL are evicted
-	JobLockTTL           time.Duration // (Scheduler internals)
-	PublishTimeout       time.Duration // of one publish (the client library's default)
-	RetryDelayBusy       time.Duration // when a job's lock is busy (Scheduler internals)
-	RetryDelayStore      time.Duration // after a store failure, or when a run's lock is busy (State-read errors and Scheduler internals)
-	RetryDelayPublish    time.Duration // after a publish that failed and was no dispatch (Scheduler internals)
-	RetryDelayNoWorkers  time.Duration // for want of a worker (Scheduler internals)
-	BackoffBase          time.Duration // the first delay (Scheduler internals)
-	BackoffMax           time.Duration // the longest (Scheduler internals)
-	BackoffJitter        time.Duration // the most that chance adds (Scheduler internals)
-	AckWait              time.Duration // before JetStream delivers again what is not acknowledged (Scheduler internals)
-	FanOut               bool          `setting:"-"` // dispatches go to topics, whose subjects name no epoch
-	Deduplicate          bool          `setting:"-"` // workers, and the sink of their effects, refuse an idempotency key that is done (Dead letters)
-	RedisSynced          bool          `setting:"-"` // Redis answers once it has a write on the disk (its option appendfsync always)
-	SyncAlways           bool          `setting:"-"` // nats-server acknowledges what it has on the disk (its option sync_always)
-	Ledger               bool          `setting:"-"` // the schedulers can ask the outside system which idempotency keys are done (Dead letters)
-	Outages              time.Duration `setting:"-"` // for how long the plan's faults may keep a message from being handled, taken together
-	Jobs, Runs, Cancels  int           `setting:"-"` // jobs, workflow runs and cancellations whose clients try until they are stored
-	Asked                AskedConfig   `setting:"-"`
-	PendingAge           time.Duration // before the replayer takes up a PENDING job (Scheduler internals)
+	DispatchOrder        string                  // "state-first", "publish-first" or "outbox" (Dispatch ordering)
+	ReadError            string                  // "fail-closed", "fail-open" or "cached-state" (State-read errors)
+	StaleWorker          string                  // "fixed-retries" or "jittered-retries" (Stale workers)
+	TickLock             string                  // "until-expiry", "renewed" or "released" (Scheduler internals)
+	StaleReasonCode      string                  // "no_workers" or "stale_worker" (Stale workers)
+	DLQOrder             string                  // "state-then-dlq", "dlq-then-state" or "atomic" (Dead letters)
+	MaxDispatchRetries   int                     // picks in one handling (Stale workers)
+	MaxSchedulingRetries int                     // attempts before FAILED (Scheduler internals)
+	MaxDeliver           int                     // deliveries before JetStream gives a message up (Scheduler internals)
+	MaxRenewalFailures   int                     // in a row, before a lock's renewal stops (Scheduler internals)
+	WorkerTTL            time.Duration           // how long a worker counts as alive after a heartbeat (Stale workers)
+	RegistrySweep        time.Duration           // how often workers past their TTL are evicted
+	JobLockTTL           time.Duration           // (Scheduler internals)
+	PublishTimeout       time.Duration           // of one publish (the client library's default)
+	RetryDelayBusy       time.Duration           // when a job's lock is busy (Scheduler internals)
+	RetryDelayStore      time.Duration           // after a store failure, or when a run's lock is busy (State-read errors and Scheduler internals)
+	RetryDelayPublish    time.Duration           // after a publish that failed and was no dispatch (Scheduler internals)
+	RetryDelayNoWorkers  time.Duration           // for want of a worker (Scheduler internals)
+	BackoffBase          time.Duration           // the first delay (Scheduler internals)
+	BackoffMax           time.Duration           // the longest (Scheduler internals)
+	BackoffJitter        time.Duration           // the most that chance adds (Scheduler internals)
+	AckWait              time.Duration           // before JetStream delivers again what is not acknowledged (Scheduler internals)
+	FanOut               bool                    `setting:"-"` // dispatches go to topics, whose subjects name no epoch
+	Deduplicate          bool                    `setting:"-"` // workers, and the sink of their effects, refuse an idempotency key that is done (Dead letters)
+	RedisSynced          bool                    `setting:"-"` // Redis answers once it has a write on the disk (its option appendfsync always)
+	SyncAlways           bool                    `setting:"-"` // nats-server acknowledges what it has on the disk (its option sync_always)
+	Ledger               bool                    `setting:"-"` // the schedulers can ask the outside system which idempotency keys are done (Dead letters)
+	Outages              time.Duration           `setting:"-"` // for how long the plan's faults may keep a message from being handled, taken together
+	Jobs, Runs, Cancels  int                     `setting:"-"` // jobs, workflow runs and cancellations whose clients try until they are stored
+	Asked                AskedConfig             `setting:"-"`
+	Workers              map[string]WorkerConfig `setting:"-"` // by their ids; of others nothing is judged
+	HeartbeatEvery       time.Duration           `setting:"-"` // how often each says that it lives
+	HeartbeatLag         time.Duration           `setting:"-"` // for how long that may be under way
+	PendingAge           time.Duration           // before the replayer takes up a PENDING job (Scheduler internals)
 
 	PollInterval        time.Duration // of reconciler and replayer (Scheduler internals)
 	BatchSize           int           // jobs that they read at once (Scheduler internals)
@@ -374,6 +377,17 @@ func (c *Config) Execution(job string) Execution {
 	x := c.Executions[original]
 	x.Answer = c.Executions[job].Answer
 	return x
+}
+
+// WorkerConfig is what a worker is to say of itself in its heartbeats (Scheduler internals, section 5).
+type WorkerConfig struct {
+	Node         string // where it runs
+	Pool         string
+	Topics       []string // that it takes jobs from; nil is its own subject
+	Labels       map[string]string
+	Capabilities []string
+	MaxParallel  int // jobs that it executes at once
+	CPU, GPU     int // percent of its machine that a job takes
 }
 
 // RoutingConfig says which pools there are. The zero value judges no pool.

@@ -46,6 +46,9 @@ func (p *Packet) Load() Load {
 	}
 }
 
+// Active is how many jobs it executes.
+func (l *Load) Active() int { return l.active }
+
 func (l *Load) Score() float64 { return float64(l.active) + l.cpu/100 + l.gpu/100 }
 
 func (l *Load) Overloaded() bool {

@@ -15,6 +15,7 @@
 //	states.go, transitions.go            the states of a job, and its moves
 //	attempts.go, intents.go              attempts, and dispatches that are noted before they are published
 //	routing.go, picks.go                 whose a dispatch is
+//	heartbeats.go                        what workers say of themselves
 //	execution.go, results.go             executions and results
 //	submitted.go                         jobs and runs that clients store
 //	settled.go, overdue.go               jobs that end, and in time

@@ -105,6 +105,25 @@ var noRetryForWantOfKnownWorkers = rule.New(invariants.Invariant{
 	}}
 })
 
+var liveWorkerIsFound = rule.New(invariants.Invariant{
+	Name:   "live-worker-is-found",
+	Says:   "A replica that knows a worker that is alive and free, and lists none past its TTL, sends no job back for want of one.",
+	Kind:   invariants.Always,
+	Source: "Stale workers, the stale detection rule: a worker counts as alive for 30 s after a heartbeat, and is evicted after that; Scheduler internals, section 5",
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Released: func(s *model.Step) {
+		h := s.Handling
+		if len(h.Choice) == 0 || h.Full || h.Overdue || h.Renewals != 0 {
+			return
+		}
+		t.Exercise()
+		if h.FoundNobody() {
+			t.Violation(s.About, "%s found no worker for it by step %d, although it knew %s, which was alive and free, and listed none past its TTL",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), h.Choice[0].Worker)
+		}
+	}}
+})
+
 var stalePreferenceIsPassedOver = rule.New(invariants.Invariant{
 	Name:   "stale-preference-is-passed-over",
 	Says:   "A job whose preferred worker is past its TTL does not go back for want of a worker while another one is alive and free, and no other is past its TTL.",
@@ -248,7 +267,7 @@ var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 
 var staleWorkerIsPickedAgain = rule.New(invariants.Invariant{
 	Name:   "stale-worker-is-picked-again",
-	Says:   "With fixed retries a handling whose pick meets a worker past its TTL picks max_dispatch_retries times: stale picks come in so many, and each retry for the reason stale_worker follows so many.",
+	Says:   "With fixed retries a handling whose pick meets a worker past its TTL picks max_dispatch_retries times: stale picks come in so many, and each retry for the reason stale_worker follows so many. Only a replica that still lists a worker past its TTL has any.",
 	Kind:   invariants.Eventually,
 	Source: "Stale workers, the inner dispatch loop",
 	Needs:  []string{"events-agree-with-servers"},
@@ -264,6 +283,9 @@ var staleWorkerIsPickedAgain = rule.New(invariants.Invariant{
 		case picks < own*each:
 			t.Violation(nil, "%s for the reason %s, but %s met a worker past its TTL; each was to follow %d",
 				invariants.CountOf(own, "retry", "retries"), history.ReasonStale, invariants.CountOf(picks, "pick", "picks"), each)
+		case picks > f.Count.StaleMaybe*each:
+			t.Violation(nil, "%s met a worker past its TTL, but only %s may have listed one, with %d picks each",
+				invariants.CountOf(picks, "pick", "picks"), invariants.CountOf(f.Count.StaleMaybe, "handling", "handlings"), each)
 		case picks%each != 0:
 			t.Violation(nil, "%s met a worker past its TTL; each handling was to pick %d times", invariants.CountOf(picks, "pick", "picks"), each)
 		}

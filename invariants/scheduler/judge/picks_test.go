@@ -92,3 +92,28 @@ func TestALateSnapshotIsAsOldAsItSays(t *testing.T) {
 	s.submit(job1).dispatched(s1, job1, w1)
 	assert.NotEmpty(t, outcomeOf(s.judge(hardened), "snapshot-revives-no-worker").Violations)
 }
+
+// A worker is met as a stale one from its TTL on, until the next sweep.
+func TestAStaleWorkerIsListedForATime(t *testing.T) {
+	broken := func(silent time.Duration, picks float64) int {
+		s := newStory().beats(w1, 0, s1).wait(silent).submit(job1).begins(s1, job1).unlock(s1, job1)
+		return len(outcomeOf(s.counted(map[string]float64{history.CounterStalePicks: picks}).judge(config.Config{}), "stale-worker-is-picked-again").Violations)
+	}
+	assert.Equal(t, 1, broken(20*time.Second, 3), "it is alive")
+	assert.Zero(t, broken(31*time.Second, 3))
+	assert.Equal(t, 1, broken(31*time.Second, 6), "of one handling")
+	assert.Zero(t, broken(40*time.Second, 3))
+	assert.Equal(t, 1, broken(42*time.Second, 3), "it was swept out")
+}
+
+// Where another worker is past its TTL, or will soon be, there is no telling which one a pick meets.
+func TestALiveWorkerIsFoundWhereNoneIsStale(t *testing.T) {
+	broken := func(silent time.Duration) int {
+		s := newStory().beats(w1, 0, s1).wait(silent).beats(w2, 1, s1).submit(job1).begins(s1, job1).unlock(s1, job1)
+		return len(outcomeOf(s.judge(config.Config{}), "live-worker-is-found").Violations)
+	}
+	assert.Equal(t, 1, broken(20*time.Second))
+	assert.Zero(t, broken(30*time.Second))
+	assert.Zero(t, broken(40*time.Second))
+	assert.Equal(t, 1, broken(42*time.Second), "it was swept out")
+}

@@ -152,8 +152,22 @@ var recoveryTrials = map[string]trial{
 		},
 		says: "2 retries for the reason stale_worker, but 3 picks met a worker past its TTL; each was to follow 3",
 		holds: func(s *story) {
-			calm(s)
+			s.beat(w1, s1).wait(31*time.Second).submit(job1).begins(s1, job1).unlock(s1, job1).begins(s1, job1).unlock(s1, job1)
 			s.counted(map[string]float64{history.CounterStalePicks: 6, `scheduler_retry_total{phase="pick",reason_code="stale_worker",topic="job.default"}`: 2})
+		},
+	},
+	"heartbeat-tells-the-truth": {
+		cfg:    beating,
+		breaks: func(s *story) { s.begun(w1, job1).wait(2*time.Second).isHeard(w1, s1, 0) },
+		says:   "scheduler-1 heard by step 5 from worker-1, whose active_jobs is 0, and it executed 1",
+		holds:  func(s *story) { s.begun(w1, job1).wait(2*time.Second).isHeard(w1, s1, 1) },
+	},
+	"live-worker-is-found": {
+		breaks: func(s *story) { s.beats(w1, 0, s1).submit(job1).begins(s1, job1).unlock(s1, job1) },
+		says:   "scheduler-1 found no worker for it by step 7, although it knew worker-1, which was alive and free, and listed none past its TTL",
+		holds: func(s *story) {
+			s.beats(w1, 0, s1).beats(w2, 0, s1).submit(job1).dispatched(s1, job1, w1)
+			s.wait(20*time.Second).beats(w2, 0, s1).wait(11*time.Second).submit("job-2").begins(s1, "job-2").unlock(s1, "job-2")
 		},
 	},
 	"timeout-only-when-due": {

@@ -28,7 +28,7 @@ var all = sync.OnceValue(func() []rule.Rule {
 		eventsAgreeWithServers,
 		oneDispatchPerJob, intentBeforeDispatch, everyIntentIsPublished, noDispatchAfterEnd, epochsNeverDecrease,
 		noDispatchAfterFailedRead, noDispatchToExpiredWorker, noDispatchToOverloadedWorker, snapshotRevivesNoWorker, tiesBrokenByWorkerID, dispatchesCountAsLoad,
-		noRetryForWantOfKnownWorkers, stalePreferenceIsPassedOver, staleWorkerHasItsOwnReason, staleWorkerIsPickedAgain,
+		heartbeatTellsTheTruth, noRetryForWantOfKnownWorkers, liveWorkerIsFound, stalePreferenceIsPassedOver, staleWorkerHasItsOwnReason, staleWorkerIsPickedAgain,
 		terminalStatesFinal, documentedTransitionsOnly, deadlineCountsFromSubmission, timeoutOnlyWhenDue, noTimeoutWhileExecuting, deadWorkerIsNoticed, overdueJobFoundWithinAPoll,
 		whatIsDueIsTakenUp, waitingJobIsLeftAlone,
 		attemptsEqualScheduledWrites, attemptsDrainByTwo, retryWaitsItsDelay, attemptsNeverPastCeiling,

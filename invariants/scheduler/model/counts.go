@@ -16,6 +16,7 @@ type counts struct {
 
 	Crashes         int // of schedulers
 	RetriesCutShort int // jobs that these had in hand
+	StaleMaybe      int // handlings whose picks may have met a worker past its TTL
 	LockLeft        int // locks taken of which their holders do not know
 }
 

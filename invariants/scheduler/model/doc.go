@@ -16,7 +16,7 @@
 //	dispatch.go                         dispatches
 //	reach.go                            which jobs a strike has reached
 //	guards.go, ticks.go                 the idempotency guard, and the loops
-//	workers.go                          what replicas know of workers
+//	workers.go, beats.go                what replicas know of workers, and what these say of themselves
 //	output.go                           outputs
 //	policy.go, circuits.go, consent.go  the safety kernel, its circuits, and approvals
 //	record.go                           records

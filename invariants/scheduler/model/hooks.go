@@ -6,6 +6,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // Checker is what an invariant hooks into; any of its functions may be nil. Each is called with the
@@ -42,6 +43,8 @@ type Checker struct {
 	Buried          func(*Step, *history.DeadLetter)                    // a handling wrote its job's dead letter
 	Done            func(*Step)                                         // a worker acknowledged a dispatch, and the stream knows
 	Effect          func(*Step)                                         // a worker began or finished an execution
+	Beat            func(*sim.Event)                                    // a worker sends a heartbeat
+	Heard           func(*sim.Event)                                    // a replica has heard one
 	Calling         func(*Step, history.Circuit, *Leave)                // a call that a circuit guards sets out
 	CircuitRead     func(s *Step, c history.Circuit, was, is *Leave)    // somebody reads the shared counter; was is what it found before
 	FailuresCounted func(s *Step, c history.Circuit, was, is, owed int) // somebody counts failures there
@@ -101,6 +104,8 @@ type Hooks struct {
 	Buried          []func(*Step, *history.DeadLetter)
 	Done            []func(*Step)
 	Effect          []func(*Step)
+	Beat            []func(*sim.Event)
+	Heard           []func(*sim.Event)
 	Calling         []func(*Step, history.Circuit, *Leave)
 	CircuitRead     []func(s *Step, c history.Circuit, was, is *Leave)
 	FailuresCounted []func(s *Step, c history.Circuit, was, is, owed int)

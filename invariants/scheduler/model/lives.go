@@ -30,6 +30,7 @@ func (f *Facts) Control(e *sim.Event) {
 		}
 	case "pause":
 		n.goes(e.At, 1)
+		f.Count.StaleMaybe += f.retries(e.Target) // it may pick when it goes on
 		f.Sagas.keptUp(e.Target)
 	case "resume":
 		n.goes(e.At, -1)
@@ -69,6 +70,7 @@ func (f *Facts) retries(node string) (n int) {
 func (f *Facts) Start(e *sim.Event) {
 	n := f.Node(e.Node)
 	n.Down, n.Master = false, f.failovers // it asks before it waits
+	n.starts(e.At)
 	if strings.HasPrefix(e.Node, history.SchedulerNodes) {
 		f.Ticks.offer(e)
 		f.Workflow.started(f)

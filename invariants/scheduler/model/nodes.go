@@ -10,6 +10,8 @@ type Node struct {
 	Master int           // the failovers of Redis that there had been when it last asked which server is the master
 	Worked time.Duration // when it last began or ended an execution, or asked for more time
 	pulls  pulls
+	tasks  []task // dispatches that the worker was given, and is not done with, or was not until just now
+	Beats  beats
 
 	absent int           // pauses and partitions from a server under way
 	since  time.Duration // when the first of those began

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -32,6 +33,7 @@ type Ear struct {
 	since  time.Duration // when it first did by a heartbeat, or did again after the worker TTL
 	Seen   time.Duration // from the snapshot: when its writer had last heard of the worker
 	said   string        // the heartbeat, as it was received
+	lie    string        // what that says of the worker that is not what the plan says
 	Load   history.Load
 	given  int // jobs that the replica has dispatched to it since
 }
@@ -74,11 +76,11 @@ func (f *Facts) hear(at Hearing) *Ear {
 
 func (r *Ear) compare(worker string) int { return cmp.Compare(r.Worker, worker) }
 
-// Heartbeat notes which worker a replica has heard of. A heartbeat's unit of work is its worker, so
+// Heartbeat notes which worker a replica has heard of, if it has. A heartbeat's unit of work is its worker, so
 // the event's Job names it.
-func (f *Facts) Heartbeat(e *sim.Event) {
+func (f *Facts) Heartbeat(e *sim.Event) (heard bool) {
 	if e.Target != history.SubjectBeat || e.Job == "" || e.Fault != "" || history.AnswerOf(e).Failed() {
-		return
+		return false
 	}
 	known := f.hear(Hearing{e.Node, e.Incarnation, e.Job})
 	back := known.Live && e.At-known.At > f.Config.WorkerTTL
@@ -89,9 +91,9 @@ func (f *Facts) Heartbeat(e *sim.Event) {
 		known.since = e.At
 	}
 	if e.Data != known.said || !known.Live {
-		known.said, known.Load = e.Data, history.Load{}
+		known.said, known.lie, known.Load = e.Data, "", history.Load{}
 		if p, err := history.Read[history.Packet](e.Data); err == nil {
-			known.Load = p.Load()
+			known.Load, known.lie = p.Load(), f.lie(p)
 		}
 	}
 	known.At, known.Live, known.given = e.At, true, 0
@@ -102,6 +104,37 @@ func (f *Facts) Heartbeat(e *sim.Event) {
 	}
 	l.Last = e.At
 	f.Listens[me] = l
+	return true
+}
+
+// Untrue says what the heartbeat that the event brings says that is not so, for sure; "" for nothing.
+func (f *Facts) Untrue(e *sim.Event) string {
+	known := f.Ear(Hearing{e.Node, e.Incarnation, e.Job})
+	w, n := f.Config.Workers[e.Job], f.Nodes[f.Config.Workers[e.Job].Node]
+	if known.lie != "" || n == nil || !known.Load.Known {
+		return known.lie
+	}
+	if f.Strikes.behind(e.Node, e.At) || f.StruckNow()&history.StrikesOf(history.NATSAway, history.NATSPowerLoss) != 0 {
+		return "" // it may be an old one
+	}
+	active, least, most, any := known.Load.Active(), 0, 0, false
+	for _, s := range n.Beats.sent {
+		s.most = min(s.most, w.MaxParallel)
+		switch {
+		case s.at > e.At || e.At-s.at > f.Config.HeartbeatLag+Doubt:
+		case !s.known, s.least <= active && active <= s.most:
+			return ""
+		default:
+			least, most, any = s.least, s.most, true
+		}
+	}
+	switch {
+	case !any:
+		return ""
+	case active < least:
+		return fmt.Sprintf("active_jobs is %d, and it executed %d", active, least)
+	}
+	return fmt.Sprintf("active_jobs is %d, and it had %d in hand, of which it executes %d at once", active, most, w.MaxParallel)
 }
 
 // Listening is when a process last heard of any worker, and since when no worker's TTL has passed in which
@@ -134,6 +167,18 @@ func (f *Facts) KnowsStaleWorker(s *Step) bool {
 		age := known.Age(s.At, &f.Config)
 		return known.learned(&f.Config) && age > f.Config.WorkerTTL && age <= f.Config.WorkerTTL+f.Config.RegistrySweep
 	})
+}
+
+// Picks notes that the step's handling picks a worker, now that it has written SCHEDULED.
+func (f *Facts) Picks(s *Step) {
+	h := s.Handling
+	h.Choice, h.Busy, h.Lacks, h.Preferred = f.Candidates(s), f.Overloaded(s), f.Lacks(s), f.Preferred(s)
+	if slices.ContainsFunc(f.ears(s.Event), func(known *Ear) bool {
+		age := known.Age(s.At, &f.Config)
+		return age > f.Config.WorkerTTL-Doubt && age <= f.Config.WorkerTTL+f.Config.RegistrySweep+Doubt
+	}) {
+		f.Count.StaleMaybe++
+	}
 }
 
 // known is a worker as the snapshot has it.

@@ -16,6 +16,12 @@ func (o *Observer) Observe(e *sim.Event) []history.Fact {
 	f := o.Facts
 	f.Step, f.At = e.Step, e.At
 	f.Struck(e)
+	if e.Kind == sim.KindSend && e.Target == history.SubjectBeat {
+		f.Beat(e)
+		for _, check := range o.hooks.Beat {
+			check(e)
+		}
+	}
 	switch e.Kind {
 	case sim.KindRedis, sim.KindPublish, sim.KindReturn, sim.KindSend, sim.KindLate:
 		if e.Phase != "" || len(e.Changes) > 0 {
@@ -41,7 +47,11 @@ func (o *Observer) Observe(e *sim.Event) []history.Fact {
 	case sim.KindFetch, sim.KindFetchEnd:
 		f.Node(e.Node).Pull(e)
 	case sim.KindReceive:
-		f.Heartbeat(e)
+		if f.Heartbeat(e) {
+			for _, check := range o.hooks.Heard {
+				check(e)
+			}
+		}
 	case sim.KindControl:
 		f.Control(e)
 		switch {

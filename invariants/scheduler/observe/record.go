@@ -61,7 +61,7 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 			}
 			h.Attempt = record.Attempts
 			h.Scheduled, h.Pick = true, model.Pick{Node: s.Node, Incarnation: s.Incarnation, At: s.At} // it follows at once
-			h.Choice, h.Busy, h.Lacks, h.Preferred = f.Candidates(own), f.Overloaded(own), f.Lacks(own), f.Preferred(own)
+			f.Picks(own)
 		case model.Dispatched:
 			h.Intended = true
 		case model.Failed, model.Denied, model.Quarantined:

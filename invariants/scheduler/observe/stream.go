@@ -235,6 +235,7 @@ func (o *Observer) message(e *sim.Event) {
 	case "notice_deliver":
 		f.HeardNotice(about, e)
 	case "job_deliver":
+		f.Node(e.Node).Given(e)
 		if again := f.HandOut(about, e.Seq, e.Step); again || e.Delivered > 1 {
 			f.Reach(model.DispatchRedelivered)
 		}
@@ -254,6 +255,9 @@ func (o *Observer) message(e *sim.Event) {
 			check(s, m)
 		}
 	case "submit_ack", "result_ack", "cancel_ack", "job_ack":
+		if what == "job" {
+			f.Node(e.Node).Answers(e)
+		}
 		if lost {
 			f.Reach(model.LostAck)
 			break
@@ -308,7 +312,9 @@ func (o *Observer) abandon(about *model.Job, m *model.Message) {
 func (o *Observer) execution(e *sim.Event) {
 	s := &o.step
 	*s = model.Step{Event: e, About: o.Facts.Job(e.Job)}
-	o.Facts.Node(e.Node).Worked = e.At
+	n := o.Facts.Node(e.Node)
+	n.Worked = e.At
+	n.Executes(e)
 	switch e.Name {
 	case "begin":
 		if s.About.Begun++; s.About.Begun == 1 {

@@ -179,6 +179,8 @@ var Matrix = withDeaths(map[string]row{
 	"what-is-due-is-taken-up":            {Takes: []mechanism{having(withWholeTicks)}, Except: []exception{wrongClock}},
 	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
 	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(HeartbeatLost, SchedulerAway), Why: impossible, Says: "a replica that could not read the snapshot knows of no worker"}}},
+	"heartbeat-tells-the-truth":          {},
+	"live-worker-is-found":               {},
 	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
 	"lock-renewed-by-thirds":             {Takes: []mechanism{having(withLongLocks)}},
 	"stale-worker-has-its-own-reason":    {Takes: []mechanism{having(withStaleReason)}},
