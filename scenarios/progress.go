@@ -9,6 +9,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -130,6 +131,15 @@ func (r *run) lost() (n int) {
 	return n
 }
 
+// storing says whether a client that can go on has still something to store: what it could not store, or what it was not told is
+// stored.
+func (r *run) storing() bool {
+	return slices.ContainsFunc([]string{actors.SubmitterName, actors.StarterName, actors.CancellerName, actors.ChangerName}, func(name string) bool {
+		n := r.world.Find(name)
+		return n != nil && !n.Finished() && r.goesOn(name)
+	})
+}
+
 // atRest says whether nothing is left to wait for: every job is settled or lost, the outbox is
 // empty, every message that a living node should still see has been acknowledged, and nothing else is to come.
 func (r *run) atRest() bool {
@@ -147,5 +157,5 @@ func (r *run) atRest() bool {
 			return false
 		}
 	}
-	return len(r.judge.Open()) == 0
+	return !r.storing() && len(r.judge.Open()) == 0
 }

@@ -12,15 +12,21 @@ import (
 
 var workloadIsSubmitted = rule.New(invariants.Invariant{
 	Name:   "workload-is-submitted",
-	Says:   "Each job, each workflow run and each cancellation of the plan is stored: a client that tries until it succeeds is not refused for good. Jobs are not counted where clients give up (workload.tries).",
+	Says:   "Each job, each workflow run and each cancellation of the plan is stored: a client that tries until it succeeds is not refused for good, and publishes again what it could not publish. Jobs are not counted where clients give up (workload.tries).",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, sections 1 and 8: a request that is valid is PENDING, and a run RUNNING, from its submission on",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ended: func(*invariants.End) {
+		if f.ClientAway() {
+			return
+		}
 		jobs, cancelled := 0, 0
 		for _, j := range f.Order {
 			if history.IsClient(j.MadeBy) && j.Replay.Of == "" {
 				jobs++
+			}
+			if f.Config.Jobs > 0 {
+				auditUnsent(f, t, j)
 			}
 			if slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Consumer == history.ConsumerCancel }) {
 				cancelled++
@@ -40,6 +46,13 @@ var workloadIsSubmitted = rule.New(invariants.Invariant{
 		}
 	}}
 })
+
+// auditUnsent finds what a client could not publish, and did not publish again.
+func auditUnsent(f *model.Facts, t *rule.Tally, j *model.Job) {
+	for _, u := range f.Dropped(j) {
+		t.Violation(j, "the %s of %s at step %d failed, nothing was stored, and %s did not publish it again", u.Phase, u.Node, invariants.StepNo(u.Step), u.Node)
+	}
+}
 
 var whatIsAskedIsStored = rule.New(invariants.Invariant{
 	Name:   "what-is-asked-is-stored",

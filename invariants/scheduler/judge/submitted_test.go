@@ -34,6 +34,11 @@ func (s *story) cancelsFor(reason string) *story {
 	return s.add("canceller", sim.KindRedis, "multi", key, job1, "cancel_keep", s.set(key, "cancel", reason))
 }
 
+// returns is the end of an operation of the submitter, which was under way.
+func (s *story) returns(phase string) *story {
+	return s.add("submitter", sim.KindReturn, "", "", job1, phase)
+}
+
 func TestWhatIsAskedIsStored(t *testing.T) {
 	asked := twoSteps(1, pendingStep, pendingStep)
 	cfg := config.Config{Asked: config.AskedConfig{
@@ -95,7 +100,12 @@ func TestWhatIsAskedIsStored(t *testing.T) {
 }
 
 func TestWhatClientsAreToStore(t *testing.T) {
+	const unjudged = "nothing"
 	calm := func() *story { return newStory().submit(job1) }
+	refused := func() *story {
+		return newStory().write("submitter", job1, "submit_write", "PENDING", "attempts", "0").
+			add("submitter", sim.KindPublish, "", history.SubjectSubmit, job1, "submit_publish").fails()
+	}
 	for name, c := range map[string]struct {
 		s    *story
 		cfg  config.Config
@@ -107,8 +117,29 @@ func TestWhatClientsAreToStore(t *testing.T) {
 		"a job twice cancelled":       {calm().cancels(job1).cancels(job1), config.Config{Cancels: 2}, "clients could store 1 of 2 cancellations"},
 		"a run":                       {newStory().run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)), config.Config{Runs: 1}, ""},
 		"a run that nobody may start": {calm(), config.Config{Runs: 1}, "clients could store 0 of 1 workflow runs"},
+
+		"a publish that failed":                       {refused().wait(time.Minute), config.Config{Jobs: 1}, "job-1: the submit_publish of submitter at step 2 failed, nothing was stored, and submitter did not publish it again"},
+		"a publish that failed of one who gives up":   {refused().wait(time.Minute), config.Config{Cancels: 1}, "clients could store 0 of 1 cancellations"},
+		"a publish that failed just now":              {refused(), config.Config{Jobs: 1}, ""},
+		"a publish whose client is at it":             {refused().wait(time.Minute).op("submitter", job1, "submit_write"), config.Config{Jobs: 1}, ""},
+		"a publish whose client has only looked":      {refused().wait(time.Second).op("submitter", job1, "submit_write").wait(time.Minute), config.Config{Jobs: 1}, "job-1: the submit_publish of submitter at step 2 failed, nothing was stored, and submitter did not publish it again"},
+		"a publish whose client meets another error":  {refused().op("submitter", job1, "submit_write").fails().wait(time.Minute), config.Config{Jobs: 1}, ""},
+		"a publish that was repeated":                 {refused().submit(job1).wait(time.Minute), config.Config{Jobs: 1}, ""},
+		"a publish that was stored":                   {calm().fails().wait(time.Minute), config.Config{Jobs: 1}, ""},
+		"a publish that was never answered":           {refused().unseen().wait(time.Minute), config.Config{Jobs: 1}, ""},
+		"a publish that failed in the end":            {refused().unseen().returns("submit_publish").fails().wait(time.Minute), config.Config{Jobs: 1}, "job-1: the submit_publish of submitter at step 2 failed, nothing was stored, and submitter did not publish it again"},
+		"a publish that ended well":                   {refused().unseen().returns("submit_publish").wait(time.Minute), config.Config{Jobs: 1}, ""},
+		"a publish whose client crashed":              {refused().control("crash", "submitter").control("restart", "submitter").wait(time.Minute), config.Config{Jobs: 1}, ""},
+		"a publish whose client is away":              {refused().control("pause", "submitter").wait(time.Minute), config.Config{Jobs: 1}, unjudged},
+		"a job too few, but its client is cut off":    {calm().control("partition nats", "submitter"), config.Config{Jobs: 2}, unjudged},
+		"an approval whose client has looked again":   {calm().add("approver", sim.KindPublish, "", history.SubjectSubmit, job1, "approve_publish").fails().op("approver", job1, "approve_write").wait(time.Minute), config.Config{Jobs: 1}, ""},
+		"an approval whose client looks for no other": {calm().add("approver", sim.KindPublish, "", history.SubjectSubmit, job1, "approve_publish").fails().wait(time.Minute), config.Config{Jobs: 1}, "job-1: the approve_publish of approver at step 3 failed, nothing was stored, and approver did not publish it again"},
 	} {
 		o := outcomeOf(c.s.judge(c.cfg), "workload-is-submitted")
+		if c.says == unjudged {
+			assert.Zero(t, o.Exercised+len(o.Violations), name)
+			continue
+		}
 		assert.Positive(t, o.Exercised, name)
 		if c.says == "" {
 			assert.Empty(t, o.Violations, name)

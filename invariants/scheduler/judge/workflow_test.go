@@ -450,6 +450,40 @@ func TestARunThatIsOverMayExpire(t *testing.T) {
 	}
 }
 
+// What a starter was told is stored a failover does not lose; what it was not told it starts again.
+func TestALostRunIsStartedAgain(t *testing.T) {
+	lost := func(verb string) *story {
+		s := newStory().run("starter", "run_create", twoSteps(1, pendingStep, pendingStep))
+		delete(s.redis, history.RunPrefix+run1)
+		delete(s.redis, history.LiveRunsKey)
+		return s.add("", sim.KindControl, verb, sim.Redis, "", "", sim.Change{Key: history.RunPrefix + run1, Gone: true}, sim.Change{Key: history.LiveRunsKey, Gone: true})
+	}
+	safe := hardenedRuns
+	safe.WaitReplica, safe.Fence = true, true
+	synced := hardenedRuns
+	synced.RedisSynced = true
+	for name, c := range map[string]struct {
+		s              *story
+		cfg            config.Config
+		lost, promised bool
+	}{
+		"lost":                         {lost("failover"), safe, true, true},
+		"lost, where it may be":        {lost("failover"), hardenedRuns, true, false},
+		"lost with what Redis had not": {lost("kill"), safe, true, false},
+		"lost although it was synced":  {lost("kill"), synced, true, true},
+		"whose starter is gone":        {lost("failover").control("crash", "starter"), safe, false, false},
+		"started again, and over":      {lost("failover").run("starter", "run_create", history.RunRecord{RunID: run1, State: "SUCCEEDED"}), safe, false, false},
+	} {
+		o := outcomeOf(c.s.judge(c.cfg), "every-run-settles")
+		if !c.lost {
+			assert.Empty(t, o.Violations, name)
+		} else if assert.Len(t, o.Violations, 1, name) {
+			assert.Contains(t, o.Violations[0].Message, "run-1: is not stored any more", name)
+			assert.Equal(t, c.promised, o.Violations[0].Promised, name)
+		}
+	}
+}
+
 // With durable rollbacks a run that has failed is to be rolled back, whatever a worker said of its steps.
 func TestAFailedRunIsToBeRolledBack(t *testing.T) {
 	failed := history.RunRecord{RunID: "wf-1", State: "FAILED"}

@@ -21,6 +21,7 @@
 //	policy.go, circuits.go, consent.go  the safety kernel, its circuits, and approvals
 //	record.go                           records
 //	wish.go                             what a job asks for of a worker
+//	unsent.go                           what clients could not publish
 //	trail.go                            the audit trail
 //	saga.go, messages.go                sagas and messages
 //	growth.go                           how the queue of dead letters grows

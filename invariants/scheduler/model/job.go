@@ -66,8 +66,9 @@ type Job struct {
 	outputs    []putOut      // that they have put out
 	Messages   []Message     // its requests, results and cancellations
 	Terminated []Termination // of those
-	Filing                   // of its DLQ entry
-	Left       bool          // nobody else was about to take it up when Replayer had read it
+	Unsent     []Unsent
+	Filing          // of its DLQ entry
+	Left       bool // nobody else was about to take it up when Replayer had read it
 
 	Saga      sagaJob
 	Replay    replayJob

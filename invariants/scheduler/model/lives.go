@@ -95,6 +95,7 @@ func (f *Facts) crash(e *sim.Event) {
 			}
 			j.Handlings = slices.Delete(j.Handlings, i, i+1)
 		}
+		j.sent(e.Target)
 		j.Releases = slices.DeleteFunc(j.Releases, func(r Release) bool { return r.node == e.Target })
 		if j.Queued.Step != 0 && !j.Queued.Stored && j.Intent.by(e.Target) {
 			f.Reach(CrashWithIntent) // and nothing is lost by it

@@ -99,6 +99,9 @@ func (o *Observer) operation(e *sim.Event) {
 	}
 	f.OperatorActs(s)
 	applied, locked := o.changes(s)
+	if s.About != nil && history.IsClient(s.Node) {
+		s.About.Sends(s)
+	}
 	f.BreakerAsked(s)
 	if s.Kind == sim.KindCall && s.Name == history.MethodCheck {
 		f.ReplayerAsked(s)

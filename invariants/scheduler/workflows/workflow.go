@@ -382,7 +382,7 @@ var runWrittenByLockHolder = rule.New(invariants.Invariant{
 
 var everyRunSettles = rule.New(invariants.Invariant{
 	Name:   "every-run-settles",
-	Says:   "A run that was stored is over in the end, unless a job of it is not, or a step of it still waits for a time to come.",
+	Says:   "A run that was stored is there in the end, and over, unless a job of it is not, or a step of it still waits for a time to come.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 8: the reconciler provides eventual recovery for delay steps via NextAttemptAt checks",
 	Needs:  []string{"events-agree-with-servers"},
@@ -390,7 +390,10 @@ var everyRunSettles = rule.New(invariants.Invariant{
 	return observe.Checker{Ended: func(end *invariants.End) {
 		for _, r := range f.Workflow.Order {
 			t.Exercise()
-			if !r.Over() && !waitsRightly(f, r, end) {
+			switch {
+			case r.State == "" && !f.ClientAway(): // who was not told that it is stored starts it again
+				t.Violation(&r.As, "is not stored any more")
+			case !r.Over() && !waitsRightly(f, r, end):
 				t.Violation(&r.As, "is still %s: %s", r.State, r.Why())
 			}
 		}

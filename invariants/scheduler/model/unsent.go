@@ -1,0 +1,72 @@
+package model
+
+import (
+	"slices"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// Unsent is the last publish of a client about a job, if the client was not told that it is stored.
+type Unsent struct {
+	Node, Phase string
+	Step        int
+	At          time.Duration // when it began
+	Failed      bool          // its client was told so
+	Since       time.Duration // when its client was last seen at the job
+}
+
+// publishes are the phases in which clients publish what schedulers take.
+var publishes = []string{"submit_publish", "approve_publish", "cancel_publish"}
+
+// Sends takes in what a client does about the job.
+func (j *Job) Sends(s *Step) {
+	if s.Kind == sim.KindPublish && slices.Contains(publishes, s.Phase) {
+		j.sent(s.Node)
+		if s.Failed || s.Outcome == sim.OutcomePending {
+			j.Unsent = append(j.Unsent, Unsent{Node: s.Node, Phase: s.Phase, Step: s.Step, At: s.At, Failed: s.Failed, Since: s.At})
+		}
+		return
+	}
+	i := slices.IndexFunc(j.Unsent, func(u Unsent) bool { return u.Node == s.Node })
+	if i < 0 {
+		return
+	}
+	switch u := &j.Unsent[i]; {
+	case s.Kind == sim.KindReturn && s.Phase == u.Phase && s.Failed:
+		u.Failed, u.Since = true, s.At
+	case s.Kind == sim.KindReturn && s.Phase == u.Phase,
+		s.Failed, u.Phase == "approve_publish": // the client goes on trying, or has seen that the job waits no more
+		j.sent(s.Node)
+	default:
+		u.Since = s.At
+	}
+}
+
+// sent forgets what the node has left unsent.
+func (j *Job) sent(node string) {
+	j.Unsent = slices.DeleteFunc(j.Unsent, func(u Unsent) bool { return u.Node == node })
+}
+
+// ClientAway says whether a client is gone, paused or cut off from a server: it stores nothing.
+func (f *Facts) ClientAway() bool {
+	for name, n := range f.Nodes {
+		if history.IsClient(name) && (n.Down || n.absent > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// Dropped are the publishes about a job that have failed, of which nothing is stored, and which clients do not repeat.
+func (f *Facts) Dropped(j *Job) (list []Unsent) {
+	patience := f.Config.PublishTimeout + 2*f.Config.StoreOpTimeout + 5*time.Second
+	for _, u := range j.Unsent {
+		stored := slices.ContainsFunc(j.Messages, func(m Message) bool { return m.From == u.Node && m.Stored >= u.At })
+		if u.Failed && !stored && f.At-u.Since > patience {
+			list = append(list, u)
+		}
+	}
+	return list
+}
