@@ -10,8 +10,11 @@ import (
 func JobID(n int) string { return "job-" + strconv.Itoa(n) }
 
 // JobNumber is the number of the workload's job of that id.
-func JobNumber(id string) (n int, ok bool) {
-	text, ok := strings.CutPrefix(id, "job-")
+func JobNumber(id string) (n int, ok bool) { return number(id, "job-") }
+
+// number is the one that stands after the prefix.
+func number(id, prefix string) (n int, ok bool) {
+	text, ok := strings.CutPrefix(id, prefix)
 	n, err := strconv.Atoi(text)
 	return n, ok && err == nil
 }
@@ -30,6 +33,9 @@ const Topic = "job.default"
 
 // RunID names the workload's n-th run.
 func RunID(n int) string { return "run-" + strconv.Itoa(n) }
+
+// RunNumber is n of the n-th run's id.
+func RunNumber(id string) (n int, ok bool) { return number(id, "run-") }
 
 // stepID names a run's n-th step.
 func stepID(n int) string { return "s" + strconv.Itoa(n) }

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -46,9 +45,7 @@ func (s *System) approver(p *sim.Process) {
 func (s *System) changer(p *sim.Process) {
 	client, done := s.client(p), counting(&s.changed)
 	actors.RunErrands(p, actors.AtOnce, s.inTime(s.plan.Workload.Change, func(ctx context.Context, n int) error {
-		r := s.request(n)
-		r.Payload = json.RawMessage(`{"changed":true}`)
-		err := client.Submit(ctx, r)
+		err := client.Submit(ctx, changed(s.plan, n))
 		if err == nil {
 			done()
 		}

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/engine"
-	"github.com/wavetank-sim/wavetank/engine/job"
-	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -25,20 +23,6 @@ func (s *System) client(p *sim.Process) *engine.Client {
 		panic(fmt.Sprintf("%s: %v", p.Node(), err))
 	}
 	return client
-}
-
-func (s *System) request(n int) job.Request {
-	id := plans.JobID(n)
-	r := job.Request{JobID: id, Topic: plans.Topic, Tenant: s.plan.Workload.Tenant(n), IdempotencyKey: s.plan.Workload.Key(n)}
-	if d, ok := s.plan.Workload.Deadline[n]; ok {
-		r.Budget = &job.Budget{DeadlineMS: d.Milliseconds()}
-	}
-	if size := s.plan.Workload.Saga; size > 0 {
-		r.WorkflowID, r.StepIndex, r.Capability = plans.WorkflowID(1+(n-1)/size), (n-1)%size, "book"
-		r.Compensation = plans.Undo(id)
-	}
-	_ = s.plan.Workload.Route(&r, n) // the plan is valid
-	return r
 }
 
 // inTime is what somebody does to single jobs, each so long after its submission, in the order of time.

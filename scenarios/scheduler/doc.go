@@ -13,6 +13,7 @@
 //	failures.go                       which executions fail
 //	stalepicks.go                     picks of stale workers, which no event shows
 //	judging.go                        what judging has to know of a plan
+//	asked.go                          what clients ask for
 //	describe.go                       what an operation did, in a sentence
 //	records.go, tags.go               the engine's words for states and operations
 package scheduler

@@ -127,7 +127,7 @@ func (s *System) StartClients(w *sim.World) {
 	var client *engine.Client
 	submitter := actors.Submitter{
 		Jobs: work.Jobs, Every: work.Every, Times: work.Submissions, Tries: work.Tries,
-		Request: s.request,
+		Request: func(n int) job.Request { return request(s.plan, n) },
 		Submit:  func(ctx context.Context, r job.Request) error { return client.Submit(ctx, r) },
 		GaveUp:  func() { s.gaveUp.Add(1) },
 	}
@@ -167,7 +167,7 @@ func (s *System) status(id string) job.Status {
 func (s *System) cancel(p *sim.Process) {
 	client := s.client(p)
 	actors.RunErrands(p, actors.AtOnce, s.inTime(s.plan.Workload.Cancel, func(ctx context.Context, n int) error {
-		return client.Cancel(ctx, plans.JobID(n), "its submitter wants it no more")
+		return client.Cancel(ctx, plans.JobID(n), wantedNoMore)
 	}))
 }
 

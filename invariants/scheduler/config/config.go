@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
 // Config holds the facts of a plan that judging needs. A field has the name of the setting that it is of: WorkerTTL is
@@ -45,6 +47,7 @@ type Config struct {
 	Ledger               bool          `setting:"-"` // the schedulers can ask the outside system which idempotency keys are done (Dead letters)
 	Outages              time.Duration `setting:"-"` // for how long the plan's faults may keep a message from being handled, taken together
 	Jobs, Runs, Cancels  int           `setting:"-"` // jobs, workflow runs and cancellations whose clients try until they are stored
+	Asked                AskedConfig   `setting:"-"`
 	PendingAge           time.Duration // before the replayer takes up a PENDING job (Scheduler internals)
 
 	PollInterval        time.Duration // of reconciler and replayer (Scheduler internals)
@@ -338,6 +341,13 @@ func doubled(base, most time.Duration, times int) time.Duration {
 		base *= 2
 	}
 	return min(base, most)
+}
+
+// AskedConfig is what the clients of a plan are to store. The zero value judges nothing of it.
+type AskedConfig struct {
+	Request func(client, job string) *history.Request           // that the client is to submit; nil for none
+	Run     func(id string, began time.Time) *history.RunRecord // as it is to be started in a world that began then; nil for none
+	Reason  func(job string) (reason string, cancelled bool)    // of the job's cancellation
 }
 
 // Execution is what a plan says of the executions of a job. The zero value has its effect, and answers SUCCEEDED.

@@ -1,8 +1,10 @@
 package history
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/wavetank-sim/wavetank/sim"
@@ -13,6 +15,30 @@ func Read[T any](text string) (*T, error) {
 	v := new(T)
 	err := json.Unmarshal([]byte(text), v)
 	return v, err
+}
+
+// differs names a field, as JSON has it, in which one value is not like another of its type; "" for none.
+func differs(one, other any) string {
+	a, b := fields(one), fields(other)
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if !bytes.Equal(a[name], b[name]) {
+			return name
+		}
+		delete(b, name)
+	}
+	if len(b) > 0 {
+		return slices.Min(slices.Collect(maps.Keys(b)))
+	}
+	return ""
+}
+
+// fields is a value as JSON, field by field.
+func fields(v any) map[string]json.RawMessage {
+	var fields map[string]json.RawMessage
+	if body, err := json.Marshal(v); err == nil {
+		_ = json.Unmarshal(body, &fields) // it is what Marshal wrote
+	}
+	return fields
 }
 
 // Order is a dispatch: the request, and who is to do it.

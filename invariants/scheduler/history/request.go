@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -123,28 +122,7 @@ func (r *Request) Constrained(by map[string]string) *Request {
 }
 
 // Differs names a field in which the other request is not like this one, or "" for none.
-func (r *Request) Differs(other *Request) string {
-	a, b := r.fields(), other.fields()
-	for _, name := range slices.Sorted(maps.Keys(a)) {
-		if !bytes.Equal(a[name], b[name]) {
-			return name
-		}
-		delete(b, name)
-	}
-	if len(b) > 0 {
-		return slices.Min(slices.Collect(maps.Keys(b)))
-	}
-	return ""
-}
-
-// fields is the request as JSON, field by field.
-func (r *Request) fields() map[string]json.RawMessage {
-	var fields map[string]json.RawMessage
-	if body, err := json.Marshal(r); err == nil {
-		_ = json.Unmarshal(body, &fields) // it is what Marshal wrote
-	}
-	return fields
-}
+func (r *Request) Differs(other *Request) string { return differs(r, other) }
 
 // Again is the request of the job that replays this one's (Dead letters). count says which replay of the original it is, from
 // 1. It has this request's payload if its own is empty.

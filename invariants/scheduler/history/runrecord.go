@@ -8,13 +8,14 @@ import (
 
 // RunRecord is a run as its record has it.
 type RunRecord struct {
-	RunID     string    `json:"run_id"`
-	Tenant    string    `json:"tenant"`
-	State     string    `json:"state"`
-	Reason    string    `json:"reason"`
-	CreatedAt int64     `json:"created_at"` // unix milliseconds, as the rest
-	Version   int64     `json:"version"`
-	Steps     []RunStep `json:"steps"`
+	RunID      string    `json:"run_id"`
+	WorkflowID string    `json:"workflow_id"`
+	Tenant     string    `json:"tenant"`
+	State      string    `json:"state"`
+	Reason     string    `json:"reason"`
+	CreatedAt  int64     `json:"created_at"` // unix milliseconds, as the rest
+	Version    int64     `json:"version"`
+	Steps      []RunStep `json:"steps"`
 }
 
 // Over says whether the run has ended.
@@ -54,6 +55,28 @@ func (r *RunRecord) Request(i, attempt int) *Request {
 		JobID: id, Topic: s.Topic, Tenant: r.Tenant, Labels: s.Labels, IdempotencyKey: r.RunID + ":" + s.ID, Payload: s.Payload,
 		WorkflowID: r.RunID, StepIndex: i, Capability: s.Capability, Compensation: s.Compensation,
 	}
+}
+
+// Differs names what the starter of the other run asks for otherwise, or "" for nothing.
+func (r *RunRecord) Differs(other *RunRecord) string {
+	switch {
+	case r.WorkflowID != other.WorkflowID:
+		return "workflow_id"
+	case r.Tenant != other.Tenant:
+		return "tenant"
+	case len(r.Steps) != len(other.Steps):
+		return "steps"
+	}
+	for i := range r.Steps {
+		a, b := &r.Steps[i], &other.Steps[i]
+		if a.ID != b.ID {
+			return "steps"
+		}
+		if field := differs(&a.StepTerms, &b.StepTerms); field != "" {
+			return a.ID + "." + field
+		}
+	}
+	return ""
 }
 
 func StepJobID(run, step string, attempt int) string {

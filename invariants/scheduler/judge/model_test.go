@@ -270,7 +270,9 @@ func (m *miniature) work(job string, executed int) int {
 			executed--
 			continue
 		}
-		m.executed(history.WorkerOf(c.Subject), job)
+		worker := history.WorkerOf(c.Subject)
+		m.message(worker, job, "job_deliver", sim.KindDeliver, 1).of(c.Seq)
+		m.executed(worker, job).message(worker, job, "job_ack", sim.KindAck, 1).of(c.Seq)
 	}
 	return m.dispatches(job)
 }

@@ -41,6 +41,62 @@ var workloadIsSubmitted = rule.New(invariants.Invariant{
 	}}
 })
 
+var whatIsAskedIsStored = rule.New(invariants.Invariant{
+	Name:   "what-is-asked-is-stored",
+	Says:   "What a client stores is what its plan asks for, field by field: the request of a job, in its record and in the stream, a workflow run, and the reason of a cancellation.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, sections 1, 5 and 8: a job is decided on, placed and bounded by its request, and a run goes by its steps",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	ask := &f.Config.Asked
+	return observe.Checker{
+		Wrote: func(s *model.Step, w *model.Write) {
+			if j := s.About; w.From == model.Absent && j.Request == nil && ask.Request != nil && ask.Request(s.Node, j.ID) != nil {
+				t.Violation(j, "the record that %s made at step %d keeps no request", s.Node, invariants.StepNo(s.Step))
+			}
+		},
+		Requested: func(s *model.Step, j *model.Job, r *history.Request) {
+			if ask.Request == nil {
+				return
+			}
+			should := ask.Request(s.Node, j.ID)
+			if should == nil {
+				return
+			}
+			t.Exercise()
+			if r == nil {
+				t.Violation(j, "%s stored a request of it at step %d that nobody can read", s.Node, invariants.StepNo(s.Step))
+			} else if field := should.Differs(r); field != "" {
+				t.Violation(j, "the request of it that %s stored at step %d is not what was to be asked: its %s is another", s.Node, invariants.StepNo(s.Step), field)
+			}
+		},
+		CancelRequested: func(s *model.Step, j *model.Job, reason string) {
+			if ask.Reason == nil {
+				return
+			}
+			should, cancelled := ask.Reason(j.ID)
+			t.Exercise()
+			if !cancelled {
+				t.Violation(j, "%s cancelled it at step %d, which was not to be", s.Node, invariants.StepNo(s.Step))
+			} else if reason != should {
+				t.Violation(j, "%s cancelled it at step %d for the reason %q, which was to be %q", s.Node, invariants.StepNo(s.Step), reason, should)
+			}
+		},
+		Ran: func(s *model.Step, r *model.WorkflowRun, _ *model.RunWrite) {
+			if ask.Run == nil || !history.IsClient(s.Node) {
+				return
+			}
+			t.Exercise()
+			field := "id"
+			if should := ask.Run(r.As.ID, f.Workflow.Began); should != nil {
+				field = should.Differs(&r.Asked)
+			}
+			if field != "" {
+				t.Violation(&r.As, "the run that %s stored at step %d is not what was to be asked: its %s is another", s.Node, invariants.StepNo(s.Step), field)
+			}
+		},
+	}
+})
+
 var requestsCanBeRead = rule.New(invariants.Invariant{
 	Name:   "requests-can-be-read",
 	Says:   "Every request that is published through the engine, by a client or a scheduler, can be read. What nobody can read comes from elsewhere (workload.poison).",

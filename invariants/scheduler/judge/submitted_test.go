@@ -2,6 +2,7 @@ package judge
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -16,6 +17,81 @@ func garbled(s *story, node string) {
 	c.Value = ""
 	s.streams[len(s.streams)-1] = c
 	s.add(node, sim.KindPublish, "", history.SubjectSubmit, job1, "submit_publish", c)
+}
+
+// submits is the submission of job-1 with a request.
+func (s *story) submits(request string) *story {
+	s.write("submitter", job1, "submit_write", "PENDING", "attempts", "0", "request", request)
+	c := s.store(history.StreamSys, history.SubjectSubmit, job1)
+	c.Value = request
+	s.streams[len(s.streams)-1] = c
+	return s.add("submitter", sim.KindPublish, "", history.SubjectSubmit, job1, "submit_publish", c)
+}
+
+// cancelsFor is a cancellation of job-1, which a client keeps in the record.
+func (s *story) cancelsFor(reason string) *story {
+	key := history.RecordPrefix + job1
+	return s.add("canceller", sim.KindRedis, "multi", key, job1, "cancel_keep", s.set(key, "cancel", reason))
+}
+
+func TestWhatIsAskedIsStored(t *testing.T) {
+	asked := twoSteps(1, pendingStep, pendingStep)
+	cfg := config.Config{Asked: config.AskedConfig{
+		Request: func(client, job string) *history.Request {
+			if client != "submitter" {
+				return nil
+			}
+			return &history.Request{JobID: job, Tenant: "tenant-1", Budget: []byte(`{"deadline_ms":1000}`)}
+		},
+		Run: func(id string, _ time.Time) *history.RunRecord {
+			if id != asked.RunID {
+				return nil
+			}
+			return &asked
+		},
+		Reason: func(job string) (string, bool) { return "wanted no more", job == job1 },
+	}}
+	const whole = `{"job_id":"job-1","tenant":"tenant-1","budget":{"deadline_ms":1000}}`
+	atOnce := twoSteps(2, pendingStep, pendingStep)
+	atOnce.Steps[1].DelaySec = 0
+	runOf := func(change func(*history.RunRecord)) *story {
+		r := twoSteps(1, pendingStep, pendingStep)
+		change(&r)
+		return newStory().run("starter", "run_create", r)
+	}
+	for name, c := range map[string]struct {
+		s    *story
+		says string // "" if it holds
+		n    int
+	}{
+		"a request":                        {newStory().submits(whole), "", 0},
+		"without its tenant":               {newStory().submits(`{"job_id":"job-1","budget":{"deadline_ms":1000}}`), "submitter stored at step 1 is not what was to be asked: its tenant is another", 2},
+		"with more time":                   {newStory().submits(`{"job_id":"job-1","tenant":"tenant-1","budget":{"deadline_ms":10000}}`), "its budget is another", 2},
+		"that nobody can read":             {newStory().submits(`{"job_id":`), "submitter stored a request of it at step 1 that nobody can read", 3},
+		"that its record has not":          {newStory().submit(job1), "the record that submitter made at step 1 keeps no request", 2},
+		"a cancellation":                   {newStory().submits(whole).cancelsFor("wanted no more"), "", 0},
+		"for no reason":                    {newStory().submits(whole).cancelsFor(""), `canceller cancelled it at step 3 for the reason "", which was to be "wanted no more"`, 1},
+		"of another job":                   {newStory().cancels("job-2"), "canceller cancelled it at step 1, which was not to be", 1},
+		"a run":                            {runOf(func(*history.RunRecord) {}), "", 0},
+		"of nobody":                        {runOf(func(r *history.RunRecord) { r.Tenant = "nobody" }), "the run that starter stored at step 1 is not what was to be asked: its tenant is another", 1},
+		"of another workflow":              {runOf(func(r *history.RunRecord) { r.WorkflowID = "another" }), "its workflow_id is another", 1},
+		"of one step":                      {runOf(func(r *history.RunRecord) { r.Steps = r.Steps[:1] }), "its steps is another", 1},
+		"with a step of another name":      {runOf(func(r *history.RunRecord) { r.Steps[1].ID = "c" }), "its steps is another", 1},
+		"whose step waits for nothing":     {runOf(func(r *history.RunRecord) { r.Steps[1].DependsOn = nil }), "its b.depends_on is another", 1},
+		"whose step is tried again":        {runOf(func(r *history.RunRecord) { r.Steps[0].Retry.Max = 7 }), "its a.retry is another", 1},
+		"that was not to be":               {runOf(func(r *history.RunRecord) { r.RunID = "run-2" }), "its id is another", 1},
+		"a run that is started once more":  {runOf(func(*history.RunRecord) {}).run("starter", "run_create", atOnce), "its b.delay_sec is another", 1},
+		"what a scheduler makes of a run":  {runOf(func(*history.RunRecord) {}).run(s1, "run_write", atOnce), "", 0},
+		"what a scheduler makes of a job":  {newStory().submits(whole).write(s1, job1, "scheduled_write", "SCHEDULED", "request", `{"job_id":"job-1"}`), "", 0},
+		"a client whom nobody has to hear": {newStory().write("operator", job1, "submit_write", "PENDING", "request", `{"job_id":"job-1"}`), "", 0},
+	} {
+		o := outcomeOf(c.s.judge(cfg), "what-is-asked-is-stored")
+		if assert.Len(t, o.Violations, c.n, name) && c.n > 0 {
+			assert.Contains(t, o.Violations[0].Message, c.says, name)
+		}
+		unjudged := outcomeOf(c.s.judge(config.Config{}), "what-is-asked-is-stored")
+		assert.Zero(t, unjudged.Exercised+len(unjudged.Violations), name)
+	}
 }
 
 func TestWhatClientsAreToStore(t *testing.T) {

@@ -203,6 +203,12 @@ var trials = map[string]trial{
 		says:   "clients could store 1 of 2 jobs",
 		holds:  func(s *story) { s.submit(job1).submit("job-2") },
 	},
+	"what-is-asked-is-stored": {
+		cfg:    config.Config{Asked: config.AskedConfig{Request: func(_, job string) *history.Request { return &history.Request{JobID: job, Tenant: "tenant-1"} }}},
+		breaks: func(s *story) { s.submits(`{"job_id":"job-1"}`) },
+		says:   "job-1: the request of it that submitter stored at step 1 is not what was to be asked: its tenant is another",
+		holds:  func(s *story) { s.submits(`{"job_id":"job-1","tenant":"tenant-1"}`) },
+	},
 	"requests-can-be-read": {
 		breaks: func(s *story) { garbled(s, "approver") },
 		says:   "job-1: approver published a request of it that nobody can read, CORDUM_SYS seq 1",

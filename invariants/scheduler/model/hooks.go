@@ -14,6 +14,8 @@ type Checker struct {
 	Read            func(*Step)                                         // a state read has ended
 	Wrote           func(*Step, *Write)                                 // a job's record was written
 	Amended         func(*Step, *Write)                                 // it was changed, and its state was not written
+	Requested       func(*Step, *Job, *history.Request)                 // a client stored a request, in its job's record or in a stream; nil is one that nobody can read
+	CancelRequested func(s *Step, j *Job, reason string)                // a client stored a cancellation; likewise
 	Sent            func(*Step)                                         // a dispatch's publish was granted, whatever came of it
 	Stored          func(*Step, *Dispatch)                              // a stream stored a dispatch; it is not among the job's yet
 	Voided          func(*Step)                                         // a stream stored a void in a dispatch's place
@@ -69,6 +71,8 @@ type Hooks struct {
 	Read            []func(*Step)
 	Wrote           []func(*Step, *Write)
 	Amended         []func(*Step, *Write)
+	Requested       []func(*Step, *Job, *history.Request)
+	CancelRequested []func(s *Step, j *Job, reason string)
 	Sent            []func(*Step)
 	Stored          []func(*Step, *Dispatch)
 	Voided          []func(*Step)

@@ -226,15 +226,16 @@ func (f *Facts) SagaOperation(s *Step) {
 	what, id := history.KeyOf(s.Target)
 	for _, g := range f.Sagas.Order {
 		own := g.ID == id && (what == history.SagaStack || what == history.SagaLock)
-		if i := slices.Index(g.rollers, s.Node); own && i >= 0 && s.Phase == "saga_unlock" && s.Name == "watch" {
+		unlocks := own && s.Phase == "saga_unlock" && s.Name == "watch"
+		if i := slices.Index(g.rollers, s.Node); unlocks && i >= 0 {
 			g.rollers = slices.Delete(g.rollers, i, i+1)
 		}
 		switch {
-		case g.Lock.Node != s.Node || g.Lock.Incarnation != s.Incarnation:
+		case !g.Lock.HeldBy(s.Event):
 		case s.Phase == "saga_close" && s.Failed: // it may be of any rollback of its process
 			g.Emptied = Sight{}
 		case !own:
-		case s.Phase == "saga_unlock":
+		case unlocks:
 			for _, check := range f.Hooks.RolledBack {
 				check(s, g)
 			}

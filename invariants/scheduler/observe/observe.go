@@ -267,8 +267,15 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 		switch c.Field {
 		case "decision":
 			record.DecidedAt = s.Step
+		case "request":
+			if !c.Gone {
+				o.requested(s, record, history.ReadRequest(c.Value))
+			}
 		case "cancel": // a scheduler keeps none but what a stream has stored
 			record.Asked = record.Asked || !c.Gone && history.IsClient(s.Node)
+			if !c.Gone {
+				o.cancelRequested(s, record, c.Value)
+			}
 		}
 		o.Facts.Consented(s, record, c)
 	}

@@ -97,6 +97,7 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bo
 		about.Accepted = true
 		about.Requests++
 		r := history.ReadRequest(c.Value)
+		o.requested(s, about, r)
 		if m.Garbled = r == nil; m.Garbled {
 			break
 		}
@@ -120,14 +121,34 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bo
 		about.Moments &^= 1 << model.ResultUnsent
 	case history.Cancellation:
 		about.Asked = true
-		if w, err := history.Read[history.Word](c.Value); err == nil {
+		w, err := history.Read[history.Word](c.Value)
+		if err == nil {
 			about.Why(w.Reason)
 		}
+		o.cancelRequested(s, about, w.Reason)
 		if !about.State.Terminal() {
 			m.Asked = s.At
 		}
 	}
 	return about == s.About
+}
+
+// requested takes in that a request of a job is stored.
+func (o *Observer) requested(s *model.Step, j *model.Job, r *history.Request) {
+	if history.IsClient(s.Node) {
+		for _, check := range o.hooks.Requested {
+			check(s, j, r)
+		}
+	}
+}
+
+// cancelRequested takes in that a cancellation of a job is stored.
+func (o *Observer) cancelRequested(s *model.Step, j *model.Job, reason string) {
+	if history.IsClient(s.Node) {
+		for _, check := range o.hooks.CancelRequested {
+			check(s, j, reason)
+		}
+	}
 }
 
 func (o *Observer) publishAnswered(s *model.Step, stored bool) {

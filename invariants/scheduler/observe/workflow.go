@@ -37,7 +37,7 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 	if c.Gone || err != nil {
 		now = &history.RunRecord{RunID: id}
 	}
-	if r.Asked.Steps == nil {
+	if r.Asked.Steps == nil || history.IsClient(s.Node) {
 		r.Asked = *now
 		r.Asked.Steps = slices.Clone(now.Steps)
 	}
