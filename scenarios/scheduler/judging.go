@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"time"
+
 	"github.com/wavetank-sim/wavetank/engine/routing"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -21,6 +23,10 @@ func JudgeConfig(p *plans.Plan) config.Config {
 	c.SyncAlways, c.RedisSynced = p.World.SyncAlways, p.World.RedisDisk == sim.DiskAlways
 	c.Routing = routingConfig(p.Routing())
 	c.Approvals.Kernel, c.Policy.Kernel = p.Kernel.On(), p.Kernel.On()
+	c.Approvals.Looks = map[string]time.Duration{}
+	for n, d := range p.Workload.Approve {
+		c.Approvals.Looks[plans.JobID(n)] = d
+	}
 	judgeReplays(p, &c.Replay)
 	return c
 }

@@ -57,6 +57,7 @@ const (
 	SchedulerNodes  = "scheduler-"
 	WorkerNodes     = "worker-"
 	KernelNode      = "kernel"
+	ApproverNode    = "approver" // approves jobs
 	OperatorNode    = "operator" // decides on dead letters
 	StrangerNode    = "stranger" // publishes what nobody can read
 	FaultLate       = "late"

@@ -88,6 +88,7 @@ func (o *Observer) operation(e *sim.Event) {
 		f.Reach(model.IntentResumed)
 	}
 	f.OperatorActs(s)
+	f.ApproverActs(s)
 	applied, locked := o.changes(s)
 	f.BreakerAsked(s)
 	if s.Kind == sim.KindCall && s.Name == history.MethodCheck {
