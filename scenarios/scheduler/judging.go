@@ -28,6 +28,10 @@ func JudgeConfig(p *plans.Plan) config.Config {
 	c.Routing = routingConfig(p.Routing())
 	c.Approvals.Kernel, c.Policy.Kernel = p.Kernel.On(), p.Kernel.On()
 	c.Asked = askedConfig(p)
+	c.Approvals.Looks = map[string]time.Duration{}
+	for n, d := range p.Workload.Approve {
+		c.Approvals.Looks[plans.JobID(n)] = d
+	}
 	judgeReplays(p, &c.Replay)
 	c.Executions = executions(&p.Workload)
 	c.Workers, c.HeartbeatEvery, c.HeartbeatLag = judgeWorkers(p), p.Topology.HeartbeatEvery, p.World.HeartbeatLag.Most()

@@ -92,7 +92,7 @@ type Config struct {
 
 	Routing   RoutingConfig  `setting:"-"`
 	Tenants   TenantConfig   `Limit:"tenant_limit" Reserve:"tenant_reserve"`
-	Approvals ApprovalConfig `setting:"policy." Kernel:"-" Bind:"bind_approvals" TTL:"approval_ttl"`
+	Approvals ApprovalConfig `setting:"policy." Kernel:"-" Looks:"-" Bind:"bind_approvals" TTL:"approval_ttl"`
 	Policy    PolicyConfig   `setting:"policy." Kernel:"-" FailBudget:"circuit_fail_budget" OpenFor:"circuit_open_for" HalfOpenMax:"circuit_half_open_max" CloseAfter:"circuit_close_after"`
 	Output    OutputConfig   `setting:"output."`
 	Saga      SagaConfig     `setting:"saga."`
@@ -407,6 +407,8 @@ type ApprovalConfig struct {
 	Kernel bool          // there is a safety kernel, which may require approvals
 	Bind   bool          // bind_approvals
 	TTL    time.Duration // approval_ttl
+
+	Looks map[string]time.Duration // for how long the approver looks at a job before they approve it
 }
 
 // PolicyConfig are the settings of the input policy that promises depend on. The zero value is of a world

@@ -71,6 +71,11 @@ func ungranted(labels map[string]string) map[string]string {
 // Granted says whether the request bears an approval.
 func (r *Request) Granted() bool { return r.Labels[LabelGranted] == "true" }
 
+// Bears says whether the request says of its approval what that has it bound to, and when and by whom it was given.
+func (r *Request) Bears(hash, at, by string) bool {
+	return r.Granted() && r.Labels["approval_hash"] == hash && r.Labels["approved_at"] == at && r.Labels["approved_by"] == by
+}
+
 // DeadlineMS is how long after its submission the request's job has its deadline, in milliseconds; 0 is never.
 func (r *Request) DeadlineMS() int64 {
 	b, err := Read[budget](string(r.Budget))

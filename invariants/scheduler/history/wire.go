@@ -58,6 +58,7 @@ const (
 	WorkerNodes     = "worker-"
 	KernelNode      = "kernel"
 	CallHad         = "Had"      // of the outside system: whether what an idempotency key stands for is done
+	ApproverNode    = "approver" // approves jobs
 	OperatorNode    = "operator" // decides on dead letters
 	StrangerNode    = "stranger" // publishes what nobody can read
 	FaultLate       = "late"

@@ -47,6 +47,18 @@ func approve(s *story, of, packet string) *story {
 	return grants(looks(s), of, packet)
 }
 
+// approver is approving, with an approver of job-1 who looks at it for a minute.
+var approver = func() config.Config {
+	c := approving
+	c.Approvals.Looks = map[string]time.Duration{job1: time.Minute}
+	return c
+}()
+
+// approves has the approver begin to approve job-1.
+func approves(s *story) *story {
+	return s.add("approver", sim.KindRedis, "pipeline", history.RecordPrefix+job1, job1, "approve_write")
+}
+
 // looks has the approver look at job-1.
 func looks(s *story) *story {
 	return s.add("approver", sim.KindRedis, "hgetall", history.RecordPrefix+job1, job1, "approve_read")
@@ -136,6 +148,12 @@ var approvalTrials = map[string]trial{
 		},
 		says:  "after it was approved; an approval counts for 1m0s",
 		holds: func(s *story) { goesOn(approve(parks(s, packetOf(job1, 1)), packetOf(job1, 1), packetOf(job1, 1)), 1) },
+	},
+	"approval-is-given": {
+		cfg:    approver,
+		breaks: func(s *story) { approves(looks(parks(s, packetOf(job1, 1)))) },
+		says:   "job-1: the approver saw that it waits for an approval, and nothing was in the way from step 10 on, but it was not approved",
+		holds:  func(s *story) { approve(parks(s, packetOf(job1, 1)), packetOf(job1, 1), packetOf(job1, 1)) },
 	},
 	"approved-job-goes-on": {
 		cfg:    approving,
@@ -319,5 +337,48 @@ func TestAnApprovalIsAskedForInTheKernelsWords(t *testing.T) {
 		s.last().Data = `{"decision":3,"reason":"it sends mail"}`
 		s.write(s1, job1, "approval_write", "APPROVAL_REQUIRED", "decision", "REQUIRE_APPROVAL", "approval_reason", reason)
 		assert.Len(t, outcomeOf(s.judge(cfg), "approval-names-what-waits").Violations, broken, reason)
+	}
+}
+
+func TestWhoMayApproveDoes(t *testing.T) {
+	one, two := packetOf(job1, 1), packetOf(job1, 2)
+	for name, c := range map[string]struct {
+		tell   func(*story)
+		breaks bool
+	}{
+		"looks in vain":            {func(s *story) { looks(looks(parks(s, one)).wait(2 * time.Minute)) }, true},
+		"has looked for a while":   {func(s *story) { looks(parks(s, one)).wait(time.Minute).beat(w1, s1) }, false},
+		"is away":                  {func(s *story) { looks(parks(s, one)).wait(time.Hour).control("crash", "approver") }, false},
+		"is refused":               {func(s *story) { approves(looks(parks(s, one))).op("approver", job1, "approve_write").fails() }, false},
+		"meets another request":    {func(s *story) { approves(asksFor(looks(parks(s, one)), two)) }, false},
+		"meets the request":        {func(s *story) { approves(looks(asksFor(parks(s, one), two))) }, true},
+		"meets what waits no more": {func(s *story) { approves(looks(parks(s, one)).write("canceller", job1, "cancel_write", "CANCELLED")) }, false},
+	} {
+		s := newStory()
+		c.tell(s)
+		assert.Equal(t, c.breaks, len(outcomeOf(s.judge(approver), "approval-is-given").Violations) > 0, name)
+	}
+}
+
+func TestAnApprovalIsOfWhatWaits(t *testing.T) {
+	one, two := packetOf(job1, 1), packetOf(job1, 2)
+	key := history.RecordPrefix + job1
+	for name, c := range map[string]struct {
+		tell func(*story)
+		says string
+	}{
+		"of another than waits": {func(s *story) { approve(parks(s, one), one, two) }, "; what waits has "},
+		"by somebody else": {func(s *story) {
+			approve(parks(s, one), one, one).last().Changes = append(s.last().Changes, s.set(key, "approved_by", "ana"))
+		}, `at no time as "ana" by the record, and its request does not say so`},
+		"at another time": {func(s *story) {
+			approve(parks(s, one), one, one).last().Changes = append(s.last().Changes, s.set(key, "approved_at", "5"))
+		}, `at 5 as "" by the record, and its request does not say so`},
+	} {
+		s := newStory()
+		c.tell(s)
+		if o := outcomeOf(s.judge(approving), "approval-is-of-what-was-seen"); assert.Len(t, o.Violations, 1, name) {
+			assert.Contains(t, o.Violations[0].Message, c.says, name)
+		}
 	}
 }

@@ -18,6 +18,7 @@ type consent struct {
 	Asked  string                      // the hash that the record says is to be approved
 	Reason string                      // why, as the record has it
 	Seen   map[string]sight            // what those saw of it who may approve it, by their processes
+	At, By string                      // the last approval, as the record has it
 	known  map[string]*history.Request // every request of the job there was, by its hash
 }
 
@@ -25,6 +26,13 @@ type consent struct {
 type sight struct {
 	Hash string        // of the request that the record had when they looked at it
 	at   time.Duration // when they read what they were about to approve, with the time by the clock of Redis
+
+	since    time.Duration // when they saw first that the job waits for an approval of it; 0 is never
+	step     int           // at which they looked or, if tried, were about to approve it
+	tried    bool
+	waits    bool // and it waited then, as what they had looked at unless that is all the same
+	hindered bool // an operation of theirs has failed since
+	given    bool // they have approved it since
 }
 
 // grant is one approval.
@@ -70,7 +78,10 @@ func (f *Facts) Consented(s *Step, j *Job, c *sim.Change) {
 		}
 		g.grant(s, c.Value)
 		f.Reach(ApprovalGranted)
+	case "approved_by":
+		g.By = c.Value
 	case "approved_at": // the same approval may be given again
+		g.At = c.Value
 		if n := len(g.Grants); n > 0 && !s.Rewinds() && !c.Gone && g.Grants[n-1].Since != s.At {
 			g.grant(s, g.Grants[n-1].Hash)
 		}
@@ -86,9 +97,13 @@ func (f *Facts) Consented(s *Step, j *Job, c *sim.Change) {
 
 // grant takes in an approval that the step writes.
 func (c *consent) grant(s *Step, hash string) {
-	dated := s.At
-	if seen, looked := c.Seen[invariants.Process(s.Node, s.Incarnation)]; looked && seen.at != 0 {
-		dated = seen.at
+	dated, me := s.At, invariants.Process(s.Node, s.Incarnation)
+	if seen, looked := c.Seen[me]; looked {
+		if seen.at != 0 {
+			dated = seen.at
+		}
+		seen.given = true
+		c.Seen[me] = seen
 	}
 	c.Grants = append(c.Grants, grant{Hash: hash, Since: s.At, dated: dated})
 }
@@ -112,13 +127,48 @@ func (f *Facts) ApproverReads(s *Step, looks bool) {
 		g.Seen = map[string]sight{}
 	}
 	seen := g.Seen[me]
+	seen.step, seen.tried, seen.hindered, seen.given = s.Step, !looks, false, false
+	waits := s.About.State == ApprovalRequired
 	if looks {
+		if !waits {
+			seen.since = 0
+		} else if seen.since == 0 || seen.Hash != g.Waits {
+			seen.since = s.At
+		}
 		seen.Hash = g.Waits
 	} else {
-		seen.at = s.At
+		seen.at, seen.waits = s.At, waits && (seen.Hash == g.Waits || !f.Config.Approvals.Bind)
 	}
 	g.Seen[me] = seen
 }
+
+// ApproverActs takes in an operation of the approver.
+func (f *Facts) ApproverActs(s *Step) {
+	if s.Node != history.ApproverNode || s.About == nil {
+		return
+	}
+	g, me := &s.About.Consent, invariants.Process(s.Node, s.Incarnation)
+	f.Approver = me
+	seen, looked := g.Seen[me]
+	if looked && (s.Failed || s.Outcome == sim.OutcomePending || s.Outcome == history.TransactionFailed) {
+		seen.hindered = true
+		g.Seen[me] = seen
+	}
+}
+
+// Withheld is the step since which the approver could have approved the job, and has not, although nothing was in the way; 0 is
+// none. It takes some time to look at it.
+func (f *Facts) Withheld(j *Job, takes time.Duration) (step int) {
+	n, seen := f.Node(history.ApproverNode), j.Consent.Seen[f.Approver]
+	late := seen.since != 0 && f.At > seen.since+takes+n.Away(f.At)+approverDoubt
+	if n.Down || seen.hindered || seen.given || seen.tried && !seen.waits || !seen.tried && !late {
+		return 0
+	}
+	return seen.step
+}
+
+// approverDoubt is for how long what the approver does after it has looked may be under way.
+const approverDoubt = 15 * time.Second
 
 // ApprovalAged takes in that a handling has asked Redis for the time, to see how old its job's approval is. If that was written
 // after the handling had read the record, there is no telling.

@@ -98,6 +98,7 @@ func (o *Observer) operation(e *sim.Event) {
 		f.Reach(model.IntentResumed)
 	}
 	f.OperatorActs(s)
+	f.ApproverActs(s)
 	applied, locked := o.changes(s)
 	if s.About != nil && history.IsClient(s.Node) {
 		s.About.Sends(s)

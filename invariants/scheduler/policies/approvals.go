@@ -14,7 +14,7 @@ import (
 
 // What holds of approvals (Scheduler internals, section 1, approval flow).
 var approvalInvariants = []rule.Rule{
-	noDispatchWithoutApproval, approvalIsOfWhatWasSeen, approvalNamesWhatWaits, everyApprovalIsAudited, approvalNotExpired, approvedJobGoesOn,
+	noDispatchWithoutApproval, approvalIsOfWhatWasSeen, approvalNamesWhatWaits, everyApprovalIsAudited, approvalNotExpired, approvalIsGiven, approvedJobGoesOn,
 }
 
 // approvalDoubt is how much later than the look at an approval's age the write may be that goes by it: the
@@ -60,7 +60,7 @@ var noDispatchWithoutApproval = rule.New(invariants.Invariant{
 
 var approvalIsOfWhatWasSeen = rule.New(invariants.Invariant{
 	Name:   "approval-is-of-what-was-seen",
-	Says:   "Whoever approves a job approves the request that they saw when they last looked at it, and while the job waits for an approval.",
+	Says:   "Whoever approves a job approves the request that they saw when they last looked at it, and while the job waits for an approval: with bind_approvals of that request. The request bears the approval as the record has it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, approval flow: the matching job hash",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -80,6 +80,10 @@ var approvalIsOfWhatWasSeen = rule.New(invariants.Invariant{
 		case g.Hash != seen.Hash:
 			t.Violation(j, "%s approved a request with the hash %.12s at step %d; what it had looked at has %.12s",
 				invariants.Who(s.Event), g.Hash, invariants.StepNo(s.Step), cmp.Or(seen.Hash, "none"))
+		case f.Config.Approvals.Bind && g.Hash != j.Consent.Waits:
+			t.Violation(j, "%s approved a request with the hash %.12s at step %d; what waits has %.12s", invariants.Who(s.Event), g.Hash, invariants.StepNo(s.Step), j.Consent.Waits)
+		case j.Request != nil && !j.Request.Bears(g.Hash, j.Consent.At, j.Consent.By):
+			t.Violation(j, "%s approved it at step %d, at %s as %q by the record, and its request does not say so", invariants.Who(s.Event), invariants.StepNo(s.Step), cmp.Or(j.Consent.At, "no time"), j.Consent.By)
 		}
 	}}
 })
@@ -189,6 +193,30 @@ var approvalNotExpired = rule.New(invariants.Invariant{
 			}
 		},
 	}
+})
+
+var approvalIsGiven = rule.New(invariants.Invariant{
+	Name:   "approval-is-given",
+	Says:   "Whoever is to approve a job, and has looked at it long enough while it waits, approves it. Only a failure is in the way, the end of its wait or, with bind_approvals, another request.",
+	Kind:   invariants.Eventually,
+	Source: "Scheduler internals, section 1, approval flow",
+	Needs:  []string{"events-agree-with-servers"},
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	if !f.Config.Approvals.Kernel {
+		return observe.Checker{}
+	}
+	return observe.Checker{Ended: func(*invariants.End) {
+		for _, j := range f.Order {
+			looks, wanted := f.Config.Approvals.Looks[j.ID]
+			if !wanted || len(j.Consent.Seen) == 0 {
+				continue
+			}
+			t.Exercise()
+			if step := f.Withheld(j, looks); step != 0 {
+				t.Violation(j, "the approver saw that it waits for an approval, and nothing was in the way from step %d on, but it was not approved", invariants.StepNo(step))
+			}
+		}
+	}}
 })
 
 var approvedJobGoesOn = rule.New(invariants.Invariant{
