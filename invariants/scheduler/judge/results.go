@@ -93,7 +93,7 @@ func unexplained(s *model.Step) (should string) {
 
 var cancelledJobIsTold = rule.New(invariants.Invariant{
 	Name:   "cancelled-job-is-told",
-	Says:   "The worker of a job that is cancelled after it was dispatched is told so, of the epoch of its last dispatch at least. It ignores a notice of an older one.",
+	Says:   "The worker of a job that is cancelled after it was dispatched, and before it is over, is told so, of the epoch of its last dispatch at least. It ignores a notice of an older one.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1: cancelled by user request; a worker that does not hear of it executes the job to its end",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -122,7 +122,7 @@ var cancelledJobIsTold = rule.New(invariants.Invariant{
 	}
 	return observe.Checker{
 		Wrote: func(s *model.Step, w *model.Write) {
-			if d := lastDispatch(s.About); s.About.State == model.Cancelled && s.Phase == "cancel_write" && d != nil && d.Worker != "" {
+			if d := lastDispatch(s.About); s.About.State == model.Cancelled && !w.From.Terminal() && s.Phase == "cancel_write" && d != nil && d.Worker != "" {
 				s.About.Cancelled = model.Cancellation{Worker: d.Worker, Epoch: d.Epoch, Step: s.Step}
 			}
 		},

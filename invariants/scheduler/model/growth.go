@@ -1,6 +1,7 @@
 package model
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -33,9 +34,13 @@ func (f *Facts) LettersIndexed(c *sim.Change, id string) {
 		}
 		return
 	}
-	a, before := r.came[id]
-	if a.there = !c.Gone; !before {
-		a.at = f.At
+	a, place := r.came[id], int64(0)
+	if a.there = !c.Gone; a.there {
+		score, _ := strconv.ParseFloat(c.Value, 64)
+		place = int64(score)
+	}
+	if place > a.place { // a failover puts it back
+		a.at, a.place = f.At, place
 	}
 	r.came[id] = a
 }

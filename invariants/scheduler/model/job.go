@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -85,12 +86,13 @@ type Job struct {
 // compensates is the job that this one undoes; "" for none.
 func (j *Job) compensates() string { return j.Wish.Labels["saga_job_id"] }
 
-// TopicOf is the topic of the job: by its record, or by what was asked for before there is one.
+// TopicOf is the topic of the job: by its record, or by what was asked for, before there is one or after Redis has lost it.
 func (j *Job) TopicOf() string {
-	if j.Topic == "" && len(j.Earlier) > 0 {
+	topic := cmp.Or(j.Topic, j.Wish.Topic)
+	if topic == "" && len(j.Earlier) > 0 {
 		return j.Earlier[0].Topic
 	}
-	return j.Topic
+	return topic
 }
 
 // Notice is one word to a worker that a job of its is cancelled.

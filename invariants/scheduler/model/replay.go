@@ -47,9 +47,11 @@ type glance struct {
 	unsure bool              // it has asked since, and had no answer
 }
 
-// arrival is when an entry came into the index first: one that a message which comes again writes anew is not new.
+// arrival is when an entry came into the index. One that a message which comes again writes anew keeps its place, and is not
+// new, unless it had expired.
 type arrival struct {
 	at    time.Duration
+	place int64 // its time, as the index has it
 	there bool
 }
 
