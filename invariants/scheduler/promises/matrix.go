@@ -176,6 +176,7 @@ var Matrix = withDeaths(map[string]row{
 		rewound,
 		wrongClock,
 	}},
+	"waiting-job-is-left-alone":          {Except: []exception{wrongClock}},
 	"what-is-due-is-taken-up":            {Takes: []mechanism{having(withWholeTicks)}, Except: []exception{wrongClock}},
 	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
 	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(HeartbeatLost, SchedulerAway), Why: impossible, Says: "a replica that could not read the snapshot knows of no worker"}}},
