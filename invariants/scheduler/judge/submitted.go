@@ -12,7 +12,7 @@ import (
 
 var workloadIsSubmitted = rule.New(invariants.Invariant{
 	Name:   "workload-is-submitted",
-	Says:   "Each job, each workflow run and each cancellation of the plan is stored: a client that tries until it succeeds is not refused for good, and publishes again what it could not publish. Jobs are not counted where clients give up (workload.tries).",
+	Says:   "Each job, each workflow run and each cancellation of the plan is stored: a client that tries until it succeeds is not refused for good, and publishes again what it could not publish. Not judged if a client is away at the end; of jobs, not where clients give up (workload.tries).",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, sections 1 and 8: a request that is valid is PENDING, and a run RUNNING, from its submission on",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -26,7 +26,7 @@ var workloadIsSubmitted = rule.New(invariants.Invariant{
 				jobs++
 			}
 			if f.Config.Jobs > 0 {
-				auditUnsent(f, t, j)
+				judgeUnsent(f, t, j)
 			}
 			if slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Consumer == history.ConsumerCancel }) {
 				cancelled++
@@ -47,8 +47,8 @@ var workloadIsSubmitted = rule.New(invariants.Invariant{
 	}}
 })
 
-// auditUnsent finds what a client could not publish, and did not publish again.
-func auditUnsent(f *model.Facts, t *rule.Tally, j *model.Job) {
+// judgeUnsent tells of what a client could not publish, and did not publish again.
+func judgeUnsent(f *model.Facts, t *rule.Tally, j *model.Job) {
 	for _, u := range f.Dropped(j) {
 		t.Violation(j, "the %s of %s at step %d failed, nothing was stored, and %s did not publish it again", u.Phase, u.Node, invariants.StepNo(u.Step), u.Node)
 	}

@@ -20,9 +20,9 @@ func (j *Job) FailureReported() bool {
 	})
 }
 
-// Free is a worker that the step's replica picks for its job, for sure, or an equal of it: the first by its name; "" for none,
-// where there are several pools, or where a worker past its TTL may still be listed: the replica may pick that one (Stale
-// workers).
+// Free is the first worker, by its name, that the step's replica knows to be alive and free; "" if there is none. It is "",
+// too, where there are several pools, and where a worker past its TTL may still be listed, as the replica may pick that one
+// (Stale workers).
 func (f *Facts) Free(s *Step) (worker string) {
 	if s.About.Wish.Particular() {
 		return ""

@@ -117,7 +117,7 @@ func (f *Facts) Untrue(e *sim.Event) string {
 	if f.Strikes.behind(e.Node, e.At) || f.StruckNow()&history.StrikesOf(history.NATSAway, history.NATSPowerLoss) != 0 {
 		return "" // it may be an old one
 	}
-	active, least, most, any := known.Load.Active(), 0, 0, false
+	active, least, most, sure := known.Load.Active(), 0, 0, false
 	for _, s := range n.Beats.sent {
 		s.most = min(s.most, w.MaxParallel)
 		switch {
@@ -125,11 +125,11 @@ func (f *Facts) Untrue(e *sim.Event) string {
 		case !s.known, s.least <= active && active <= s.most:
 			return ""
 		default:
-			least, most, any = s.least, s.most, true
+			least, most, sure = s.least, s.most, true
 		}
 	}
 	switch {
-	case !any:
+	case !sure:
 		return ""
 	case active < least:
 		return fmt.Sprintf("active_jobs is %d, and it executed %d", active, least)
