@@ -227,8 +227,7 @@ func (p *Plan) example(name string) string {
 	return ", as in " + name + "=" + s.Text()
 }
 
-// Changes lists, as Set takes them, the settings in which p differs from the defaults and its
-// preset.
+// Changes lists the settings in which p differs from the defaults and its preset, as Set takes them.
 func (p *Plan) Changes() []string {
 	var changes []string
 	base := p.base().Settings()
