@@ -53,7 +53,7 @@ type Kind struct {
 	Servers []string          `json:"servers,omitempty"` // the servers that it strikes; empty for any other effect
 	Lost    map[string]string `json:"-"`                 // what it makes each server lose
 	Keys    []Key             `json:"keys,omitempty"`    // the keys that it takes, besides those that say where it strikes
-	Struck  string            `json:"-"`                 // what a story says of a strike; {operation}, {node}, {from}, {for}, {by}, {after} and {loss} stand for what was hit and for the values of the keys
+	Struck  string            `json:"-"`                 // what a story says of a strike; {operation}, {node}, {from}, {for}, {by}, {after} and {loss} stand for what was hit, the values of the keys, and what was lost
 	Over    string            `json:"-"`                 // what a story says of its end; empty if it does not last
 	Unfit   string            `json:"-"`                 // why it cannot strike operations of other places
 	Rare    int               `json:"-"`                 // a search draws it into one plan of so many, since hardly a promise survives it; 0 is as often as others

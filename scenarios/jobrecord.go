@@ -19,9 +19,9 @@ type record struct {
 	synced     bool            // nats-server syncs each message to the disk before it acknowledges it
 	each       int             // how many submissions each job is to have
 	deliveries int             // how often one message is delivered to the schedulers before it is given up
-	ackWait    time.Duration   // a consumer's
-	syncEvery  time.Duration   // nats-server's
-	poison     []*jobRecord    // unreadable messages that were stored, of no job
+	ackWait    time.Duration   // AckWait of a consumer
+	syncEvery  time.Duration   // sync_interval of nats-server
+	poison     []*jobRecord    // the stranger's messages that were stored
 	locks      map[string]lock // by key
 	idleTicks  []idleTick
 	reconnects []moment          // of clients to nats-server

@@ -146,7 +146,7 @@ type JobResult struct {
 	Dispatches     []DispatchPoint `json:"dispatches"`                // every dispatch that a stream stored
 	Executions     int             `json:"executions"`                // how often a worker began to execute it
 	Effects        int             `json:"effects,omitempty"`         // how often a worker had its effect
-	StalePicks     int             `json:"stale_picks,omitempty"`     // picks that met a worker whose heartbeat had expired
+	StalePicks     int             `json:"stale_picks,omitempty"`     // picks that met a worker past its TTL
 	StaleExhausted int             `json:"stale_exhausted,omitempty"` // dispatches whose picks all met one, so that the message went back
 	StaleHeld      time.Duration   `json:"stale_held_ns,omitempty"`   // from a handling's first stale pick to its last, or to the dispatch; its message, lock and handler wait meanwhile
 	ToDead         bool            `json:"to_dead,omitempty"`         // a dispatch went to a worker that was down, or went down before the job ended

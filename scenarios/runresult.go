@@ -61,7 +61,7 @@ func (run *RunResult) wrote(f *history.Fact, now *history.RunRecord) {
 			changed = append(changed, s.ID+" "+s.State)
 		}
 	}
-	if len(changed) > 0 && !begins && f.Node != "" { // the rollback of Redis is nobody's write
+	if len(changed) > 0 && !begins && f.Node != "" { // when Redis goes back, nobody writes
 		run.moments = add(run.moments, moment{at: f.At, step: f.Step, node: f.Node, says: runWrote, a: strings.Join(changed, ", "), quiet: true})
 	}
 }

@@ -17,7 +17,7 @@ func (b *Branch) Delay(op *Op, chance uint64) time.Duration {
 	if op.since < b.Step {
 		return b.Trunk.Delay(op, chance)
 	}
-	chance = mix(chance, b.Seed+2) // plus 1 is taken: it makes the priority
+	chance = mix(chance, b.Seed+2) // mixing with 1 makes the priority
 	op.Priority = mix(chance, 1)
 	return b.Then.Delay(op, chance)
 }

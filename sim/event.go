@@ -56,7 +56,7 @@ type Event struct {
 	Occurrence  int           `json:"n,omitempty"`         // how many operations of this job, phase and write were granted, this one included; 0 without a phase
 	Fault       string        `json:"fault,omitempty"`     // what the interceptor did instead, in the plan's word
 	Outcome     string        `json:"outcome"`             // "ok", "nil" (redis.Nil), "pending" (blocks in a server), or the caller's error
-	Seq         uint64        `json:"seq,omitempty"`       // stream sequence of the message that is delivered, acknowledged, refused or terminated
+	Seq         uint64        `json:"seq,omitempty"`       // for a deliver, ack, nak or term: the message's sequence in the stream
 	Delivered   uint64        `json:"delivered,omitempty"` // how many times that message has been delivered
 	Answers     int           `json:"answers,omitempty"`   // for an ack, nak, term or progress: the step of the delivery that it answers
 	Delay       time.Duration `json:"delay_ns,omitempty"`  // for a nak: how long the server is to withhold the message

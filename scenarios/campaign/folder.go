@@ -31,7 +31,7 @@ const (
 	None       State = "none"       // nothing, or a campaign that was not completely created
 	Unfinished State = "unfinished" // a campaign that [Run] continues
 	Finished   State = "finished"   // a campaign with its result
-	Foreign    State = "foreign"    // something else than a campaign
+	Foreign    State = "foreign"    // something other than a campaign
 )
 
 // Look says what dir holds.
@@ -95,7 +95,7 @@ func Create(dir string, spec Spec) error {
 	if err := giveWay(dir); err != nil { // another process was faster
 		return err
 	}
-	for _, name := range []string{SpecFile, ResultFile, FindingsDir, PageFile} { // without its spec, the old campaign is none any more
+	for _, name := range []string{SpecFile, ResultFile, FindingsDir, PageFile} { // without its spec, the folder is no campaign any more
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return unwritable(dir, err)
 		}

@@ -148,8 +148,8 @@ func (p *picking) find(job string) int {
 	return slices.IndexFunc(p.under, func(u *stalePause) bool { return u.job == job })
 }
 
-// picked takes in the stale picks of a step. If nothing was drawn after them, they include the handling's
-// last pick.
+// picked takes in the stale picks of a step. If no pick was drawn since the last step, the stale pick was the last that
+// its handling had.
 func (l *stalePicks) picked(p *picking, e *sim.Event) {
 	n := p.grown()
 	if n == 0 {

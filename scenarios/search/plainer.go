@@ -99,7 +99,7 @@ func lasts(d time.Duration) func(*faults.Fault, *plans.Plan) {
 		if d == 0 && !p.Then.Heal {
 			return
 		}
-		if f.Do != faults.Pause && f.Do != faults.Late || d > 0 { // the others must have an end
+		if f.Do != faults.Pause && f.Do != faults.Late || d > 0 { // a pause and a late operation must have an end
 			f.For = min(f.For, d)
 		}
 		f.RestartIn = min(f.RestartIn, d)

@@ -32,7 +32,7 @@ type shrinker struct {
 	best  *plans.Plan
 	keep  []string // settings that stay
 	fails func(*plans.Plan) bool
-	tried map[string]bool // by their text, as Marshal writes it
+	tried map[string]bool // plans, by their text as Marshal writes it
 }
 
 // try applies change to a copy of the best plan. It keeps the copy if that is valid, was not tried yet, and

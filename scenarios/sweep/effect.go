@@ -8,7 +8,7 @@ import (
 // effect is the largest effect of a condition on the deciding metric.
 type effect struct {
 	at, than string
-	gap      Estimate // the value than has more than the value at; above zero
+	gap      Estimate // the difference of than from at; above zero
 }
 
 // effect is the effect of the j-th axis. It is a mean over the combinations of all other axes at which every

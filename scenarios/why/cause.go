@@ -74,7 +74,7 @@ type Tried struct {
 
 // Outcome is what else happens with a change that prevents the violation.
 type Outcome struct {
-	Idle   bool     `json:"idle,omitempty"`   // the invariant has nothing to judge, so that it holds means little
+	Idle   bool     `json:"idle,omitempty"`   // the invariant has nothing to judge, so it does not hold either
 	Breaks []string `json:"breaks,omitempty"` // other invariants, which the plan's own run does not break, or only outside their promises
 	Beyond []string `json:"beyond,omitempty"` // invariants that break outside their promises, and do not in the plan's own run
 	Still  []string `json:"still,omitempty"`  // invariants that break, and that the plan's own run also breaks, or does not judge because one that they depend on is broken

@@ -1,9 +1,10 @@
-// Package history says what an event of a run means in the terms of the scheduler. Judge, story, measures and pages read
-// facts here, and decode nothing themselves. It shares no code with the scheduler: it is written from
-// engine/SPECIFICATION.md.
+// Package history says what an event of a run means in the scheduler's terms. Judge, story, measures and
+// pages read its facts, and decode nothing themselves. It shares no code with the scheduler: it is written
+// from engine/SPECIFICATION.md.
 //
-// [Facts] decodes an event into facts, [AnswerOf] is the one definition of a failed operation, and [Strikes] has the
-// kinds of strike: what an injected fault did, as the injector says it, and never what the scheduler did in consequence.
+// [Facts] decodes an event into facts. [AnswerOf] is the only definition of a failed operation. [Strikes] has
+// the kinds of strike: what an injected fault did according to the injector, never what the scheduler did in
+// consequence.
 //
 // Its files, each of which calls only those after it:
 //
