@@ -9,14 +9,14 @@
 // Its files, each of which calls only those after it:
 //
 //	facts.go                  an event as facts
-//	answers.go                what became of an operation
+//	answers.go                the outcome of an operation
 //	keys.go                   what a key or a subject means
-//	question.go               what a policy is asked
+//	question.go               the requests to a policy
 //	request.go, heartbeat.go  jobs and workers
-//	runrecord.go, kernel.go   runs, and what the safety kernel says
-//	packets.go                what messages and records hold
+//	runrecord.go, kernel.go   runs, and the safety kernel's answers
+//	packets.go                the content of messages and records
 //	wire.go                   the names of keys and subjects
 //	counters.go               the names of counters
 //	strikes.go                the kinds of strike
-//	steps.go                  steps that say little
+//	steps.go                  steps that mean little
 package history
