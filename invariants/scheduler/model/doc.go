@@ -1,7 +1,8 @@
-// Package model holds what is known of the scheduler's jobs, locks, nodes, runs and sagas at an instant of a run.
+// Package model holds what is known of the scheduler's jobs, locks, nodes, runs and sagas at an instant of a
+// run.
 //
-// It works from ground truth only: what steps changed in Redis and in the streams, what workers executed, what was
-// acknowledged. Package observe keeps it up to date, and the invariants of package judge read it.
+// It is built only from ground truth: what steps changed in Redis and in the streams, what workers executed,
+// and what was acknowledged. Package observe updates it, and the invariants of package judge read it.
 //
 // Its files, each of which calls only those after it:
 //
