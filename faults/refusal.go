@@ -33,7 +33,7 @@ func writes(op *sim.Op) bool { return op.Write }
 
 // frugal lists the commands that write and take no memory (in the answer to COMMAND they lack the flag
 // denyoom). Redis carries them out when it has no memory left, but then queues no command at all for a
-// transaction. Of a script Redis refuses single commands; here it refuses none.
+// transaction. In a script, real Redis refuses single commands; the model refuses none.
 var frugal = []string{
 	"del", "unlink", "expire", "pexpire", "expireat", "pexpireat", "persist", "getdel", "getex", "hdel", "zrem", "zremrangebyscore", "zremrangebyrank", "zremrangebylex",
 	"zpopmin", "zpopmax", "srem", "spop", "lpop", "rpop", "lrem", "ltrim", "eval", "evalsha", "rename", "renamenx", "smove", "xdel", "xtrim", "lmpop", "zmpop",

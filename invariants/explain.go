@@ -9,7 +9,7 @@ import (
 // Promise is one row of the promise matrix, in words.
 type Promise struct {
 	Invariant string   `json:"invariant"`
-	Takes     []string `json:"takes,omitempty"` // settings, one of which suffices; without any, nothing is promised
+	Takes     []string `json:"takes,omitempty"` // any one of these settings suffices; without one, nothing is promised
 	Cells     []Cell   `json:"cells"`           // one for each kind of strike
 	Open      *Cell    `json:"open,omitempty"`  // something other than a strike under which nothing is promised yet
 }

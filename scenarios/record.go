@@ -24,7 +24,7 @@ func newRecord(plan *plans.Plan, facts *model.Facts) *record {
 	return r
 }
 
-// observe takes in one event, fact by fact.
+// observe records one event, fact by fact.
 func (r *record) observe(e *sim.Event, facts []history.Fact) {
 	r.loses(e)
 	for i := range facts {
@@ -60,7 +60,7 @@ func (r *record) observe(e *sim.Event, facts []history.Fact) {
 	r.operated(e)
 }
 
-// operated takes in an operation that changed no server.
+// operated records an operation that changed no server.
 func (r *record) operated(e *sim.Event) {
 	done := history.AnswerOf(e) == history.Done
 	switch e.Kind {

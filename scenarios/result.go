@@ -99,7 +99,7 @@ type InvariantResult struct {
 	Exercised int    `json:"exercised"`          // how often there was something to judge
 	Unlisted  int    `json:"unlisted,omitempty"` // how many violations the list of the result omits
 
-	// StoppedBy are the violated invariants because of which this one was not judged.
+	// StoppedBy lists the violated invariants that kept this one from being judged.
 	StoppedBy []string `json:"stopped_by,omitempty"`
 
 	Unprovided bool `json:"-"` // the settings do not provide for any of it, whatever strikes

@@ -16,7 +16,7 @@ type queue struct {
 	last     time.Duration // when the last operation was granted
 }
 
-// admit takes in operations that have arrived since the last step. It orders them by their descriptions,
+// admit adds operations that have arrived since the last step. It orders them by their descriptions,
 // since the order in which their goroutines ran is the Go scheduler's.
 func (q *queue) admit(arrived []*Op, now time.Duration, steps int) {
 	if len(arrived) > 1 {

@@ -62,7 +62,7 @@ func (f *redisFiles) wrote(at time.Duration) {
 }
 
 // cut removes from the append-only file what was written after an instant. If torn, it leaves a part of the
-// first command removed, and chance says how much. Of a transaction that command is MULTI. The model cannot
+// first command removed, and chance says how much. In a transaction that command is MULTI. The model cannot
 // follow a file that ends in a later command of a transaction: redis-server (7.0.15, aof.c: uxeof) leaves the
 // complete commands before it in the file and appends to them, so its next start carries out a part of the
 // transaction.

@@ -51,7 +51,7 @@ func (w *World) Step(limit time.Duration, done func() bool) Stop {
 	}
 }
 
-// admit takes in operations that have arrived since the last step.
+// admit queues the operations that have arrived since the last step.
 func (w *World) admit() {
 	w.mu.Lock()
 	arrived := w.arrivals

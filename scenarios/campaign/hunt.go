@@ -140,7 +140,7 @@ func believed(invariant string, run trials) trials {
 	}
 }
 
-// trialsBy makes trials through whoever receives from calls. With steps, workers report how far a trial comes
+// trialsBy makes trials through the receivers of calls. With steps, workers report how far a trial comes
 // even if it ends them.
 func trialsBy(calls chan<- call, steps bool) trials {
 	return func(ctx context.Context, t Trial) (*Outcome, error) {

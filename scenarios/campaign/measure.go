@@ -21,7 +21,7 @@ type Metric struct {
 	Harm    bool `json:"harm,omitempty"`    // it counts jobs that end badly, or are done twice
 }
 
-// measure computes a metric from the submitted jobs of a run, of which there is at least one.
+// measure computes a metric from the submitted jobs of a run. There is at least one.
 type measure struct {
 	Metric
 	take func(res *scenarios.Result, jobs []scenarios.JobResult) float64

@@ -68,7 +68,7 @@ func (s *supervisor) close() {
 	s.journal.close()
 }
 
-// entered takes in an entry of the journal.
+// entered applies an entry of the journal.
 func (s *supervisor) entered(e entry) error {
 	s.before = max(s.before, e.Elapsed)
 	return e.into(s.todo.span, &s.todo.done, func(r *Record) error {

@@ -153,7 +153,7 @@ type NotDeterministicError struct {
 	N          int    // the number of the run
 	Plan       string // in YAML
 	Says       string // how the records differ
-	One, Other string // who has them
+	One, Other string // where the two records come from, such as a directory
 }
 
 func (e *NotDeterministicError) Error() string {

@@ -63,7 +63,7 @@ func KeptByOther(path, by string) bool {
 	return err == nil && len(data) > 0 && !(&Kept{runs: map[int]listed{}}).read(data, by)
 }
 
-// read takes in the lines, and says whether they have that writer. A line that was cut short does not count.
+// read reads the lines, and says whether that writer wrote them. A line that was cut short does not count.
 func (k *Kept) read(data []byte, by string) bool {
 	for n, line := range bytes.Split(data, []byte("\n")) {
 		var l kept

@@ -9,7 +9,7 @@
 // Many orders differ only in that two independent operations of different nodes ([sim.Op.Uses]) change
 // places. The state after both is the same, except for the instants. So each run is hashed, step by step, by
 // what happened before what (see class). The search makes no run that begins at a state that another run has
-// reached with as few pre-emptions. Nor does it look for further orders from such a state on. From equal
+// reached with as few pre-emptions. It does not look for further orders from such a state on. From equal
 // states, with the same last operation, everything goes alike. Tests compare the contents of Redis and the
 // streams in states that are taken for one. They also compare a pruned search with two pre-emptions with the
 // full one.

@@ -58,7 +58,7 @@ func newStalePicks(most int) *stalePicks {
 // picks.
 func (s *System) OnStalePick(told func(e *sim.Event, job string, picks int)) { s.picks.told = told }
 
-// Observe takes in the world's events, in order.
+// Observe counts the stale picks of an event. It must be called with the world's events in order.
 func (s *System) Observe(e *sim.Event) { s.picks.observe(e) }
 
 // StalePicks is what stale workers have cost the job.
@@ -113,7 +113,7 @@ func (p *picking) grown() (n int) {
 	return p.counted - was
 }
 
-// observe takes in the effects of a step. A handling picks once it has written SCHEDULED, and again when it
+// observe notes the effects of a step. A handling picks once it has written SCHEDULED, and again when it
 // has waited.
 func (l *stalePicks) observe(e *sim.Event) {
 	p := l.processes[e.Node]
@@ -148,7 +148,7 @@ func (p *picking) find(job string) int {
 	return slices.IndexFunc(p.under, func(u *stalePause) bool { return u.job == job })
 }
 
-// picked takes in the stale picks of a step. If no pick was drawn since the last step, the stale pick was the last that
+// picked notes the stale picks of a step. If no pick was drawn since the last step, the stale pick was the last that
 // its handling had.
 func (l *stalePicks) picked(p *picking, e *sim.Event) {
 	n := p.grown()

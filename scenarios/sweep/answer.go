@@ -112,7 +112,7 @@ func (a *answering) best() (best *decision) {
 	return best
 }
 
-// harms lists the measures of harm of which the choice to take has more than another.
+// harms lists the measures of harm in which the choice to take is worse than another.
 func (a *answering) harms(list []*decision, w int) (says []string) {
 	for _, metric := range a.d.harms() {
 		var series [][]float64

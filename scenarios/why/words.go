@@ -366,7 +366,7 @@ func few(list []string) []string {
 // clipAt is how many characters of a value are shown.
 const clipAt = 120
 
-// ClipFrom is Clip for a text of which a later part differs from other: it begins shortly before the
+// ClipFrom clips as Clip does. If text differs from other only later, the clip begins shortly before the
 // difference.
 func ClipFrom(text, other string) string {
 	runes, others, same := []rune(text), []rune(other), 0

@@ -147,7 +147,7 @@ func (j *Job) outcomes(worker string, x *config.Execution) (list []config.Outcom
 	return list
 }
 
-// outputsFor lists the outputs that a worker has stored, one of which its report names. A failure after which
+// outputsFor lists the outputs that a worker has stored; its report names one of them. A failure after which
 // the worker succeeds all the same has no output.
 func (j *Job) outputsFor(worker string, says *config.Outcome, x *config.Execution) (list []string) {
 	for _, o := range j.outputs {

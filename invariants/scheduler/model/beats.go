@@ -49,7 +49,7 @@ func (n *Node) Given(e *sim.Event) {
 	}
 }
 
-// Answers notes that a worker answers a dispatch. Of a lost answer the worker may have learnt nothing.
+// Answers notes that a worker answers a dispatch. If the answer is lost, the worker may not know.
 func (n *Node) Answers(e *sim.Event) {
 	for i := range n.tasks {
 		if t := &n.tasks[i]; t.seq == e.Seq && !t.done {

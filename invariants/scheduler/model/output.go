@@ -196,7 +196,7 @@ func (f *Facts) OutputOperation(s *Step) {
 	}
 }
 
-// redactedSought notes that a process looks for the redacted output of which the policy has told it.
+// redactedSought notes that a process looks for the redacted output that the policy has named to it.
 func (f *Facts) redactedSought(s *Step) {
 	me := invariants.Process(s.Node, s.Incarnation)
 	for i := range s.About.Out.sync {

@@ -1,4 +1,4 @@
-// Package observe brings a model up to date with a run, event by event, and calls the hooks of those who judge it.
+// Package observe updates a model with a run, event by event, and calls the hooks of the judge's checkers.
 //
 // Its files, each of which calls only those after it:
 //
