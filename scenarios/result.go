@@ -208,9 +208,8 @@ type Unsettled struct {
 // Leading returns the sentences of the story that lead to a violation, at most so many, and how many were
 // left out. It keeps them in this order: steps that the violation depends on and those in needed; then
 // strikes and what went wrong; then handlings that begin anew; then other sentences since the first fault.
-// Sentences before the first fault, or of the violation's own step, are left out first. Among equals it
+// The rest, before the first fault or of the violation's own step, is left out first. Among equals Leading
 // leaves out sentences that concern only other jobs first, and then the middle.
-// violation's own step, and then those in the middle. What is of other jobs alone goes before its like.
 func (res *Result) Leading(v *Violation, most int, needed ...int) (list []int, left int) {
 	struck, first := map[int]bool{}, -1
 	for _, f := range res.Fired {

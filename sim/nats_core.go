@@ -79,6 +79,6 @@ func (c *Conn) Subscribe(subject string, cb nats.MsgHandler) (*nats.Subscription
 	if err != nil {
 		return nil, err
 	}
-	// The server must know of the subscription before the next step, or it could miss a message.
+	// The server must know of the subscription before the next step, or the subscription could miss a message.
 	return sub, conn.Flush()
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Preemption makes an operation of another actor go at a step, before the one whose turn it is.
+// Preemption makes an operation go at a step instead of the one whose turn it is.
 type Preemption struct {
 	Step int    // from 1, as in the trace
 	To   string // the actor, as [Actor.String] says it

@@ -61,7 +61,6 @@ func (s *System) StartSchedulers(w *sim.World) {
 }
 
 // scheduler is the main function of a scheduler node: the production engine, with the world's clients.
-// the world gives it.
 func (s *System) scheduler(p *sim.Process) {
 	registry := prometheus.NewRegistry()
 	s.registries, s.scraped[p] = append(s.registries, registry), registry

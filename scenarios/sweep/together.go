@@ -12,7 +12,6 @@ import (
 // to take, under one combination of the other axes or by a mean over some of them; which of the other choices
 // to take; or the effect of a condition. Each question is answered at 95 %, and all of them together are less
 // sure. The number of comparisons depends only on the sweep, not on the results of its runs.
-// depends on the sweep alone, and not on what its runs give.
 
 func pairs(n int) int { return n * (n - 1) / 2 }
 

@@ -21,10 +21,10 @@ type change struct {
 	preset  bool   // it has the value of the preset hardened
 }
 
-// changes lists what can be changed in a plan that breaks an invariant: its strikes, its settings and, as
-// without, the parts of the engine that it has switched off. The number of nodes and jobs, and the order of
-// steps, are not changed: they are the world in which all of this happens. broken are all invariants that the
-// plan breaks.
+// changes returns the changes to try on a plan that breaks an invariant. list has its strikes and its
+// settings, and without has the parts of the engine that it has switched off. The number of nodes and jobs, and
+// the order of steps, are not changed: they are the world in which all of this happens. broken are all
+// invariants that the plan breaks.
 func changes(plan *plans.Plan, invariant string, broken []string) (list, without []change) {
 	for i, f := range plan.Faults {
 		list = append(list, change{what: why.Strike, strike: i, says: f.String(), means: f.Means()})

@@ -12,7 +12,7 @@
 // Its files, each of which calls only those after it:
 //
 //	whatif.go      the cause of a violation
-//	atonce.go      changes that only help at once
+//	atonce.go      changes that only help together
 //	otherbuild.go  where the run parts from that of another build
 //	nearest.go     the nearest run that holds, and where it parts
 //	path.go        how the violation came about

@@ -230,7 +230,7 @@ func (c *Config) TerminatePatience() time.Duration {
 	return min(c.patience(5*time.Second), time.Duration(c.MaxDeliver-1)*c.AckWait)
 }
 
-// CancelAckWait is how long after its delivery a cancellation is redelivered that no scheduler has answered.
+// CancelAckWait is the time after which an unanswered cancellation is redelivered.
 func (c *Config) CancelAckWait() time.Duration {
 	if !c.KeepCancellations {
 		return c.AckWait
@@ -251,9 +251,9 @@ func (c *Config) patience(base time.Duration) (total time.Duration) {
 	return total
 }
 
-// RetryBudget is the least time for which a job is tried until it has used up its attempts. Each attempt is
-// followed by its back-off, and only the replayer resumes the job earlier (Dead letters, retry ceiling before
-// DLQ).
+// RetryBudget is the least time for which a job is tried until it has used up its attempts, provided that each
+// attempt is followed by its back-off, and that only the replayer resumes the job earlier (Dead letters, retry
+// ceiling before DLQ).
 func (c *Config) RetryBudget() (total time.Duration) {
 	most := c.BackoffMax
 	if c.SweepScheduled {

@@ -80,7 +80,7 @@ var jobEndsAsItsResultSays = rule.New(invariants.Invariant{
 	}}
 })
 
-// unexplained says which reason a job that its scheduler has ended should have, if it lacks that.
+// unexplained says which reason a job that its scheduler has ended should have; "" if it has that reason.
 func unexplained(s *model.Step) (should string) {
 	switch j := s.About; {
 	case s.Phase == "timeout_write" && (j.ReasonCode != history.ReasonTimeout || j.Reason == ""):

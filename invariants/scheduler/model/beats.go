@@ -74,7 +74,7 @@ func (n *Node) Executes(e *sim.Event) {
 	}
 }
 
-// Executions is how many executions a worker has under way that it began longer than ago before.
+// Executions counts a worker's executions under way that have lasted for at least ago.
 func (n *Node) Executions(at, ago time.Duration) (count int) {
 	for i := range n.tasks {
 		if t := &n.tasks[i]; t.begun && !t.finished && at-t.began >= ago {

@@ -105,8 +105,7 @@ func (j *Job) Expect(s *Step) {
 	j.DeadlineAt, j.Expected = from+time.Duration(j.Deadline-j.Updated)*time.Millisecond, s.At
 }
 
-// Picked returns whose pick the worker is that the step writes, and when it was made; the zero Pick is
-// unknown.
+// Picked returns the pick of the worker that the step writes: who made it, and when. The zero Pick is unknown.
 func (j *Job) Picked(s *Step) Pick {
 	if w, is := j.arrives(s); is {
 		return w.pick

@@ -7,7 +7,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// dispatchAckWait is the time after which a dispatch is redelivered that its worker has not answered.
+// dispatchAckWait is the time after which an unanswered dispatch is redelivered.
 const dispatchAckWait = 10 * time.Minute
 
 // LeftMessage returns a message of the job that no scheduler has answered, although one was up and nothing

@@ -414,8 +414,8 @@ func (f *Facts) SagaWrote(s *Step) {
 	}
 }
 
-// Call notes that the saga is to be rolled back, because the job of has failed for good or, if of is nil, its
-// run has.
+// Call notes that the saga is to be rolled back, because a job has failed for good. If the job is nil, the
+// saga's run has failed.
 func (g *Saga) Call(s *Step, of *Job) {
 	if g.Due == 0 {
 		g.Due = s.Step

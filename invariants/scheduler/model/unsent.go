@@ -59,7 +59,7 @@ func (f *Facts) ClientAway() bool {
 	return false
 }
 
-// Dropped lists the failed publishes for a job that stored nothing, and that clients do not repeat.
+// Dropped lists a job's failed publishes that stored nothing, and that clients do not repeat.
 func (f *Facts) Dropped(j *Job) (list []Unsent) {
 	patience := f.Config.PublishTimeout + 2*f.Config.StoreOpTimeout + 5*time.Second
 	for _, u := range j.Unsent {

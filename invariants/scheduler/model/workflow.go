@@ -202,7 +202,6 @@ func (k *Workflows) crashed(f *Facts, node string) {
 
 // started notes that a scheduler starts. It sets timers for the delays that it finds in Redis, unless the
 // process that left them holds the run's lock.
-// run's lock.
 func (k *Workflows) started(f *Facts) {
 	if !f.Config.Workflow.DurableTimers {
 		return

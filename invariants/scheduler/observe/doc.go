@@ -7,6 +7,6 @@
 //	lock.go, record.go    a job's lock and its record
 //	guard.go, tick.go     the idempotency guard, and the loops
 //	saga.go, workflow.go  sagas and runs
-//	rescue.go             a path of rescue that did what another should have done
-//	told.go, hooks.go     what an observer can be asked, and what a checker hooks into
+//	rescue.go             the rescue of a job or a run by another part of the scheduler
+//	told.go, hooks.go     queries to an observer, and the hooks of checkers
 package observe

@@ -35,7 +35,7 @@ var replayWaitsItsBackoff = rule.New(invariants.Invariant{
 	})}
 })
 
-// backoff is how long the n-th replay of a job is delayed; chance decides how much of most.
+// backoff returns the least and the most by which the n-th replay of a job is delayed; chance decides.
 func backoff(c *config.ReplayConfig, n int) (least, most time.Duration) {
 	least = c.BackoffBase
 	for i := 1; i < n && least < c.BackoffMax; i++ {
