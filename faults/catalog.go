@@ -8,69 +8,69 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Place is what kind of operation a phase is, which decides what can go wrong there.
+// Place is the kind of a phase's operations. It decides what can go wrong there.
 type Place string
 
 // The places.
 const (
-	PlaceStore   Place = "store"   // a store command: answered, with a deadline
-	PlacePublish Place = "publish" // a publish that the stream acknowledges: answered, with a deadline
+	PlaceStore   Place = "store"   // a store command: it has an answer and a deadline
+	PlacePublish Place = "publish" // a publish that the stream acknowledges: it has an answer and a deadline
 	PlaceSend    Place = "send"    // ack, nak, term, heartbeat: the sender waits for no answer, except with DoubleAck
-	PlaceDeliver Place = "deliver" // a message that is handed over
-	PlaceCall    Place = "call"    // a call of a gRPC server: answered, with a deadline
+	PlaceDeliver Place = "deliver" // the delivery of a message
+	PlaceCall    Place = "call"    // a call of a gRPC server: it has an answer and a deadline
 	PlaceWork    Place = "work"    // a step of a node's own: an execution's side effect
 	PlaceNone    Place = "none"    // no operation: nothing can happen there
 )
 
-// Phase names operations by what they are for.
+// Phase describes the operations that serve one purpose.
 type Phase struct {
 	Name   string `json:"name"`
 	Says   string `json:"says"`
 	Place  Place  `json:"place"`
-	Family Family `json:"family"`           // the operations for which a fault means the same
-	NoJob  bool   `json:"no_job,omitempty"` // its operations are not about a job
+	Family Family `json:"family"`           // the operations for which a fault has the same meaning
+	NoJob  bool   `json:"no_job,omitempty"` // its operations concern no job
 }
 
-// Link is what a partition can cut: something that nodes send, or their way to a server.
+// Link is what a partition can cut: messages that nodes send, or their connection to a server.
 type Link struct {
 	Name  string   `json:"name"`
 	Says  string   `json:"says"`
-	Nodes []string `json:"nodes"` // those that have it
+	Nodes []string `json:"nodes"` // the nodes that have the link
 }
 
-// The servers, which any world has: links that a partition can cut, and nodes that can be killed and lose their power.
+// The servers of every world. A partition can cut their links, and they can be killed and lose power.
 const (
-	Redis = sim.Redis // cut off, every command fails at once: no connection can be made
-	NATS  = sim.NATS  // cut off, calls time out, and what nobody confirms is lost, both ways
+	Redis = sim.Redis // a node that is cut off from it can make no connection, so every command fails at once
+	NATS  = sim.NATS  // a node that is cut off from it waits for answers in vain, and unconfirmed messages are lost, both ways
 )
 
-// Kind is the one description of an effect: plans and their validation, the search, stories and help take from it
-// what they say of it and do with it.
+// Kind is the single description of an effect. Plans, their validation, the search, stories and help all read
+// it.
 type Kind struct {
 	Effect  Effect            `json:"name"`
 	Says    string            `json:"says"`
-	Places  []Place           `json:"places,omitempty"`  // what it can strike; empty for an effect on a node
-	Servers []string          `json:"servers,omitempty"` // those that it strikes; empty for any other effect
-	Lost    map[string]string `json:"-"`                 // what each server loses by it
-	Keys    []Key             `json:"keys,omitempty"`    // the keys that it takes besides those that say where it strikes
-	Struck  string            `json:"-"`                 // what a story says of a strike: {operation}, {node}, {from}, {for}, {by}, {after} and {loss} stand for what it hit and what it took
-	Over    string            `json:"-"`                 // what a story says of its end; empty for what does not last
-	Unfit   string            `json:"-"`                 // why it strikes no operation of another place
-	Rare    int               `json:"-"`                 // a search draws it into one plan of so many, as hardly a promise outlives it; 0 is as often as others
+	Places  []Place           `json:"places,omitempty"`  // where it can strike; empty for an effect on a node
+	Servers []string          `json:"servers,omitempty"` // the servers that it strikes; empty for any other effect
+	Lost    map[string]string `json:"-"`                 // what it makes each server lose
+	Keys    []Key             `json:"keys,omitempty"`    // the keys that it takes, besides those that say where it strikes
+	Struck  string            `json:"-"`                 // what a story says of a strike; {operation}, {node}, {from}, {for}, {by}, {after} and {loss} stand for what was hit, the values of the keys, and what was lost
+	Over    string            `json:"-"`                 // what a story says of its end; empty if it does not last
+	Unfit   string            `json:"-"`                 // why it cannot strike operations of other places
+	Rare    int               `json:"-"`                 // a search draws it into one plan of so many, since hardly a promise survives it; 0 is as often as others
 	Example string            `json:"example"`           // one entry of a plan's faults
 }
 
-// Key is a key of a fault that not every kind takes.
+// Key is a key that only some kinds of fault take.
 type Key struct {
 	Name  string          `json:"name"`
-	Words string          `json:"-"` // how the fault's sentence gives the value
-	Need  string          `json:"-"` // what to do where it is missing; empty where it may be
-	Draws []time.Duration `json:"-"` // what a search gives it, the plainest first
-	Names []string        `json:"-"` // instead, those that it can be
-	Heal  bool            `json:"-"` // 0 is until the heal, which a search draws, too
+	Words string          `json:"-"` // the words for its value in a fault's sentence
+	Need  string          `json:"-"` // what to do if it is missing; empty if it may be
+	Draws []time.Duration `json:"-"` // the values that a search draws, the plainest first
+	Names []string        `json:"-"` // the names that it can have, if its values are names
+	Heal  bool            `json:"-"` // 0 means until the heal, which a search draws, too
 }
 
-// KindOf returns the description of e, which is empty for no effect.
+// KindOf returns the description of e; it is empty if e is no effect.
 func KindOf(e Effect) Kind {
 	if i := slices.IndexFunc(catalogue, func(k Kind) bool { return k.Effect == e }); i >= 0 {
 		return catalogue[i]
@@ -102,7 +102,7 @@ func (k Kind) Strikes(p Phase) bool {
 	return slices.Contains(k.Places, p.Place) && (k.Effect != Late || !Reads(p.Name))
 }
 
-// Kinds lists every effect.
+// Kinds returns the descriptions of all effects.
 func Kinds() []Kind { return slices.Clone(catalogue) }
 
 // Places that several kinds strike, and lengths that a search draws.
@@ -203,8 +203,8 @@ func effectNames() []string {
 	return names
 }
 
-// Reads says whether faults on a phase strike what reads in it, rather than what writes: a
-// `_write` phase may read before it writes, and the fault is the write's. A call is neither.
+// Reads says whether faults on a phase strike its reads rather than its writes. A `_write` phase may read
+// before it writes; its faults strike the write. A call is neither.
 func Reads(phase string) bool {
 	return strings.HasSuffix(phase, "_read") || strings.HasSuffix(phase, "_deliver")
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// request is what the submitter asks for as its n-th job.
+// request is the submitter's request for its n-th job.
 func request(p *plans.Plan, n int) job.Request {
 	id := plans.JobID(n)
 	r := job.Request{JobID: id, Topic: plans.Topic, Tenant: p.Workload.Tenant(n), IdempotencyKey: p.Workload.Key(n)}
@@ -22,12 +22,12 @@ func request(p *plans.Plan, n int) job.Request {
 	return r
 }
 
-// changed is what the changer asks for under the id of the n-th job.
+// changed is the changer's request under the ID of the n-th job.
 func changed(p *plans.Plan, n int) job.Request {
 	r := request(p, n)
 	r.Payload = json.RawMessage(`{"changed":true}`)
 	return r
 }
 
-// wantedNoMore is why the canceller cancels.
+// wantedNoMore is the canceller's reason.
 const wantedNoMore = "its submitter wants it no more"

@@ -8,20 +8,21 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 )
 
-// failures counts how often the executions of each job have failed, on whatever worker.
+// failures counts how many executions of each job have failed, on any worker.
 type failures struct {
 	workload *plans.Workload
 	mu       sync.Mutex
-	done     map[int]int // by the job's number
+	done     map[int]int // by job number
 }
 
-// numberOf is the number of a job of the workload, or of the one that a job replays.
+// numberOf returns the number of a job of the workload, or of the job that a replay is of.
 func numberOf(jobID string) (n int, ok bool) {
 	original, _, _ := strings.Cut(jobID, "-replay-")
 	return plans.JobNumber(original)
 }
 
-// of says how an execution that is over now has failed, or nil. A replay is of the job that it replays.
+// of says how an execution that ends now has failed, or nil. The execution of a replay counts for the job
+// that it replays.
 func (f *failures) of(jobID string) *actors.Failure {
 	if f.workload.Failing(jobID) {
 		return &actors.Failure{}

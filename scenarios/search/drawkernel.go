@@ -5,7 +5,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// kernel draws what the safety kernel of a plan that has one decides, now and later.
+// kernel draws what a plan's safety kernel decides, at first and later.
 func (d *drawer) kernel() {
 	k := &d.p.Kernel
 	if !k.On() {
@@ -19,7 +19,7 @@ func (d *drawer) kernel() {
 	}
 }
 
-// throttle has the safety kernel want to be asked again about a job, for a while.
+// throttle makes the safety kernel throttle a job for a while.
 func (d *drawer) throttle(job int) {
 	k := &d.p.Kernel
 	if !k.On() {
@@ -30,7 +30,7 @@ func (d *drawer) throttle(job int) {
 	k.Then = append(k.Then, plans.KernelChange{At: d.instant(), Rules: later})
 }
 
-// rule draws one. What it requires or throttles nobody would ever let go on.
+// rule draws a rule. It draws no approval and no throttling, which would hold jobs back for ever.
 func (d *drawer) rule() kernel.Rule {
 	r := kernel.Rule{Decision: from(d, "decision", kernel.Deny, kernel.Allow, kernel.AllowWithConstraints)}
 	if r.Decision == kernel.AllowWithConstraints {
@@ -44,7 +44,7 @@ func (d *drawer) rule() kernel.Rule {
 	return r
 }
 
-// approval has a job wait for an approval, which comes.
+// approval makes a job wait for an approval, which comes.
 func (d *drawer) approval(job int) {
 	if !d.p.Kernel.On() {
 		return
@@ -53,13 +53,13 @@ func (d *drawer) approval(job int) {
 	d.set("workload.approve."+nth(job), from(d, "approved after", "1s", "1ms", "10s"))
 }
 
-// change has a job that waits for its approval submitted again as another.
+// change makes a job that waits for its approval be submitted again with other content.
 func (d *drawer) change(job int) {
 	d.approval(job)
 	d.set("workload.change."+nth(job), from(d, "changed after", "2s", "1ms", "500ms", "5s"))
 }
 
-// outputs has a plan with a kernel ask it about outputs, too, and draws what it decides of them.
+// outputs makes a plan with a kernel use it for outputs, too, and draws what it decides about them.
 func (d *drawer) outputs() {
 	if !d.p.Kernel.On() {
 		return

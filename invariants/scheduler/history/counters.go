@@ -1,6 +1,6 @@
 package history
 
-// Counters and gauges of the scheduler (Scheduler internals, section 10, and what the seeds add to it).
+// Counters and gauges of the scheduler (Scheduler internals, section 10, and additions of the seeds).
 const (
 	CounterReceived          = "jobs_received"
 	CounterOrphans           = "orphan_replayed"

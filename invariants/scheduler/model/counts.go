@@ -1,29 +1,29 @@
 package model
 
-// Series is one series of a counter: its name, and the values of those of its labels that events tell, in the order of the
-// labels' names.
+// Series is one series of a counter: its name, and the values of the labels that events show, in the order of
+// the labels' names.
 type Series struct {
 	Name   string
 	Labels [2]string
 }
 
-// Count is how often events show for sure what a series counts, and how often else it may have come about.
+// Count is how often events show what a series counts for sure, and how often it may also have happened.
 type Count struct{ Sure, Maybe int }
 
-// counts is what the schedulers' counters should say, by what the callers of operations were told.
+// counts is what the schedulers' counters should be, by what the callers of operations were told.
 type counts struct {
 	Series map[Series]Count
 
 	Crashes         int // of schedulers
-	RetriesCutShort int // jobs that these had in hand
+	RetriesCutShort int // jobs that these schedulers had in hand
 	StaleMaybe      int // handlings whose picks may have met a worker past its TTL
-	LockLeft        int // locks taken of which their holders do not know
+	LockLeft        int // locks whose holders do not know that they have them
 }
 
-// Sure counts what has come about.
+// Sure counts what has happened.
 func (n *counts) Sure(name string, labels ...string) { n.add(Count{Sure: 1}, name, labels) }
 
-// Maybe counts what may have come about. Not takes that back.
+// Maybe counts what may have happened; Not takes it back.
 func (n *counts) Maybe(name string, labels ...string) { n.add(Count{Maybe: 1}, name, labels) }
 func (n *counts) Not(name string, labels ...string)   { n.add(Count{Maybe: -1}, name, labels) }
 
