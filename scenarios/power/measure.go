@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
@@ -23,7 +24,8 @@ type Bench struct {
 	Worker   []string // the command of a campaign's worker without a mistake; a mutant's program takes the place of the first
 	Program  string   // a hash of that worker's program, and so of the source
 	Searches []Search
-	without  digests // of the runs without a mistake
+	without  digests    // of the runs without a mistake
+	again    sync.Mutex // guards the program that is built to see whether the source is as it was
 }
 
 // Begin builds the testbed without a mistake, as the program of a worker with those arguments. Its mutants differ from it in
@@ -75,7 +77,7 @@ func (b *Bench) Measure(ctx context.Context, m Mutation) (Row, error) {
 	program := filepath.Join(dir, "wavetank")
 	compiles, err := b.build(ctx, dir, program, m)
 	if err == nil {
-		err = b.unchanged(ctx, program+"-unmutated")
+		err = b.unchanged(ctx)
 	}
 	if err != nil || !compiles {
 		return row, err
@@ -106,8 +108,11 @@ func starts(ctx context.Context, program string) (bool, error) {
 }
 
 // unchanged fails if the source is not as it was when the measurement began: the mutant would have more than its mistake.
-func (b *Bench) unchanged(ctx context.Context, program string) error {
-	hash, err := b.unmutated(ctx, program)
+// It builds a program that nobody runs, and always the same one, which go build leaves as it is while its sources are.
+func (b *Bench) unchanged(ctx context.Context) error {
+	b.again.Lock()
+	defer b.again.Unlock()
+	hash, err := b.unmutated(ctx, b.Worker[0]+"-again")
 	if err == nil && hash != b.Program {
 		err = ErrChanged
 	}
