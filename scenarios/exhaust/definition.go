@@ -32,6 +32,7 @@ type Options struct {
 	Kinds       []string `json:"kinds,omitempty"`        // faults of these kinds alone strike; none: all
 	Reduced     bool     `json:"reduced,omitempty"`      // operations are struck of the jobs that the plan is about, and of no job; of tries that look the same to those, one is made
 
+	Only     func([]Try) []Try                                      `json:"-"` // chooses of the single faults those that are tried, or that others strike after; nil is all
 	Progress func(done, all int)                                    `json:"-"` // is told of the runs that look for pairs; nil is nobody
 	Keep     func() (*Kept, error)                                  `json:"-"` // is asked before the first of them where they are kept; nil is nowhere
 	Lists    func(ctx context.Context, plan string) (Listed, error) `json:"-"` // is [Options.List] in a process that the run may take down; nil is in this one

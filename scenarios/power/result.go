@@ -8,7 +8,7 @@ import (
 )
 
 // ResultVersion is the format of power.json.
-const ResultVersion = 4 // 2: what a plan breaks without the mistake, too, is no kill; 3: runs that the mistake changed; 4: what panics before main is no mutant
+const ResultVersion = 5 // 2: what a plan breaks without the mistake, too, is no kill; 3: runs that the mistake changed; 4: what panics before main is no mutant; 5: faults strike several scenarios
 
 // Result is what was measured: the content of power.json.
 type Result struct {
