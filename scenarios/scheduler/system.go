@@ -148,11 +148,11 @@ func (s *System) StartClients(w *sim.World) {
 	s.startRuns(w)
 }
 
-// Asks says whether a client that is up has something left to do.
-func (s *System) Asks() bool {
+// Asks says whether one of these clients that is up has something left to do.
+func (s *System) Asks(which func(client string) bool) bool {
 	return slices.ContainsFunc(actors.Roles, func(name string) bool {
 		n := s.world.Find(name)
-		return n != nil && actors.IsClient(name) && n.Up() && !n.Finished()
+		return n != nil && which(name) && n.Up() && !n.Finished()
 	})
 }
 
