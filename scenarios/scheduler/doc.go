@@ -10,9 +10,9 @@
 //	system.go                         the nodes of a plan
 //	approvals.go, runs.go, kernel.go  who approves, who starts runs, and the safety kernel
 //	client.go                         what clients of the scheduler are given
-//	failures.go                       which executions fail
 //	stalepicks.go                     picks of stale workers, which no event shows
 //	judging.go                        what judging has to know of a plan
+//	failures.go                       which executions fail
 //	asked.go                          what clients ask for
 //	describe.go                       what an operation did, in a sentence
 //	records.go, tags.go               the engine's words for states and operations
