@@ -72,7 +72,7 @@ func TestWhatIsAskedIsStored(t *testing.T) {
 		"a request":                        {newStory().submits(whole), "", 0},
 		"without its tenant":               {newStory().submits(`{"job_id":"job-1","budget":{"deadline_ms":1000}}`), "submitter stored at step 1 is not what was to be asked: its tenant is another", 2},
 		"with more time":                   {newStory().submits(`{"job_id":"job-1","tenant":"tenant-1","budget":{"deadline_ms":10000}}`), "its budget is another", 2},
-		"that nobody can read":             {newStory().submits(`{"job_id":`), "submitter stored a request of it at step 1 that nobody can read", 3},
+		"that nobody can read":             {newStory().submits(`{"job_id":`), "the record that submitter made at step 1 keeps no request", 1},
 		"that its record has not":          {newStory().submit(job1), "the record that submitter made at step 1 keeps no request", 2},
 		"a cancellation":                   {newStory().submits(whole).cancelsFor("wanted no more"), "", 0},
 		"for no reason":                    {newStory().submits(whole).cancelsFor(""), `canceller cancelled it at step 3 for the reason "", which was to be "wanted no more"`, 1},
