@@ -120,7 +120,7 @@ const afterwards = time.Second
 
 // lost counts the jobs that have no record, and that nobody will submit any more.
 func (r *run) lost() (n int) {
-	if r.system.Asks(actors.IsClient) {
+	if r.system.Asks(r.unhindered) {
 		return 0
 	}
 	for _, j := range r.record.jobs {
@@ -130,6 +130,9 @@ func (r *run) lost() (n int) {
 	}
 	return n
 }
+
+// unhindered says whether the node is a client that is not paused and reaches both servers.
+func (r *run) unhindered(node string) bool { return actors.IsClient(node) && r.goesOn(node) }
 
 // stores says whether the client is one that can go on and stores something: it may have left what it could not store, or what it
 // was not told is stored.

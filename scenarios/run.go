@@ -16,7 +16,6 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/samples"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
-	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -221,9 +220,10 @@ func (r *run) play(w *sim.World) error {
 	work := r.plan.Workload
 	submissions := work.Jobs * work.Submissions
 	submitted := r.plan.Submitted()
+	// The fault window ends once clients have asked for all that they can ask for before the heal.
 	r.stop = w.Step(max(submitted, r.plan.LastTimed())+r.plan.Then.SettleWithin, func() bool {
 		through := r.record.submitted+r.system.GaveUp() >= submissions && r.record.asked(work) && r.system.ChangesDone()
-		return r.over() || w.Now() >= submitted && r.injector.Begun(w.Now()) && (through || !r.system.Asks(actors.IsClient) && r.atRest())
+		return r.over() || w.Now() >= submitted && r.injector.Begun(w.Now()) && (through || !r.system.Asks(r.unhindered) && r.injector.Quiet())
 	})
 	if r.plan.Then.Heal {
 		r.injector.Heal(w)
