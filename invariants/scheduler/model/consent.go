@@ -175,14 +175,39 @@ const approverDoubt = 15 * time.Second
 func (f *Facts) ApprovalAged(s *Step) {
 	j, h := s.About, s.Handling
 	g := j.Approval()
-	if s.Failed || h == nil || j.Mixed || g == nil || h.ReadAt == 0 || max(g.Since, j.Consent.Since) > h.ReadAt {
+	if s.Failed || h == nil {
 		return
 	}
-	me := invariants.Process(s.Node, s.Incarnation)
+	if j.Mixed || g == nil || h.ReadAt == 0 || max(g.Since, j.Consent.Since) > h.ReadAt {
+		f.Count.Maybe(history.CounterApprovalsRefused, "expired", j.TopicOf())
+		return
+	}
+	me, first := invariants.Process(s.Node, s.Incarnation), h.Aged.Step == 0 // its process's replayer may look as well
 	h.Aged = Aged{
 		Step: s.Step, Age: s.At - g.dated,
 		bears: slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consents == g.Hash && m.InHandOf(me) }),
 	}
+	switch {
+	case first && j.State == ApprovalRequired && h.Aged.bears && f.LookedTooLate(h):
+		f.Count.Sure(history.CounterApprovalsRefused, "expired", j.TopicOf())
+	case h.Aged.Age > f.Config.Approvals.TTL-Slack:
+		f.Count.Maybe(history.CounterApprovalsRefused, "expired", j.TopicOf())
+	}
+}
+
+// refuses counts, as often as n, a request that bears an approval which is not the one on record, as a handling of it reads the
+// record. One that is past its deadline ends the job instead. Of what a replayer has read, which is no message, there is no telling.
+func (f *Facts) refuses(j *Job, m *Message, n Count) {
+	grants := j.Consent.Grants
+	switch last := len(grants) - 1; {
+	case j.State != ApprovalRequired, !f.Config.Approvals.Bind, m != nil && m.Consents == "":
+		return
+	case m == nil, j.Deadline != 0, last >= 0 && grants[last].lost:
+		n = Count{Maybe: 1}
+	case last >= 0 && grants[last].Hash == m.Consents:
+		return
+	}
+	f.Count.add(n, history.CounterApprovalsRefused, "changed", j.TopicOf())
 }
 
 // Aged is a look at how old an approval is.

@@ -123,6 +123,7 @@ func (o *Observer) operation(e *sim.Event) {
 	if s.About != nil && s.Phase == "committed_read" {
 		f.CommitAsked(s)
 	}
+	f.RedisAnswered(s)
 	if s.About == nil {
 		f.Ticked(s)
 		if t := f.Lists(s); t != nil {

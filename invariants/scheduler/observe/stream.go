@@ -188,6 +188,9 @@ func (o *Observer) publishAnswered(s *model.Step, stored bool) {
 	}
 	if s.Failed && h != nil {
 		h.PublishFailed = s.Step
+		if f.Config.DispatchOrder == "outbox" {
+			f.Count.Sure(history.CounterOutboxRetries, s.Phase)
+		}
 	}
 }
 
@@ -213,6 +216,9 @@ func (o *Observer) message(e *sim.Event) {
 		}
 	}
 	if m != nil && e.Kind == sim.KindNak {
+		if first {
+			f.Retried(m, e)
+		}
 		for _, check := range o.hooks.SentBack {
 			check(s, m)
 		}
