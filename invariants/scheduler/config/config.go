@@ -47,6 +47,7 @@ type Config struct {
 	Ledger               bool                    `setting:"-"` // the schedulers can ask the outside system which idempotency keys are done (Dead letters)
 	Outages              time.Duration           `setting:"-"` // for how long the plan's faults may keep a message from being handled, taken together
 	Jobs, Runs, Cancels  int                     `setting:"-"` // jobs, workflow runs and cancellations whose clients try until they are stored
+	Submissions          int                     `setting:"-"` // how often each job is submitted, if more than once
 	Asked                AskedConfig             `setting:"-"`
 	Workers              map[string]WorkerConfig `setting:"-"` // by their ids; of others nothing is judged
 	HeartbeatEvery       time.Duration           `setting:"-"` // how often each says that it lives

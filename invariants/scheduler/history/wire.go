@@ -59,6 +59,7 @@ const (
 	KernelNode      = "kernel"
 	CallHad         = "Had"      // of the outside system: whether what an idempotency key stands for is done
 	ApproverNode    = "approver" // approves jobs
+	SubmitterNode   = "submitter"
 	OperatorNode    = "operator" // decides on dead letters
 	StrangerNode    = "stranger" // publishes what nobody can read
 	FaultLate       = "late"

@@ -195,21 +195,6 @@ func (f *Facts) ApprovalAged(s *Step) {
 	}
 }
 
-// refuses counts, as often as n, a request that bears an approval which is not the one on record, as a handling of it reads the
-// record. One that is past its deadline ends the job instead. Of what a replayer has read, which is no message, there is no telling.
-func (f *Facts) refuses(j *Job, m *Message, n Count) {
-	grants := j.Consent.Grants
-	switch last := len(grants) - 1; {
-	case j.State != ApprovalRequired, !f.Config.Approvals.Bind, m != nil && m.Consents == "":
-		return
-	case m == nil, j.Deadline != 0, last >= 0 && grants[last].lost:
-		n = Count{Maybe: 1}
-	case last >= 0 && grants[last].Hash == m.Consents:
-		return
-	}
-	f.Count.add(n, history.CounterApprovalsRefused, "changed", j.TopicOf())
-}
-
 // Aged is a look at how old an approval is.
 type Aged struct {
 	Step  int // 0 for none, or none that nothing has come of

@@ -74,6 +74,9 @@ func (f *Facts) RedisAnswered(s *Step) {
 	if s.Failed && strings.HasPrefix(s.Phase, "outbox_") {
 		f.Count.Sure(history.CounterOutboxRetries, s.Phase)
 	}
+	if s.Failed && s.Phase == "outbox_remove" { // with RUNNING, or without
+		f.Count.Maybe(history.CounterRedisErrors, "write")
+	}
 }
 
 // And is the sum of two counts.

@@ -17,6 +17,7 @@ type Checker struct {
 	Amended         func(*Step, *Write)                                 // it was changed, and its state was not written
 	Requested       func(*Step, *Job, *history.Request)                 // a client stored a request, in its job's record or in a stream; nil is one that nobody can read
 	CancelRequested func(s *Step, j *Job, reason string)                // a client stored a cancellation; likewise
+	Confirmed       func(s *Step, times int)                            // a client or a worker is told that the stream has what it published; times is how often so far
 	Sent            func(*Step)                                         // a dispatch's publish was granted, whatever came of it
 	Stored          func(*Step, *Dispatch)                              // a stream stored a dispatch; it is not among the job's yet
 	Voided          func(*Step)                                         // a stream stored a void in a dispatch's place
@@ -78,6 +79,7 @@ type Hooks struct {
 	Amended         []func(*Step, *Write)
 	Requested       []func(*Step, *Job, *history.Request)
 	CancelRequested []func(s *Step, j *Job, reason string)
+	Confirmed       []func(s *Step, times int)
 	Sent            []func(*Step)
 	Stored          []func(*Step, *Dispatch)
 	Voided          []func(*Step)

@@ -309,6 +309,21 @@ func (f *Facts) RequestRead(s *Step) {
 	}
 }
 
+// refuses counts, as often as n, a request that bears an approval which is not the one on record, as a handling of it reads the
+// record. One that is past its deadline ends the job instead. Of what a replayer has read, which is no message, there is no telling.
+func (f *Facts) refuses(j *Job, m *Message, n Count) {
+	grants := j.Consent.Grants
+	switch last := len(grants) - 1; {
+	case j.State != ApprovalRequired, !f.Config.Approvals.Bind, m != nil && m.Consents == "":
+		return
+	case m == nil, j.Deadline != 0, last >= 0 && grants[last].lost:
+		n = Count{Maybe: 1}
+	case last >= 0 && grants[last].Hash == m.Consents:
+		return
+	}
+	f.Count.add(n, history.CounterApprovalsRefused, "changed", j.TopicOf())
+}
+
 // Retried counts a message that is sent back for what its process has met.
 func (f *Facts) Retried(m *Message, e *sim.Event) {
 	i := slices.IndexFunc(m.deliveries, func(d delivery) bool { return d.step == e.Answers })

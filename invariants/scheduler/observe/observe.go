@@ -103,6 +103,12 @@ func (o *Observer) operation(e *sim.Event) {
 	if s.About != nil && history.IsClient(s.Node) {
 		s.About.Sends(s)
 	}
+	if s.About != nil && model.Confirms(s) {
+		times := s.About.Again(s)
+		for _, check := range o.hooks.Confirmed {
+			check(s, times)
+		}
+	}
 	f.BreakerAsked(s)
 	if s.Kind == sim.KindCall && s.Name == history.MethodCheck {
 		f.ReplayerAsked(s)

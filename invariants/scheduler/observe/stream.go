@@ -241,6 +241,9 @@ func (o *Observer) message(e *sim.Event) {
 	case "notice_deliver":
 		f.HeardNotice(about, e)
 	case "job_deliver":
+		if !lost {
+			about.Again(s)
+		}
 		f.Node(e.Node).Given(e)
 		if again := f.HandOut(about, e.Seq, e.Step); again || e.Delivered > 1 {
 			f.Reach(model.DispatchRedelivered)
