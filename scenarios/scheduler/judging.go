@@ -20,6 +20,7 @@ func JudgeConfig(p *plans.Plan) config.Config {
 	if c.Runs, c.Cancels = p.Workload.Runs, len(p.Workload.Cancel); p.Workload.Tries == 0 {
 		c.Jobs = p.Workload.Jobs
 	}
+	c.Submissions = p.Workload.Submissions
 	c.SyncAlways, c.RedisSynced = p.World.SyncAlways, p.World.RedisDisk == sim.DiskAlways
 	c.Routing = routingConfig(p.Routing())
 	c.Approvals.Kernel, c.Policy.Kernel = p.Kernel.On(), p.Kernel.On()

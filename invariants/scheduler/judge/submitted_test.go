@@ -99,6 +99,38 @@ func TestWhatIsAskedIsStored(t *testing.T) {
 	}
 }
 
+// What was confirmed is not published again, but by another process, or where the plan asks for it.
+func TestWhatIsConfirmedIsNotPublishedAgain(t *testing.T) {
+	given := func(s *story, n uint64) *story { return s.message(w1, job1, "job_deliver", sim.KindDeliver, n) }
+	fails := config.Config{Executions: map[string]config.Execution{job1: {Succeeds: true}}}
+	for name, c := range map[string]struct {
+		cfg  config.Config
+		s    *story
+		says string // "" if it holds
+	}{
+		"a request":                       {config.Config{}, newStory().submit(job1), ""},
+		"two":                             {config.Config{}, newStory().submit(job1).submit(job1), "submitter was told at step 4 for the second time that the stream has what it published (submit_publish), which it was to publish 1 time"},
+		"as the plan asks":                {config.Config{Submissions: 2}, newStory().submit(job1).submit(job1), ""},
+		"one that was not confirmed":      {config.Config{}, newStory().submit(job1).fails().submit(job1), ""},
+		"one that hangs":                  {config.Config{}, newStory().submit(job1).unseen().submit(job1), ""},
+		"by a client that began anew":     {config.Config{}, newStory().submit(job1).control("crash", "submitter").control("restart", "submitter").submit(job1), ""},
+		"two cancellations":               {config.Config{Submissions: 2}, newStory().submit(job1).cancels(job1).cancels(job1), "(cancel_publish), which it was to publish 1 time"},
+		"a result":                        {config.Config{}, given(newStory().submit(job1).dispatched(s1, job1, w1), 1).executed(w1, job1), ""},
+		"two results":                     {config.Config{}, given(newStory().submit(job1).dispatched(s1, job1, w1), 1).executed(w1, job1).result(w1, job1), "(result_publish), which it was to publish 1 time"},
+		"one that was not taken":          {config.Config{}, given(newStory().submit(job1).dispatched(s1, job1, w1), 1).executed(w1, job1).fails().result(w1, job1), ""},
+		"one of each delivery":            {config.Config{}, given(given(newStory().submit(job1).dispatched(s1, job1, w1), 1).executed(w1, job1), 2).result(w1, job1), ""},
+		"a success after a failure":       {fails, given(newStory().submit(job1).dispatched(s1, job1, w1), 1).executed(w1, job1).result(w1, job1), ""},
+		"of a worker that nobody watched": {config.Config{}, newStory().submit(job1).dispatched(s1, job1, w1).executed(w1, job1).result(w1, job1), ""},
+	} {
+		o := outcomeOf(c.s.judge(c.cfg), "nothing-is-published-twice")
+		if c.says == "" {
+			assert.Empty(t, o.Violations, name)
+		} else if assert.Len(t, o.Violations, 1, name) {
+			assert.Contains(t, o.Violations[0].Message, c.says, name)
+		}
+	}
+}
+
 func TestWhatClientsAreToStore(t *testing.T) {
 	const unjudged = "nothing"
 	calm := func() *story { return newStory().submit(job1) }
