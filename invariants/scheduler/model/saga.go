@@ -238,8 +238,10 @@ func (f *Facts) SagaOperation(s *Step) {
 			g.Emptied = Sight{}
 		case !own:
 		case unlocks:
-			for _, check := range f.Hooks.RolledBack {
-				check(s, g)
+			if !slices.Contains(g.rollers, s.Node) { // else it may belong to another rollback of its process
+				for _, check := range f.Hooks.RolledBack {
+					check(s, g)
+				}
 			}
 			g.Emptied = Sight{}
 		case s.Phase == "saga_read", s.Phase == "saga_pop":
