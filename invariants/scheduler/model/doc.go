@@ -8,6 +8,7 @@
 //	lives.go                            processes start and crash
 //	likeness.go                         what a fault finds at a moment
 //	facts.go                            all that is known
+//	hanging.go                          operations that nobody answers
 //	orphans.go, open.go, due.go         jobs with nobody at them, jobs still to come to an end, and jobs past their time
 //	left.go                             messages that nobody answers
 //	wantofattempts.go                   jobs that end for want of attempts

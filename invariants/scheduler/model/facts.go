@@ -22,6 +22,7 @@ type Facts struct {
 	failovers int                  // of Redis, and its deaths, after which it has another replication ID
 	Sagas     Sagas
 	Outputs   outputs
+	Hanging   []Hanging          // operations
 	Approver  string             // the process of who approves
 	trail     trail              // of audit
 	slots     slots              // of tenants
