@@ -197,6 +197,11 @@ var trials = map[string]trial{
 		says:  "but dlq:entry:job-1 does not exist",
 		holds: func(s *story) { s.submit(job1).rejected(s1, job1) },
 	},
+	"hanging-operation-is-given-up": {
+		breaks: func(s *story) { s.submit(job1).lock(s1, job1).read(s1, job1).hangs(20 * time.Second) },
+		says:   "job-1: scheduler-1 waited for 20.001s for the answer to step 4 (state_read); it was to give up after 2s",
+		holds:  func(s *story) { s.submit(job1).lock(s1, job1).read(s1, job1).hangs(2 * time.Second) },
+	},
 	"workload-is-submitted": {
 		cfg:    config.Config{Jobs: 2},
 		breaks: func(s *story) { s.submit(job1) },

@@ -50,6 +50,7 @@ type Checker struct {
 	CircuitRead     func(s *Step, c history.Circuit, was, is *Leave)    // somebody reads the shared counter; was is what they found before
 	FailuresCounted func(s *Step, c history.Circuit, was, is, owed int) // somebody counts failures in it
 	CircuitClosed   func(*Step, history.Circuit)                        // somebody deletes the shared counter
+	ProbeCounted    func(*Step, history.Circuit, time.Duration)         // somebody counts a call of half-open there, for so long; negative is for ever
 	Recorded        func(s *Step, c *Compensation, again bool)          // a compensation was pushed onto its saga's stack
 	Compensated     func(s *Step, c *Compensation, first bool)          // a rollback submitted a compensation
 	RolledOn        func(s *Step, g *Saga, due time.Duration)           // somebody resumes a rollback that was due
@@ -68,6 +69,8 @@ type Checker struct {
 	GrowthRead      func(*Step, *Look)                                  // a process checks how the queue of dead letters grows, as it did before
 	GrowthAlarmed   func(*Step)                                         // the growth alert was raised, or ended
 	Scanning        func(*Step)                                         // the writer of SUCCEEDED begins to scan the output
+	ScanLeft        func(s *Step, id string, lasts time.Duration)       // somebody has a scan that is kept, and nobody else takes it up for at least so long
+	GivenUp         func(e *sim.Event, h *Hanging)                      // an operation that hung ends for its caller
 	Ended           func(*invariants.End)                               // the run is over
 	Audited         func(*invariants.End)                               // only the content of the servers is known, without events
 }
@@ -112,6 +115,7 @@ type Hooks struct {
 	CircuitRead     []func(s *Step, c history.Circuit, was, is *Leave)
 	FailuresCounted []func(s *Step, c history.Circuit, was, is, owed int)
 	CircuitClosed   []func(*Step, history.Circuit)
+	ProbeCounted    []func(*Step, history.Circuit, time.Duration)
 	Recorded        []func(s *Step, c *Compensation, again bool)
 	Compensated     []func(s *Step, c *Compensation, first bool)
 	RolledOn        []func(s *Step, g *Saga, due time.Duration)
@@ -130,6 +134,8 @@ type Hooks struct {
 	GrowthRead      []func(*Step, *Look)
 	GrowthAlarmed   []func(*Step)
 	Scanning        []func(*Step)
+	ScanLeft        []func(s *Step, id string, lasts time.Duration)
+	GivenUp         []func(e *sim.Event, h *Hanging)
 }
 
 // Add adds the checker's functions.

@@ -16,6 +16,7 @@ func (o *Observer) Observe(e *sim.Event) []history.Fact {
 	f := o.Facts
 	f.Step, f.At = e.Step, e.At
 	f.Struck(e)
+	f.Hangs(e)
 	if e.Kind == sim.KindSend && e.Target == history.SubjectBeat {
 		f.Beat(e)
 		for _, check := range o.hooks.Beat {
@@ -342,6 +343,8 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 		o.tickLockChanged(s, c)
 	case history.Breaker:
 		f.BreakerChanged(s, c)
+	case history.Probes:
+		f.ProbesChanged(s, c)
 	case history.Snapshot:
 		o.snapshotChanged(s, c)
 	case history.Processed, history.Inflight:
@@ -374,7 +377,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 			f.FindingStored(s, c, about)
 		}
 	case history.Scans:
-		f.ScanKept(c, of)
+		f.ScanKept(s, c, of)
 	case history.MessageLetter:
 		f.LetterChanged(s, of, c)
 		f.FileLetter(s, f.Letter(of), c)
