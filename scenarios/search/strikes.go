@@ -31,10 +31,13 @@ func (d *drawer) faults() {
 	}
 }
 
-// rare draws the other kinds into a few plans: others are best looked for without. What is judged whatever its
-// promise would break by them, and say nothing.
+// judges says whether the plan is judged by an invariant whatever its promise. That would break by a rare kind of fault,
+// and say nothing.
+func (d *drawer) judges() bool { return len(d.p.Expect.Violates) > 0 }
+
+// rare draws the other kinds into a few plans: others are best looked for without.
 func (d *drawer) rare() {
-	if len(d.p.Expect.Violates) > 0 {
+	if d.judges() {
 		return
 	}
 	for _, k := range faults.Kinds() {
@@ -105,7 +108,7 @@ func (d *drawer) often(f *faults.Fault, ph faults.Phase) {
 // job without a record.
 var weights = map[string]int{
 	"dispatched_write": 32, "publish": 32,
-	"lock_acquire": 12, "lock_renew": 12, "state_read": 12, "scheduled_write": 12, "rollback_write": 12, "running_write": 12, "lock_release": 12, "submit_ack": 12,
+	"lock_acquire": 12, "lock_renew": 12, "state_read": 12, "scheduled_write": 12, "rollback_write": 12, "running_write": 12, "lock_release": 12, "submit_ack": 12, "safety_check": 12,
 	"saga_read": 6, "saga_pop": 6, "saga_publish": 6, "saga_close": 6,
 	"pending_write": 2, "scan_read": 6, "run_write": 6, "job_term": 1, "result_term": 1, "cancel_term": 1,
 }
