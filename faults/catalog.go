@@ -8,69 +8,69 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Place is what kind of operation a phase is, which decides what can go wrong there.
+// Place is the kind of a phase's operations. It decides what can go wrong there.
 type Place string
 
 // The places.
 const (
-	PlaceStore   Place = "store"   // a store command: answered, with a deadline
-	PlacePublish Place = "publish" // a publish that the stream acknowledges: answered, with a deadline
+	PlaceStore   Place = "store"   // a store command: it has an answer and a deadline
+	PlacePublish Place = "publish" // a publish that the stream acknowledges: it has an answer and a deadline
 	PlaceSend    Place = "send"    // ack, nak, term, heartbeat: the sender waits for no answer, except with DoubleAck
-	PlaceDeliver Place = "deliver" // a message that is handed over
-	PlaceCall    Place = "call"    // a call of a gRPC server: answered, with a deadline
+	PlaceDeliver Place = "deliver" // the delivery of a message
+	PlaceCall    Place = "call"    // a call of a gRPC server: it has an answer and a deadline
 	PlaceWork    Place = "work"    // a step of a node's own: an execution's side effect
 	PlaceNone    Place = "none"    // no operation: nothing can happen there
 )
 
-// Phase names operations by what they are for.
+// Phase describes the operations that serve one purpose.
 type Phase struct {
 	Name   string `json:"name"`
 	Says   string `json:"says"`
 	Place  Place  `json:"place"`
-	Family Family `json:"family"`           // the operations for which a fault means the same
-	NoJob  bool   `json:"no_job,omitempty"` // its operations are not about a job
+	Family Family `json:"family"`           // the operations for which a fault has the same meaning
+	NoJob  bool   `json:"no_job,omitempty"` // its operations concern no job
 }
 
-// Link is what a partition can cut: something that nodes send, or their way to a server.
+// Link is what a partition can cut: messages that nodes send, or their connection to a server.
 type Link struct {
 	Name  string   `json:"name"`
 	Says  string   `json:"says"`
-	Nodes []string `json:"nodes"` // those that have it
+	Nodes []string `json:"nodes"` // the nodes that have the link
 }
 
-// The servers, which any world has: links that a partition can cut, and nodes that can be killed and lose their power.
+// The servers of every world. A partition can cut their links, and they can be killed and lose power.
 const (
-	Redis = sim.Redis // cut off, every command fails at once: no connection can be made
-	NATS  = sim.NATS  // cut off, calls time out, and what nobody confirms is lost, both ways
+	Redis = sim.Redis // a node that is cut off from it can make no connection, so every command fails at once
+	NATS  = sim.NATS  // a node that is cut off from it waits for answers in vain, and unconfirmed messages are lost, both ways
 )
 
-// Kind is the one description of an effect: plans and their validation, the search, stories and help take from it
-// what they say of it and do with it.
+// Kind is the single description of an effect. Plans, their validation, the search, stories and help all read
+// it.
 type Kind struct {
 	Effect  Effect            `json:"name"`
 	Says    string            `json:"says"`
-	Places  []Place           `json:"places,omitempty"`  // what it can strike; empty for an effect on a node
-	Servers []string          `json:"servers,omitempty"` // those that it strikes; empty for any other effect
-	Lost    map[string]string `json:"-"`                 // what each server loses by it
-	Keys    []Key             `json:"keys,omitempty"`    // the keys that it takes besides those that say where it strikes
-	Struck  string            `json:"-"`                 // what a story says of a strike: {operation}, {node}, {from}, {for}, {by}, {after} and {loss} stand for what it hit and what it took
-	Over    string            `json:"-"`                 // what a story says of its end; empty for what does not last
-	Unfit   string            `json:"-"`                 // why it strikes no operation of another place
-	Rare    int               `json:"-"`                 // a search draws it into one plan of so many, as hardly a promise outlives it; 0 is as often as others
+	Places  []Place           `json:"places,omitempty"`  // where it can strike; empty for an effect on a node
+	Servers []string          `json:"servers,omitempty"` // the servers that it strikes; empty for any other effect
+	Lost    map[string]string `json:"-"`                 // what it makes each server lose
+	Keys    []Key             `json:"keys,omitempty"`    // the keys that it takes, besides those that say where it strikes
+	Struck  string            `json:"-"`                 // what a story says of a strike; {operation}, {node}, {from}, {for}, {by}, {after} and {loss} stand for what was hit, the values of the keys, and what was lost
+	Over    string            `json:"-"`                 // what a story says of its end; empty if it does not last
+	Unfit   string            `json:"-"`                 // why it cannot strike operations of other places
+	Rare    int               `json:"-"`                 // a search draws it into one plan of so many, since hardly a promise survives it; 0 is as often as others
 	Example string            `json:"example"`           // one entry of a plan's faults
 }
 
-// Key is a key of a fault that not every kind takes.
+// Key is a key that only some kinds of fault take.
 type Key struct {
 	Name  string          `json:"name"`
-	Words string          `json:"-"` // how the fault's sentence gives the value
-	Need  string          `json:"-"` // what to do where it is missing; empty where it may be
-	Draws []time.Duration `json:"-"` // what a search gives it, the plainest first
-	Names []string        `json:"-"` // instead, those that it can be
-	Heal  bool            `json:"-"` // 0 is until the heal, which a search draws, too
+	Words string          `json:"-"` // the words for its value in a fault's sentence
+	Need  string          `json:"-"` // what to do if it is missing; empty if it may be
+	Draws []time.Duration `json:"-"` // the values that a search draws, the plainest first
+	Names []string        `json:"-"` // the names that it can have, if its values are names
+	Heal  bool            `json:"-"` // 0 means until the heal, which a search draws, too
 }
 
-// KindOf returns the description of e, which is empty for no effect.
+// KindOf returns the description of e; it is empty if e is no effect.
 func KindOf(e Effect) Kind {
 	if i := slices.IndexFunc(catalogue, func(k Kind) bool { return k.Effect == e }); i >= 0 {
 		return catalogue[i]
@@ -102,7 +102,7 @@ func (k Kind) Strikes(p Phase) bool {
 	return slices.Contains(k.Places, p.Place) && (k.Effect != Late || !Reads(p.Name))
 }
 
-// Kinds lists every effect.
+// Kinds returns the descriptions of all effects.
 func Kinds() []Kind { return slices.Clone(catalogue) }
 
 // Places that several kinds strike, and lengths that a search draws.
@@ -120,6 +120,13 @@ const (
 	noError, noDeadline = "its caller sees no error", "its caller has no deadline"
 	unsynced            = "it comes back without what it had not synced to its disk, though it had acknowledged it"
 	sec, mins           = time.Second, time.Minute
+)
+
+// How rare are kinds that take many promises: a wrong clock those that go by times, and what a server forgets or refuses more than
+// twice as many. So five plans of six have none of them.
+const (
+	timesRare  = 16
+	memoryRare = 32
 )
 
 var catalogue = []Kind{
@@ -158,7 +165,7 @@ var catalogue = []Kind{
 		Keys:   []Key{{Name: "from", Words: " from %s"}, {Name: "for", Words: " for %s", Draws: []time.Duration{sec, 10 * sec, mins, 5 * mins}, Heal: true}},
 		Struck: "a partition cut {node} off from {from}{for}", Over: "the partition of {node} from {from} was over",
 		Example: "{at: 5s, do: partition, node: worker-1, from: heartbeats, for: 1m}"},
-	{Effect: Skew, Says: "the node's wall clock is wrong until `for` is over: ahead by `by`, or behind, where that is negative; what it measures by its monotonic clock is right", Rare: 16,
+	{Effect: Skew, Says: "the node's wall clock is wrong until `for` is over: ahead by `by`, or behind, where that is negative; what it measures by its monotonic clock is right", Rare: timesRare,
 		Keys: []Key{{Name: "by", Words: " by %s", Need: "say how far the clock is ahead, such as by: 40m, or by: -5s",
 			Draws: []time.Duration{sec, -sec, mins, -mins, time.Hour, -time.Hour}},
 			{Name: "for", Words: " for %s", Draws: []time.Duration{sec, 10 * sec, mins, 11 * mins}, Heal: true}},
@@ -169,25 +176,25 @@ var catalogue = []Kind{
 		Struck: "a restart took nats-server away{for}{after}", Over: "nats-server was back",
 		Example: "{at: 10s, do: restart, node: nats, for: 5s}"},
 	{Effect: Failover, Says: "a replica that is `lag` behind takes the server's place: what was written since is lost, although it was acknowledged; until `for` is over, nobody reaches it",
-		Servers: []string{Redis}, Rare: 32, Lost: map[string]string{Redis: "what the replica does not have yet is lost, although it was acknowledged"},
+		Servers: []string{Redis}, Rare: memoryRare, Lost: map[string]string{Redis: "what the replica does not have yet is lost, although it was acknowledged"},
 		Keys: []Key{{Name: "lag", Words: " to a replica that is %s behind", Need: "say how far the replica is behind, such as lag: 500ms", Draws: lags},
 			{Name: "for", Words: ", away for %s", Draws: downs}},
 		Struck: "a failover put a replica in the place of Redis{after}{loss}", Over: "Redis was there again",
 		Example: "{after: {job: 3, phase: running_write}, do: failover, node: redis, lag: 500ms, for: 5s}"},
 	{Effect: Kill, Says: "the server's process is killed, and starts again when `for` is over with what it had written to its files: Redis with all of its append-only file, or with its last snapshot (world.redis_disk), and nats-server without the last acks of its consumers, which it writes ten times a second",
-		Servers: []string{NATS, Redis}, Rare: 32,
+		Servers: []string{NATS, Redis}, Rare: memoryRare,
 		Lost:   map[string]string{NATS: "it comes back without the last acks of its consumers"},
 		Keys:   []Key{{Name: "for", Words: ", away for %s", Draws: downs}},
 		Struck: "{node} was killed{after}{loss}", Over: "{node} was back",
 		Example: "{at: 10s, do: kill, node: redis, for: 5s}"},
 	{Effect: Refusal, Says: "until `for` is over the server answers commands that it cannot do with an error, and does nothing of them: no memory and a full disk keep it from writes, a load and a script from everything",
-		Servers: []string{Redis}, Rare: 32,
+		Servers: []string{Redis}, Rare: memoryRare,
 		Keys: []Key{{Name: "with", Words: ", %s", Need: "say why, such as with: oom", Names: Refusals()},
 			{Name: "for", Words: ", for %s", Need: "say how long, such as for: 30s", Draws: stands}},
 		Struck: "Redis began to refuse commands ({with}){after}", Over: "Redis refused nothing any more",
 		Example: "{at: 10s, do: refusal, node: redis, with: oom, for: 30s}"},
 	{Effect: PowerLoss, Says: "the server starts again when `for` is over without what was not on its disk yet, although it was acknowledged: what was stored since the last sync (world.sync_interval, world.redis_disk), and with `lag` no more than what was stored in the last `lag`",
-		Servers: []string{NATS, Redis}, Rare: 32,
+		Servers: []string{NATS, Redis}, Rare: memoryRare,
 		Lost: map[string]string{NATS: unsynced, Redis: unsynced},
 		Keys: []Key{{Name: "for", Words: ", away for %s", Draws: downs},
 			{Name: "lag", Words: ", which takes what was stored in the last %s", Draws: append(slices.Clone(lags), 0)}},
@@ -203,8 +210,8 @@ func effectNames() []string {
 	return names
 }
 
-// Reads says whether faults on a phase strike what reads in it, rather than what writes: a
-// `_write` phase may read before it writes, and the fault is the write's. A call is neither.
+// Reads says whether faults on a phase strike its reads rather than its writes. A `_write` phase may read
+// before it writes; its faults strike the write. A call is neither.
 func Reads(phase string) bool {
 	return strings.HasSuffix(phase, "_read") || strings.HasSuffix(phase, "_deliver")
 }

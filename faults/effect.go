@@ -15,24 +15,24 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// applies says whether an effect comes once the operation has had its own.
+// applies says whether the effect strikes after the operation was applied.
 func (e Effect) applies() bool { return e == FailAfter || e == Duplicate }
 
-// byItself is why an effect misses that takes an operation that was applied.
+// byItself says why an effect that strikes after an operation was applied did not strike.
 const byItself = "the operation failed by itself"
 
-// failed says whether an operation was not applied. That there is nothing is an answer.
+// failed says whether an operation was not applied. redis.Nil is an answer, not a failure.
 func failed(err error) bool { return err != nil && !errors.Is(err, redis.Nil) }
 
-// replied says whether the server of an operation answered it, if only to refuse it: a transaction whose keys had changed,
-// a publish after another one, an effect that was had before.
+// replied says whether the server answered an operation, even with a refusal: the keys of a transaction had
+// changed, a publish came after another one, or the effect had been applied before.
 func replied(op *sim.Op, err error) bool {
 	var byRedis redis.Error
 	var byJetStream *jetstream.APIError
 	return err == nil || op.Refused() || errors.As(err, &byRedis) || errors.As(err, &byJetStream)
 }
 
-// strike is what the caller of op sees, which was applied if the effect takes that.
+// strike returns what the caller of op sees. op has been applied if the effect needs that.
 func strike(ctx context.Context, do Effect, op *sim.Op) error {
 	switch do {
 	case FailBefore:
@@ -53,13 +53,13 @@ func strike(ctx context.Context, do Effect, op *sim.Op) error {
 	return fmt.Errorf("faults: %q is no effect on an operation", do)
 }
 
-// How long the client library waits for NATS where its caller sets no limit.
+// How long the client library waits for NATS if its caller sets no limit.
 const (
 	apiTimeout = 5 * time.Second  // for the answer to a call
 	pullSilent = 10 * time.Second // for a sign of life of a pull: two heartbeats
 )
 
-// wait lets the caller of op wait until its own deadline, or until limit if it has none.
+// wait lets op's caller wait until its own deadline, or until limit if it has none.
 func wait(ctx context.Context, op *sim.Op, limit time.Duration, err error) error {
 	if _, has := ctx.Deadline(); !has {
 		var stop context.CancelFunc
@@ -70,8 +70,8 @@ func wait(ctx context.Context, op *sim.Op, limit time.Duration, err error) error
 	return op.Return(context.Cause(ctx))
 }
 
-// injected is what the client library returns when a connection cannot be made (before) or is lost
-// while the answer is awaited (after).
+// injected is the client library's error for a connection that cannot be made (before), or that is lost while
+// the caller waits for the answer (after).
 func injected(op *sim.Op, before bool) error {
 	switch {
 	case op.Kind == sim.KindRedis && before:

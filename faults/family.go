@@ -2,27 +2,27 @@ package faults
 
 import "strings"
 
-// Family is a family of operations: those for which a fault means the same.
+// Family is a group of operations for which a fault has the same meaning.
 type Family string
 
 // The families.
 const (
 	FamilyPublish   Family = "publish"     // a dispatch, or what takes its place
-	FamilySubmit    Family = "submission"  // a request, an approval, a cancellation, and whatever else is told besides dispatches
-	FamilyResult    Family = "result"      // a worker's result, and its output
-	FamilyWrite     Family = "state write" // a record, of a job, a saga or a run
+	FamilySubmit    Family = "submission"  // a request, an approval, a cancellation, and every other message except dispatches
+	FamilyResult    Family = "result"      // a worker's result, or its output
+	FamilyWrite     Family = "state write" // the record of a job, a saga or a run
 	FamilyRead      Family = "state read"
-	FamilyLock      Family = "lock" // of a job, a saga or a run
+	FamilyLock      Family = "lock" // the lock of a job, a saga or a run
 	FamilyDLQ       Family = "DLQ write"
-	FamilyGuard     Family = "guard" // what says whether a message has been handled
+	FamilyGuard     Family = "guard" // the record of whether a message has been handled
 	FamilyAck       Family = "ack or nak"
 	FamilyDeliver   Family = "delivery"
-	FamilyHeartbeat Family = "heartbeat"     // or the snapshot of them, which a replica reads at its start
-	FamilyTick      Family = "tick"          // what one replica does for all: its lock, and its list of what is due; and what it notes of the safety kernel for all
-	FamilyKernel    Family = "safety kernel" // a call of it
+	FamilyHeartbeat Family = "heartbeat"     // a heartbeat, or the snapshot of heartbeats that a replica reads at its start
+	FamilyTick      Family = "tick"          // what one replica does for all: its lock, its list of what is due, and its notes on the safety kernel
+	FamilyKernel    Family = "safety kernel" // a call of the safety kernel
 )
 
-// families lists phases whose names do not say to which family they belong.
+// families maps the phases whose names do not say to which family they belong.
 var families = map[string]Family{
 	"publish": FamilyPublish, "void_publish": FamilyPublish,
 	"result_publish": FamilyResult, "output_store": FamilyResult,
@@ -40,7 +40,8 @@ var families = map[string]Family{
 	"snapshot_write": FamilyTick, "snapshot_unlock": FamilyTick,
 }
 
-// FamilyOf returns the family of a phase, by its name: what is not listed by name goes by its last word.
+// FamilyOf returns the family of a phase. A phase that is not in families belongs to the family of its last
+// word.
 func FamilyOf(phase string) Family {
 	if f, listed := families[phase]; listed {
 		return f

@@ -2,34 +2,34 @@ package faults
 
 import "time"
 
-// Effect is what a fault does, in the word that a plan uses for it.
+// Effect is what a fault does, as a plan names it.
 type Effect string
 
 // Effects on one operation.
 const (
-	FailBefore Effect = "fail-before" // the caller sees an error; nothing was applied
+	FailBefore Effect = "fail-before" // never applied; the caller sees an error
 	FailAfter  Effect = "fail-after"  // applied; the caller sees an error all the same
 	Hang       Effect = "hang"        // never applied; the caller waits until its own deadline
-	Lose       Effect = "lose"        // never applied; the caller sees success (an unconfirmed send: ack, nak, term, heartbeat), or waits in vain (an ack that is to be confirmed)
-	Duplicate  Effect = "duplicate"   // applied; the message is delivered once more while the first delivery is being handled
-	Late       Effect = "late"        // the caller sees a timeout at once; applied when Fault.For has passed
+	Lose       Effect = "lose"        // never applied; the caller of an unconfirmed send (ack, nak, term, heartbeat) sees success, and the caller of a confirmed ack waits in vain
+	Duplicate  Effect = "duplicate"   // applied; the message is delivered once more while the first delivery is handled
+	Late       Effect = "late"        // the caller sees a timeout at once; applied once Fault.For has passed
 )
 
 // Effects on a node.
 const (
-	Crash     Effect = "crash"      // the process is gone; Fault.RestartIn brings up a new incarnation
+	Crash     Effect = "crash"      // the process ends; a new incarnation starts after Fault.RestartIn
 	Pause     Effect = "pause"      // the process stands still for Fault.For
 	Partition Effect = "partition"  // the node is cut off from Fault.From for Fault.For
-	Skew      Effect = "skew"       // the node's wall clock is Fault.By ahead, or behind if that is negative, for Fault.For
-	Restart   Effect = "restart"    // a server stops, and starts again when Fault.For has passed
-	Failover  Effect = "failover"   // a replica takes a server's place that is Fault.Lag behind: the writes since are lost
-	Kill      Effect = "kill"       // a server's process is killed, and starts again when Fault.For has passed, on its files
-	Refusal   Effect = "refusal"    // a server answers what it cannot do with an error, Fault.With, for Fault.For
-	PowerLoss Effect = "power-loss" // a server is gone, and starts again when Fault.For has passed without what was not on its disk
+	Skew      Effect = "skew"       // the node's wall clock is ahead by Fault.By, or behind if that is negative, for Fault.For
+	Restart   Effect = "restart"    // a server stops, and starts again after Fault.For
+	Failover  Effect = "failover"   // a replica replaces a server; it lacks the writes of the last Fault.Lag, which are lost
+	Kill      Effect = "kill"       // a server's process is killed, and starts again on its files after Fault.For
+	Refusal   Effect = "refusal"    // a server refuses commands with an error, Fault.With, for Fault.For
+	PowerLoss Effect = "power-loss" // a server loses power, and starts again after Fault.For without what was not on its disk
 )
 
-// Fault is one semantic decision: what goes wrong, where. Exactly one of On, After and At says
-// where; Do says what. The tags carry the ranges that a plan is checked against, and what its keys mean.
+// Fault is one semantic decision: what goes wrong, and where. Exactly one of On, After and At says where; Do
+// says what. The tags give the ranges that a plan is checked against, and the meanings of its keys.
 type Fault struct {
 	On        *Match        `yaml:"on,omitempty" json:"on,omitempty" doc:"the fault strikes in place of the effect of the operation that matches"`
 	After     *Match        `yaml:"after,omitempty" json:"after,omitempty" doc:"right after the operation that matches was applied, or refused by its server, and before its caller learns of it"`
@@ -46,7 +46,8 @@ type Fault struct {
 	RestartIn time.Duration `yaml:"restart_in,omitempty" json:"restart_in,omitempty" min:"0s" max:"720h" doc:"for crash: until the node starts again; 0 is at the heal, and never where nothing heals"`
 }
 
-// Value returns the value that f gives to a key of its kind; 0 and "" are none.
+// Value returns the value of one of the keys of f's kind: a duration or a name. 0 and "" mean that it is not
+// set.
 func (f *Fault) Value(key string) (d *time.Duration, name string) {
 	switch key {
 	case "for":
@@ -63,7 +64,7 @@ func (f *Fault) Value(key string) (d *time.Duration, name string) {
 	return nil, f.From
 }
 
-// Match selects operations by meaning, never by an offset into a run.
+// Match selects operations by their meaning, never by an offset into a run.
 type Match struct {
 	Job        int    `yaml:"job,omitempty" json:"job,omitempty" min:"0" max:"100000" doc:"the number of the job; 0 is any"`
 	Phase      string `yaml:"phase" json:"phase" like:"publish" doc:"the operation, as wavetank list faults names it"`

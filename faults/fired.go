@@ -9,14 +9,14 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Fired is one fault at the moment it took effect.
+// Fired is one strike of a fault.
 type Fired struct {
 	Fault      Fault
-	Number     int // of the fault among those of the injector, from 0
+	Number     int // the fault's index among the injector's
 	Step       int
 	At         time.Duration
-	Until      time.Duration // faults that last: when they ended; 0 while they do
-	GivenUp    time.Duration // hang: the deadline of its caller
+	Until      time.Duration // when a fault that lasts ended; 0 while it lasts
+	GivenUp    time.Duration // hang: the caller's deadline
 	Node       string
 	Job        string
 	Phase      string
@@ -29,7 +29,7 @@ func (in *Injector) note(w *sim.World, a *armed, node string, f Fired) int {
 	return len(in.fired) - 1
 }
 
-// lasts has what a fault did end by itself, when d has passed. The function that it returns has it end at once.
+// lasts ends the effect of a fault once d has passed. It returns a function that ends it at once.
 func (in *Injector) lasts(w *sim.World, i int, d time.Duration, verb, target string, end func()) (now func()) {
 	in.under++
 	over := func() {
@@ -44,8 +44,8 @@ func (in *Injector) lasts(w *sim.World, i int, d time.Duration, verb, target str
 	}
 }
 
-// Freed says whether the end of the i-th that took effect ended what it did: no other holds the node in the same way any more. Of
-// several that ended as one it was the last.
+// Freed says whether the end of the i-th strike freed the node: no other strike holds it in the same way any
+// more. If several end at one instant, the last of them freed it.
 func (in *Injector) Freed(i int) bool {
 	f := in.fired[i]
 	for k, o := range in.fired {
@@ -59,20 +59,20 @@ func (in *Injector) Freed(i int) bool {
 	return true
 }
 
-// Fired lists what took effect, in order.
+// Fired lists the strikes in order.
 func (in *Injector) Fired() []Fired { return in.fired }
 
 // Unfired is a fault that did not take effect as it should have.
 type Unfired struct {
 	Fault
-	How string // how often it did, and why not more often, as far as that is known
-	Met bool   // an operation of its phase was made that did not fail by itself, whoever's and about whatever
+	How string // how often it took effect and, as far as that is known, why not more often
+	Met bool   // some operation of its phase was made and did not fail by itself, whatever its node and job
 }
 
 func (u Unfired) String() string { return u.Fault.String() + ": " + u.How }
 
-// Unfired says which faults did not take effect, or not as often as they should have, or only in part:
-// an operation that is late and has not arrived yet has had no effect. Those that strike by rate cannot miss.
+// Unfired lists the faults that took no effect, took effect less often than they should have, or only in
+// part: a late operation that has not arrived has had no effect. Faults that strike by rate cannot miss.
 func (in *Injector) Unfired() (list []Unfired) {
 	for _, a := range in.armed {
 		due := max(1, a.Times)
@@ -98,7 +98,7 @@ func (in *Injector) Unfired() (list []Unfired) {
 // missed notes why a has no effect now.
 func (a *armed) missed(why string) { a.miss, a.early = why, nil }
 
-// missedNode notes that a strikes no process, as none is up on the node.
+// missedNode notes that a strikes no process, since none runs on the node.
 func (a *armed) missedNode(w *sim.World, node string) {
 	a.missed(node + " was down")
 	began := func() (at time.Duration, ever bool) {
@@ -112,7 +112,7 @@ func (a *armed) missedNode(w *sim.World, node string) {
 	}
 }
 
-// because says why the fault had no effect, or not as often as it should have.
+// because says why the fault took no effect, or not as often as it should have.
 func (a *armed) because() string {
 	most, of := 0, ""
 	for _, n := range a.seen {

@@ -11,43 +11,43 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Injector makes a plan's faults happen in one world. Its Intercept and its RedisLag go into the world's
-// Config, with a RedisDisk if Redis is to die; Attach schedules what happens at a time.
+// Injector makes the faults of a plan happen in one world. The world's Config takes its Intercept and its
+// RedisLag, and a RedisDisk if Redis is to die. Attach schedules the faults that happen at a time.
 type Injector struct {
-	Survey func(Operation) // is told of each operation that a fault can strike, before it is made; nil is nobody
-	Users  []string        // the nodes that use Redis: of each, one step says that Redis is away from it, and another that it is back
+	Survey func(Operation) // is called with each operation that a fault can strike, before the operation is made; nil is not called
+	Users  []string        // the nodes that use Redis: for each, one step says that Redis is away and another that it is back
 
-	jobID func(n int) string // names the workload's n-th job
-	links map[string]string  // the phase in which a node sends what a partition can cut, by the link's name; the servers need none
+	jobID func(n int) string // returns the ID of the workload's n-th job
+	links map[string]string  // for each link that a partition can cut, the phase in which nodes send over it; links to servers need none
 
 	armed     []*armed
 	fired     []Fired
-	cut       map[string][]int // nodes of which something is lost, and the faults behind it, by index into fired
-	down      map[string]int   // nodes that a fault took down, and the fault, by index into fired
-	redisBack time.Duration    // until when Redis is away since a failover or a death, from whoever asks
-	refusing  []int            // the faults for which Redis refuses commands, by index into fired
-	wrong     map[string]int   // nodes whose clock is wrong, and the fault behind it, by index into fired
-	pauses    map[int]func()   // those under way, by index into fired: each ends it at once
-	under     int              // what ends by itself and has not yet, and strikes that are the next step
+	cut       map[string][]int // nodes that are cut off, and the strikes that cut them, by index into fired
+	down      map[string]int   // nodes that a fault took down, and the strike, by index into fired
+	redisBack time.Duration    // when Redis comes back after a failover or a death
+	refusing  []int            // the strikes that make Redis refuse commands, by index into fired
+	wrong     map[string]int   // nodes whose clock is wrong, and the strike, by index into fired
+	pauses    map[int]func()   // pauses under way, by index into fired: each function ends one at once
+	under     int              // how many effects have still to end by themselves, and how many strikes are the next step
 	healed    bool
 
-	surveyed map[[3]string]int // operations so far, by phase, job and node; "" is any node
+	surveyed map[[3]string]int // number of operations so far, by phase, job and node; "" is any node
 }
 
-// armed is a fault that waits for its moment.
+// armed is a fault that waits for its operation or its time.
 type armed struct {
 	Fault
-	seen   map[string]int // matching operations so far, by job
-	met    bool           // an operation of its phase was made, whoever's and about whatever
+	seen   map[string]int // number of matching operations so far, by job
+	met    bool           // some operation of its phase was made, whatever its node and job
 	hits   int
-	spared int                                  // operations that it would have struck, and that failed by themselves
-	away   int                                  // of the hits, operations that are late and have not arrived
-	miss   string                               // why it had no effect when its moment last came
-	early  func() (at time.Duration, ever bool) // of a node that had not started by then: when it did
+	spared int                                  // operations that it would have struck if they had not failed by themselves
+	away   int                                  // struck operations that are late and have not arrived
+	miss   string                               // why it had no effect the last time
+	early  func() (at time.Duration, ever bool) // when its node, which had not started by then, did start
 }
 
-// NewInjector arms faults. They must be valid. links names the phase in which a node sends what a
-// partition can cut, by the link's name; the links to the servers need none.
+// NewInjector arms faults, which must be valid. links maps each link that a partition can cut to the phase in
+// which nodes send over it; links to servers need no entry.
 func NewInjector(list []Fault, jobID func(int) string, links map[string]string) *Injector {
 	in := &Injector{jobID: jobID, links: links, cut: map[string][]int{}, down: map[string]int{}, wrong: map[string]int{}, pauses: map[int]func(){}, surveyed: map[[3]string]int{}}
 	for _, f := range list {
@@ -56,7 +56,7 @@ func NewInjector(list []Fault, jobID func(int) string, links map[string]string) 
 	return in
 }
 
-// RedisLag is how far back a failover of Redis goes at most; it belongs into the world's Config.
+// RedisLag is how far back a failover of Redis goes at most, for the world's Config.
 func (in *Injector) RedisLag() (most time.Duration) {
 	for _, a := range in.armed {
 		if a.Do == Failover {
@@ -87,21 +87,21 @@ func (in *Injector) Attach(w *sim.World) {
 	}
 }
 
-// Operation is one that a fault can strike, as the [Match] of one names it.
+// Operation is an operation that a fault can strike, in the terms of a [Match].
 type Operation struct {
 	Phase      string
-	Job        string // its id
+	Job        string // its ID
 	Node       string
 	At         time.Duration
-	Occurrence int     // among those of its phase and job
+	Occurrence int     // its number among the operations of its phase and job
 	OnNode     int     // likewise, on its node
-	Struck     bool    // a fault strikes it, or keeps it from its server, so that no other can
-	Fired      []Fired // what took effect before it
+	Struck     bool    // a fault strikes it or keeps it from its server, so no other can strike it
+	Fired      []Fired // the strikes before it
 }
 
-// survey tells of an operation, and whether another fault can strike it.
+// survey reports an operation, and whether a fault strikes it already.
 func (in *Injector) survey(op *sim.Op, struck bool) {
-	if op.Phase == "" || op.Kind == sim.KindReceive || !strikable(op) { // what is received was sent, and is struck there
+	if op.Phase == "" || op.Kind == sim.KindReceive || !strikable(op) { // a message that is received is struck where it was sent
 		return
 	}
 	count := func(node string) int {
@@ -112,15 +112,15 @@ func (in *Injector) survey(op *sim.Op, struck bool) {
 	in.Survey(Operation{op.Phase, op.Job, op.Node(), op.World().Now(), count(""), count(op.Node()), struck, in.fired})
 }
 
-// strikable says whether a fault on the operation's phase is one on the operation: a `_write` phase may read before it
-// writes, and its faults are the write's.
+// strikable says whether a fault on the operation's phase can strike the operation. A `_write` phase may read
+// before it writes; its faults strike the write.
 func strikable(op *sim.Op) bool { return op.Kind == sim.KindCall || op.Write != Reads(op.Phase) }
 
-// Intercept is the world's: it gives each operation the effect that the plan wants it to have.
+// Intercept is for the world's Config. It gives each operation the effect that the plan demands.
 func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() error) error {
 	var struck *armed
 	var moment Fired
-	for _, a := range in.armed { // one fault an operation, but each counts them all
+	for _, a := range in.armed { // one fault strikes an operation, but each counts it
 		switch n, hit := in.match(a, op); {
 		case hit && struck == nil:
 			struck, moment = a, Fired{Job: op.Job, Phase: op.Phase, Occurrence: n}
@@ -169,24 +169,24 @@ func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() erro
 	return strike(ctx, struck.Do, op)
 }
 
-// spare notes that a could not strike an operation, which failed by itself.
+// spare notes that a could not strike an operation that failed by itself.
 func (in *Injector) spare(a *armed, err error) error {
 	a.spared++
 	a.missed(byItself)
 	return err
 }
 
-// hit notes that a strikes op, now.
+// hit notes that a strikes op now.
 func (in *Injector) hit(op *sim.Op, a *armed, moment Fired) int {
 	a.hits++
 	op.Fault(string(a.Do))
 	return in.note(op.World(), a, op.Node(), moment)
 }
 
-// late holds op up. What reads changes nothing by being late.
+// late makes op arrive late. An operation that reads changes nothing by that.
 func (in *Injector) late(op *sim.Op, a *armed, moment Fired, apply func() error) error {
 	i := 0
-	apply = sync.OnceValue(apply) // what could not be held up has had its effect, or has none
+	apply = sync.OnceValue(apply) // if the operation cannot be held back, its effect has been applied already, or there is none
 	op.Fault(string(Late))
 	held := op.Late(a.For, apply, func() {
 		in.under--
@@ -203,7 +203,7 @@ func (in *Injector) late(op *sim.Op, a *armed, moment Fired, apply func() error)
 	return context.DeadlineExceeded
 }
 
-// after gives a node the effect that comes once op has had its own, with err.
+// after strikes a node after op has returned err.
 func (in *Injector) after(op *sim.Op, a *armed, moment Fired, err error) error {
 	w, node := op.World(), a.Node
 	if node == Actor {
@@ -229,7 +229,7 @@ func (in *Injector) after(op *sim.Op, a *armed, moment Fired, err error) error {
 	return err
 }
 
-// match says whether a strikes op, and which of the matching operations op is.
+// match says whether a strikes op, and returns op's number among the matching operations.
 func (in *Injector) match(a *armed, op *sim.Op) (occurrence int, hit bool) {
 	m := a.On
 	if m == nil {
@@ -265,7 +265,7 @@ func (in *Injector) crash(w *sim.World, a *armed, node string, f Fired) (crashed
 	i := in.note(w, a, node, f)
 	in.down[node] = i
 	n.Crash()
-	for _, k := range slices.Sorted(maps.Keys(in.pauses)) { // a pause is its process's
+	for _, k := range slices.Sorted(maps.Keys(in.pauses)) { // a pause ends with its process
 		if in.fired[k].Node == node {
 			in.pauses[k]()
 		}
@@ -273,7 +273,7 @@ func (in *Injector) crash(w *sim.World, a *armed, node string, f Fired) (crashed
 	switch {
 	case a.RestartIn > 0:
 		in.restart(w, node, i, a.RestartIn)
-	case in.healed: // too late for the heal that would have started it
+	case in.healed: // the heal that would have started it again has passed
 		in.restart(w, node, i, time.Second)
 	}
 	return true
@@ -286,7 +286,7 @@ func (in *Injector) restart(w *sim.World, node string, i int, after time.Duratio
 	})
 }
 
-// next has what comes after an operation come as a step of its own.
+// next runs f as a step of its own after the operation.
 func (in *Injector) next(w *sim.World, verb, target string, f func()) {
 	in.under++
 	w.Control(verb, target, func() {
@@ -295,7 +295,7 @@ func (in *Injector) next(w *sim.World, verb, target string, f func()) {
 	})
 }
 
-// verbOf is what the trace says when a strikes a server.
+// verbOf is the trace's verb for a strike on a server.
 func verbOf(a *armed) string {
 	if a.Do == Restart {
 		return "stop"
@@ -364,7 +364,7 @@ func (in *Injector) strikeRedis(w *sim.World, a *armed, f Fired) {
 	}
 }
 
-// skew sets a node's clock wrong, by this fault alone if there was one before. Its timers run on as they are.
+// skew sets a node's clock wrong. It replaces the effect of an earlier skew. Timers run on as they are.
 func (in *Injector) skew(w *sim.World, a *armed, node string, f Fired) {
 	n := w.Find(node)
 	if n == nil {
@@ -376,7 +376,7 @@ func (in *Injector) skew(w *sim.World, a *armed, node string, f Fired) {
 	in.wrong[node] = i
 	n.Skew(a.By)
 	lasts := a.For
-	if lasts == 0 && in.healed { // too late for the heal that would have ended it
+	if lasts == 0 && in.healed { // the heal that would have ended it has passed
 		lasts = time.Second
 	}
 	if lasts > 0 {
@@ -388,7 +388,7 @@ func (in *Injector) skew(w *sim.World, a *armed, node string, f Fired) {
 	}
 }
 
-// right sets a node's clock right, if it is wrong.
+// right corrects a node's clock if it is wrong.
 func (in *Injector) right(w *sim.World, node string) {
 	i, wrong := in.wrong[node]
 	if !wrong {
@@ -399,7 +399,7 @@ func (in *Injector) right(w *sim.World, node string) {
 	w.Find(node).Skew(0)
 }
 
-// pause holds a node up, if it is up.
+// pause pauses a node that is up.
 func (in *Injector) pause(w *sim.World, a *armed, node string, f Fired) (paused bool) {
 	n := w.Find(node)
 	if n == nil || !n.Up() {
@@ -413,7 +413,7 @@ func (in *Injector) pause(w *sim.World, a *armed, node string, f Fired) (paused 
 	return true
 }
 
-// CutOff says whether the node does not reach Redis, or nats-server.
+// CutOff says whether the node cannot reach Redis or nats-server.
 func (in *Injector) CutOff(node string) bool {
 	return slices.ContainsFunc(in.cut[node], func(i int) bool {
 		f := in.fired[i].Fault

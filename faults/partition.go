@@ -15,7 +15,7 @@ func (in *Injector) partition(w *sim.World, a *armed) {
 	i := in.note(w, a, a.Node, Fired{Phase: in.links[a.From]})
 	in.cut[a.Node] = append(in.cut[a.Node], i)
 	lasts := a.For
-	if lasts == 0 && in.healed { // too late for the heal that would have ended it
+	if lasts == 0 && in.healed { // the heal that would have ended it has passed
 		lasts = time.Second
 	}
 	if lasts > 0 {
@@ -23,7 +23,7 @@ func (in *Injector) partition(w *sim.World, a *armed) {
 	}
 }
 
-// verb names the step that cuts a link, or heals it: a link to a server by its name.
+// verb names the step that cuts or heals a link. A link to a server goes by the server's name.
 func (in *Injector) verb(does, link string) string {
 	if in.links[link] != "" || link == "" {
 		return does
@@ -31,7 +31,7 @@ func (in *Injector) verb(does, link string) string {
 	return does + " " + link
 }
 
-// cutFrom says from what op is cut off; "" is nothing.
+// cutFrom returns what op cannot reach; "" is nothing.
 func (in *Injector) cutFrom(op *sim.Op) string {
 	if op.Kind == sim.KindRedis && op.World().Now() < in.redisBack {
 		return Redis
@@ -46,7 +46,7 @@ func (in *Injector) cutFrom(op *sim.Op) string {
 	return ""
 }
 
-// cuts names what a fault cuts nodes off from.
+// cuts names what the fault cuts nodes off from.
 func (f *Fault) cuts() string {
 	if f.Do.OfServer() {
 		return f.Node
@@ -54,7 +54,7 @@ func (f *Fault) cuts() string {
 	return f.From
 }
 
-// throughNATS tells the operations that need the connection to NATS. The end of a pull needs none.
+// throughNATS says whether operations of a kind need the connection to NATS. The end of a pull does not.
 func throughNATS(k sim.Kind) bool {
 	switch k {
 	case sim.KindPublish, sim.KindSend, sim.KindReceive, sim.KindAPI, sim.KindFetch, sim.KindDeliver,
@@ -64,9 +64,9 @@ func throughNATS(k sim.Kind) bool {
 	return false
 }
 
-// cutOff is what becomes of op, which cannot reach what it is cut off from. Redis refuses at once. Of
-// NATS the caller of an unconfirmed send learns nothing, and others wait for the answer that cannot
-// come; so does the caller of a gRPC server.
+// cutOff is the outcome of op, which cannot reach its server. Redis fails at once. With NATS, the caller of
+// an unconfirmed send learns nothing, and others wait for an answer in vain. So does the caller of a gRPC
+// server.
 func cutOff(ctx context.Context, op *sim.Op, from string) error {
 	switch {
 	case from == Redis:
@@ -83,7 +83,7 @@ func cutOff(ctx context.Context, op *sim.Op, from string) error {
 	return nil
 }
 
-// mend ends one partition; another may still cut the node off.
+// mend ends one partition. Another one may still cut the node off.
 func (in *Injector) mend(w *sim.World, node string, i int) {
 	in.fired[i].Until = w.Now()
 	in.cut[node] = slices.DeleteFunc(in.cut[node], func(k int) bool { return k == i })

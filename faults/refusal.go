@@ -6,8 +6,9 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// refusals are the answers of a Redis that refuses commands, by the word that a plan has for why, and which it refuses. Of a
-// pipeline or a transaction with one of those it refuses all.
+// refusals are the errors with which Redis can refuse commands. Each has the word that a plan uses for it,
+// and says which operations it refuses. If it refuses one command of a pipeline or a transaction, it refuses
+// all of them.
 var refusals = []struct {
 	with, text string
 	refuses    func(op *sim.Op) bool
@@ -20,7 +21,7 @@ var refusals = []struct {
 	{"busy", "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.", func(*sim.Op) bool { return true }},
 }
 
-// Refusals are the words for why Redis refuses commands.
+// Refusals lists the words for the reasons to refuse.
 func Refusals() (words []string) {
 	for _, r := range refusals {
 		words = append(words, r.with)
@@ -30,9 +31,9 @@ func Refusals() (words []string) {
 
 func writes(op *sim.Op) bool { return op.Write }
 
-// frugal lists the commands that write and take no memory: Redis does them when it has none left (those without the flag denyoom
-// in what COMMAND says). It queues no command for a transaction then, not even those. Of a script Redis refuses what it does, one
-// by one; here it does all of it.
+// frugal lists the commands that write and take no memory (in the answer to COMMAND they lack the flag
+// denyoom). Redis carries them out when it has no memory left, but then queues no command at all for a
+// transaction. In a script, real Redis refuses single commands; the model refuses none.
 var frugal = []string{
 	"del", "unlink", "expire", "pexpire", "expireat", "pexpireat", "persist", "getdel", "getex", "hdel", "zrem", "zremrangebyscore", "zremrangebyrank", "zremrangebylex",
 	"zpopmin", "zpopmax", "srem", "spop", "lpop", "rpop", "lrem", "ltrim", "eval", "evalsha", "rename", "renamenx", "smove", "xdel", "xtrim", "lmpop", "zmpop",

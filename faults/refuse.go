@@ -7,13 +7,13 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// refusal is an error that Redis answers.
+// refusal is an error reply of Redis.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 func (refusal) RedisError()     {}
 
-// refusedWith is what a Redis that refuses op answers; "" is that it does not.
+// refusedWith is the error with which Redis refuses op, or "".
 func (in *Injector) refusedWith(op *sim.Op) refusal {
 	if op.Kind != sim.KindRedis {
 		return ""
@@ -28,8 +28,8 @@ func (in *Injector) refusedWith(op *sim.Op) refusal {
 	return ""
 }
 
-// refused is what comes of op, whose effect is apply, where Redis refuses it with that. Of a transaction Redis refuses each command as
-// it is to be queued, and then the EXEC.
+// refused is the outcome of op, whose effect is apply, if Redis refuses it. Redis refuses each command of a
+// transaction when it is to be queued, and then the EXEC.
 func refused(op *sim.Op, with refusal, apply func() error) error {
 	if op.Name == sim.NameMulti {
 		return op.Abort(apply)
@@ -37,7 +37,7 @@ func refused(op *sim.Op, with refusal, apply func() error) error {
 	return with
 }
 
-// refuse has Redis refuse commands for a while.
+// refuse makes Redis refuse commands for a while.
 func (in *Injector) refuse(w *sim.World, i int, lasts time.Duration) {
 	in.refusing = append(in.refusing, i)
 	in.lasts(w, i, lasts, "accept", Redis, func() {

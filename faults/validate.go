@@ -8,28 +8,29 @@ import (
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 )
 
-// Actor is the Fault.Node of whoever ran the operation that the fault is tied to.
+// Actor, as a Fault.Node, means the node that ran the operation that the fault is tied to.
 const Actor = "actor"
 
-// World is what faults can refer to.
+// World is what faults can refer to: nodes, jobs and phases.
 type World struct {
-	Jobs   int // jobs are numbered from 1 to this
+	Jobs   int // jobs are numbered from 1 to Jobs
 	Nodes  []string
 	Phases []Phase
 	Links  []Link
 }
 
-// Problem is what is wrong with a fault, and what would be right.
+// Problem says what is wrong with a fault, and how to mend it.
 type Problem struct {
-	Field   string // in the spelling of YAML: "do", "on.phase"
+	Field   string // in the spelling of YAML, such as "do" or "on.phase"
 	Message string
 	Remedy  string
 }
 
 func (p *Problem) Error() string { return p.Field + ": " + p.Message + "; " + p.Remedy }
 
-// Validate returns what is wrong with f in w: everything that it lacks or that refers to nothing, and else the first of what does not
-// go together, and every field that it has no use for. The ranges are in the tags.
+// Validate returns what is wrong with f in w: all fields that are missing or refer to nothing. If there are
+// none, it returns the first conflict between fields, and all fields that the fault does not use. The tags
+// give the ranges.
 func (f Fault) Validate(w World) (list []*Problem) {
 	for _, check := range []func(World) *Problem{f.checkWhere, f.checkDo, f.checkPhase, f.checkJob, f.checkActor} {
 		if p := check(w); p != nil {
@@ -48,7 +49,7 @@ func (f Fault) Validate(w World) (list []*Problem) {
 	return append(list, f.useless()...)
 }
 
-// match returns On or After, and its field.
+// match returns On or After, whichever is set, and the field's name.
 func (f Fault) match() (*Match, string) {
 	if f.On != nil {
 		return f.On, "on"
@@ -162,7 +163,7 @@ func (f Fault) checkMatch(w World) *Problem {
 	return nil
 }
 
-// effectsAt lists the effects that operations at place can have.
+// effectsAt lists the effects that can strike operations at place.
 func effectsAt(place Place) string {
 	var names []string
 	for _, k := range catalogue {
@@ -221,7 +222,7 @@ func unknownNode(field, name string, nodes []string) *Problem {
 	return &Problem{field, fmt.Sprintf("unknown node %q", name), "the nodes are " + few(nodes) + suggest.Hint(name, nodes)}
 }
 
-// few lists names, and of many only the ends.
+// few lists names; of a long list it shows both ends.
 func few(names []string) string {
 	const shown = 12
 	if len(names) > shown {
@@ -230,7 +231,7 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// useless refuses the fields that the fault has no use for.
+// useless reports the fields that the fault does not use.
 func (f Fault) useless() (list []*Problem) {
 	for _, b := range []struct {
 		field string
@@ -252,7 +253,7 @@ func (f Fault) useless() (list []*Problem) {
 	return list
 }
 
-// takers lists the kinds that take a key.
+// takers names the kinds that take a key.
 func takers(key string) string {
 	var list []string
 	for _, k := range catalogue {

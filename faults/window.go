@@ -8,7 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Begun says whether every fault of a fixed time has struck, or had its chance to.
+// Begun says whether every fault with a fixed time has struck, or has had its chance to.
 func (in *Injector) Begun(now time.Duration) bool {
 	for _, a := range in.armed {
 		if a.On == nil && a.After == nil && a.hits == 0 && now <= a.At {
@@ -18,7 +18,7 @@ func (in *Injector) Begun(now time.Duration) bool {
 	return true
 }
 
-// Last is the instant at which a fault last struck or ended.
+// Last returns the instant at which a fault last struck or ended.
 func (in *Injector) Last() (last time.Duration) {
 	for _, f := range in.fired {
 		last = max(last, f.At, f.Until)
@@ -26,12 +26,12 @@ func (in *Injector) Last() (last time.Duration) {
 	return last
 }
 
-// Quiet says whether nothing is under way that is still to end by itself: no outage, pause or partition,
-// and no operation that is late.
+// Quiet says whether nothing is left that has still to end by itself: no outage, pause, partition or late
+// operation.
 func (in *Injector) Quiet() bool { return in.under == 0 }
 
-// Heal ends the fault window: faults by rate stop, and so do partitions and outages that have no
-// end of their own. A node that goes down later starts again after a second.
+// Heal ends the fault window: it stops faults by rate, and ends partitions and outages that have no end of
+// their own. A node that goes down later restarts after a second.
 func (in *Injector) Heal(w *sim.World) {
 	in.healed = true
 	for _, node := range slices.Sorted(maps.Keys(in.cut)) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// String says what the fault does, in words that name nothing but what a plan names.
+// String describes the fault in the terms of a plan.
 func (f Fault) String() string {
 	var b strings.Builder
 	b.WriteString(string(f.Do))
@@ -23,7 +23,7 @@ func (f Fault) String() string {
 	default:
 		fmt.Fprintf(&b, " of %s at %s", f.Node, f.At)
 	}
-	aside := strings.Contains(b.String(), ", ") // an occurrence, which lasts no time
+	aside := strings.Contains(b.String(), ", ") // an occurrence is named, which lasts no time
 	for _, key := range KindOf(f.Do).Keys {
 		words := key.Words
 		if aside && !strings.HasPrefix(words, ",") {
@@ -39,8 +39,8 @@ func (f Fault) String() string {
 	return b.String()
 }
 
-// Means says what an effect on an operation does to it and to its caller, and what a server's death takes, in the catalogue's
-// words. It is empty for what else strikes a node, whose name says it.
+// Means says, in the catalogue's words, what an effect does to an operation and its caller, and what a server
+// loses by its death. It is empty for other effects on a node, whose names say what they do.
 func (f Fault) Means() string {
 	if f.On == nil {
 		return KindOf(f.Do).Lost[f.Node]

@@ -1,11 +1,13 @@
-// Package invariants has what any judge of runs needs: what an [Invariant] is, the promise matrix as a mechanism, and
-// the tally of what was found. It knows no service; package invariants/scheduler has the judge of this project's.
+// Package invariants has what every judge of runs needs: the [Invariant], the promise matrix as a mechanism,
+// and the tally of violations. It knows no service. Packages below invariants/scheduler judge this project's
+// scheduler.
 //
-// What must always hold is judged at every step, what must eventually hold once the world has settled, and what a
-// campaign must sometimes see is counted. An invariant is checked whatever happens. A violation is
-// [Violation.Promised] only if no strike that releases the invariant has reached what it is about. Which strikes do is
-// its [Row] of the matrix, where settings can close a cell. One violation can make others meaningless; Needs says
-// which, and the checks that depend on it stop.
+// An Always invariant is judged at every step, an Eventually invariant once the world has settled. A
+// Sometimes is a situation that a campaign must reach, and is counted. An invariant is checked whatever
+// happens. But a violation is [Violation.Promised] only if no strike that releases the invariant has reached
+// its subject. The invariant's [Row] of the matrix says which strikes release it; settings can close a cell
+// of the row. One violation can make others meaningless. Needs names the invariants on which an invariant
+// depends: after a violation of one of these, it is no longer checked.
 //
 // Its files, each of which calls only those after it:
 //

@@ -9,30 +9,30 @@ import (
 // Promise is one row of the promise matrix, in words.
 type Promise struct {
 	Invariant string   `json:"invariant"`
-	Takes     []string `json:"takes,omitempty"` // settings, each of which will do; without one nothing is promised
+	Takes     []string `json:"takes,omitempty"` // any one of these settings suffices; without one, nothing is promised
 	Cells     []Cell   `json:"cells"`           // one for each kind of strike
-	Open      *Cell    `json:"open,omitempty"`  // something besides a strike under which nothing is promised yet
+	Open      *Cell    `json:"open,omitempty"`  // something other than a strike under which nothing is promised yet
 }
 
-// Cell is what the matrix says of one invariant under one kind of strike.
+// Cell is the matrix's entry for one invariant and one kind of strike.
 type Cell struct {
 	Strike string   `json:"strike"`
 	Status string   `json:"status"`         // "promised", "promised with", "impossible" or "open"
-	With   []string `json:"with,omitempty"` // settings, each of which will do
-	Says   string   `json:"says,omitempty"` // why no scheduler can promise it, or what would close it
-	ways   []way    // what With tells in short
+	With   []string `json:"with,omitempty"` // settings, one of which suffices
+	Says   string   `json:"says,omitempty"` // why no scheduler can promise it, or what would close the cell
+	ways   []way    // the long form of With
 }
 
-// way is settings that close a cell together, and what their mechanisms do.
+// way is settings that close a cell together, and the effects of their mechanisms.
 type way struct{ settings, does []string }
 
-// The statuses of a cell that settings decide about; the others are verdicts.
+// The statuses of a cell that depend on settings. The others are rulings.
 const (
 	statusPromised = "promised"
 	statusWith     = "promised with"
 )
 
-// Promise is the row in words, for the invariant of that name.
+// Promise describes the row, for the invariant with that name.
 func (r *Row[C]) Promise(invariant string) Promise {
 	p := Promise{Invariant: invariant, Takes: names(r.Takes), Cells: r.cells()}
 	if r.Open.Under != "" {
@@ -48,7 +48,8 @@ func (r *Row[C]) cells() (cells []Cell) {
 	return cells
 }
 
-// Cell is the row's cell for one kind: of several exceptions the one that least helps against.
+// Cell returns the row's cell for a kind of strike. If there are several exceptions, it takes the one that is
+// hardest to close.
 func (r *Row[C]) Cell(k StrikeKind) Cell {
 	c, kind := Cell{Strike: k.String(), Status: statusPromised}, r.Strikes.Set(k)
 	for _, e := range r.Except {
@@ -81,7 +82,8 @@ func waysOf[C any](list []Mechanism[C]) (ways []way) {
 
 func (w way) String() string { return strings.Join(w.settings, " and ") }
 
-// both joins alternatives where one of each list is needed. An alternative that needs more than another is left out.
+// both combines alternatives, where one of each list is needed. It drops combinations that need more than
+// another.
 func both(a, b []way) (list []way) {
 	var all []way
 	for _, x := range a {
@@ -97,7 +99,7 @@ func both(a, b []way) (list []way) {
 	return list
 }
 
-// needs says whether w needs all that v needs.
+// needs says whether w needs everything that v needs.
 func (w way) needs(v way) bool {
 	return !slices.ContainsFunc(v.settings, func(s string) bool { return !slices.Contains(w.settings, s) })
 }
@@ -128,10 +130,10 @@ func (m Mechanism[C]) names() (names []string) {
 	return names
 }
 
-// Unprovided is the promise of a row under settings that have nothing that provides for it.
+// Unprovided is the promise of a row under settings that do not provide for it.
 const Unprovided = "not under these settings"
 
-// Says tells in one sentence what the row promises: under these settings, or under any if cfg is nil.
+// Says describes in one sentence what the row promises: under these settings or, if cfg is nil, under any.
 func (r *Row[C]) Says(cfg *C) string {
 	if cfg == nil {
 		return r.saysOfAny()
@@ -147,7 +149,7 @@ func (r *Row[C]) Says(cfg *C) string {
 
 const underEvery = "under every fault"
 
-// saysOfAny tells under which settings the row promises what.
+// saysOfAny says what the row promises, and under which settings.
 func (r *Row[C]) saysOfAny() string {
 	says := underEvery
 	if len(r.Takes) > 0 {
@@ -170,8 +172,8 @@ func (r *Row[C]) saysOfAny() string {
 	return says + strings.Join(only, "")
 }
 
-// Explain says what an invariant means, under which strikes its row promises it and where it comes from, in a few
-// lines of text.
+// Explain describes an invariant in a few lines of text: its meaning, the strikes under which its row
+// promises it, and its source.
 func (r *Row[C]) Explain(inv *Invariant) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s)\n\n%s\n\n", inv.Name, inv.Kind, inv.Says)
@@ -196,7 +198,7 @@ func (r *Row[C]) Explain(inv *Invariant) string {
 	return b.String()
 }
 
-// explain writes the row in plain sentences.
+// explain writes the row in sentences.
 func (r *Row[C]) explain(b *strings.Builder, quiet string) {
 	b.WriteString("Promised ")
 	if len(r.Takes) > 0 {
@@ -236,7 +238,7 @@ func (r *Row[C]) explain(b *strings.Builder, quiet string) {
 	b.WriteString("A violation is then reported as outside the promise.\n")
 }
 
-// Group is the strikes of a row of which the matrix says the same.
+// Group is the strikes of a row with the same entry in the matrix.
 type Group struct {
 	Status  string
 	Strikes []string
@@ -244,7 +246,7 @@ type Group struct {
 	ways    []way
 }
 
-// with are the settings that it takes, and what their mechanisms do.
+// with describes the settings that the group takes, and the effects of their mechanisms.
 func (g *Group) with() string {
 	var list []string
 	for _, w := range g.ways {
@@ -257,7 +259,7 @@ func (g *Group) with() string {
 	return strings.Join(list, ", or with ")
 }
 
-// heading says what is so of the strikes of the group.
+// heading describes what holds for the strikes of the group.
 func (g *Group) heading() string {
 	switch g.Status {
 	case statusWith:
@@ -268,7 +270,7 @@ func (g *Group) heading() string {
 	return "Never promised, as " + g.Why + ", under"
 }
 
-// Groups are the cells of the row by what the matrix says of them, the first kind's first.
+// Groups returns the cells of the row, grouped by their entries, in the order of their first kinds.
 func (p *Promise) Groups() (groups []Group) {
 	cells := p.Cells
 	if p.Open != nil {

@@ -1,12 +1,12 @@
 package invariants
 
-// PlacesMax is how many invariants there can be.
+// PlacesMax is the largest number of invariants.
 const PlacesMax = 4 * 64
 
-// Places is a set of invariants, by their places among all.
+// Places is a set of invariants, by their positions in the list of all.
 type Places [PlacesMax / 64]uint64
 
-// Add puts the invariant of a place into the set.
+// Add adds the invariant at position i.
 func (p *Places) Add(i int) { p[i/64] |= 1 << (i % 64) }
 
 // Meets says whether the sets have an invariant in common.

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// StrikeKind names what an injected fault does to a family of operations, to nodes of a sort, or to a server. None says
-// what the subject did in consequence.
+// StrikeKind is what an injected fault does to a family of operations, to nodes of a role, or to a server. It
+// does not describe what the subject did in consequence.
 type StrikeKind string
 
 func (k StrikeKind) String() string { return string(k) }
 
-// Vocabulary lists the kinds of strike that a subject can meet, and says what each does. There are at most 64.
+// Vocabulary lists the kinds of strike that a subject can meet, and describes each. There are at most 64.
 type Vocabulary []struct {
 	Kind StrikeKind
 	Says string
 }
 
-// Kinds is a set of kinds of strike, by their places in a vocabulary.
+// Kinds is a set of kinds of strike, by their positions in a vocabulary.
 type Kinds uint64
 
-// Set is the set of those kinds.
+// Set returns the set of those kinds.
 func (v Vocabulary) Set(list ...StrikeKind) (set Kinds) {
 	for _, k := range list {
 		for i := range v {
@@ -40,7 +40,7 @@ func (v Vocabulary) List(set Kinds) (list []StrikeKind) {
 	return list
 }
 
-// names is what the set's kinds are called.
+// names lists the names of the set's kinds.
 func (v Vocabulary) names(set Kinds) (names []string) {
 	for _, k := range v.List(set) {
 		names = append(names, k.String())
@@ -48,13 +48,13 @@ func (v Vocabulary) names(set Kinds) (names []string) {
 	return names
 }
 
-// Strike is one injected fault that took effect.
+// Strike is an injected fault that took effect.
 type Strike struct {
 	Kind  StrikeKind
 	Step  int
 	From  time.Duration
-	Node  string // the node or server that it hit, or whose operation
+	Node  string // the node or server that it hit, or the node whose operation it hit
 	Job   string // the job whose operation it hit; "" for none
 	Phase string // the operation that it hit; "" for a node or a server
-	Key   string // what the operation was on
+	Key   string // the key of the operation
 }

@@ -20,7 +20,7 @@ func Process(node string, incarnation int) string {
 	return node
 }
 
-// Thousands writes n with commas between the thousands.
+// Thousands formats n with commas between the thousands.
 func Thousands(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -29,7 +29,7 @@ func Thousands(n int) string {
 	return s
 }
 
-// Plural is n of what.
+// Plural returns a number and a noun, such as "2 jobs"; it adds an s unless n is 1.
 func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -37,7 +37,7 @@ func Plural(n int, what string) string {
 	return Thousands(n) + " " + what + "s"
 }
 
-// CountOf says how many there are, in words.
+// CountOf returns a number and a noun; more is the plural.
 func CountOf(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -45,7 +45,7 @@ func CountOf(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// Ordinal says which of several, in words, from the first.
+// Ordinal returns an ordinal number: in words up to "third", then in digits.
 func Ordinal(n int) string {
 	if words := []string{"first", "second", "third"}; n >= 1 && n <= len(words) {
 		return words[n-1]
@@ -61,10 +61,10 @@ func Ordinal(n int) string {
 	return fmt.Sprintf("%dth", n)
 }
 
-// List says "a", "a and b", "a, b and c". Between items with commas of their own stand semicolons.
+// List returns "a", "a and b" or "a, b and c". It separates items that contain commas by semicolons.
 func List(items []string) string { return joined(items, "and") }
 
-// Either says "a", "a or b", "a, b or c".
+// Either returns "a", "a or b" or "a, b or c".
 func Either(items []string) string { return joined(items, "or") }
 
 func joined(items []string, last string) string {
@@ -78,13 +78,13 @@ func joined(items []string, last string) string {
 	return strings.Join(items[:len(items)-1], comma) + last + items[len(items)-1]
 }
 
-// Instant says when something happens, or in a sentence how long it takes, to the millisecond.
+// Instant formats an instant, or a duration in a sentence, to the millisecond.
 func Instant(at time.Duration) string { return at.Round(time.Millisecond).String() }
 
 // StepNo is the number of a step on which a violation depends.
 type StepNo int
 
-// Clause is a message, or a part of one, with the steps that it depends on.
+// Clause is a message, or a part of one, with the steps on which it depends.
 type Clause struct {
 	Text  string
 	Steps []int
@@ -92,8 +92,8 @@ type Clause struct {
 
 func (c Clause) String() string { return c.Text }
 
-// Say formats a message. The steps are those among args. A time of a second or more is told to
-// the millisecond, and a shorter one, of a millisecond or more, to the microsecond.
+// Say formats a message. Its steps are those among args. It formats a time of a second or more to the
+// millisecond, and a shorter one, of a millisecond or more, to the microsecond.
 func Say(format string, args ...any) (c Clause) {
 	args = slices.Clone(args)
 	for i, arg := range args {

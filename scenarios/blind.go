@@ -7,19 +7,19 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// BlindWindow is the time in which a job is DISPATCHED, or RUNNING, to nobody.
+// BlindWindow is the time in which a job is DISPATCHED or RUNNING, and no worker has it.
 type BlindWindow struct {
 	Opened  time.Duration `json:"opened_ns"`
 	Closed  time.Duration `json:"closed_ns,omitempty"` // 0 while Open
 	Open    bool          `json:"open"`
 	By      string        `json:"by,omitempty"`         // what closed it: the state that the job went to, or dispatch, execution, restart
-	Timeout time.Duration `json:"timeout_ns,omitempty"` // by TIMEOUT: how long the job may have its state
-	Late    time.Duration `json:"late_ns,omitempty"`    // by TIMEOUT: how long after that the reconciler wrote it
+	Timeout time.Duration `json:"timeout_ns,omitempty"` // by TIMEOUT: how long the job may stay in its state
+	Late    time.Duration `json:"late_ns,omitempty"`    // by TIMEOUT: how long after that the reconciler wrote the state
 	Which   string        `json:"which,omitempty"`      // by TIMEOUT: dispatch, running, topic, silence or deadline
 }
 
-// controlled takes in that a node goes down or comes up: what was dispatched to one that is down is dispatched to nobody,
-// until it is up again and the stream delivers it once more.
+// controlled follows nodes that go down or come up. The dispatches of a worker that is down reach nobody,
+// until it is up again and the stream redelivers them.
 func (r *record) controlled(e *sim.Event) {
 	switch e.Name {
 	case "crash", "restart":
@@ -49,17 +49,17 @@ func (r *record) controlled(e *sim.Event) {
 	}
 }
 
-// waits says whether the stream still holds a dispatch of the job for its worker to acknowledge.
+// waits says whether the stream still holds a dispatch that the job's worker has to acknowledge.
 func (r *record) waits(j *jobRecord) bool {
 	d := j.Dispatches[len(j.Dispatches)-1]
 	if n := len(j.lost); n > 0 && j.lost[n-1].at >= d.At && j.hasLost(history.Dispatch) {
-		return false // whatever has its place
+		return false // another message may have its sequence
 	}
 	return r.outstanding[message{d.Seq, d.Subject}]
 }
 
-// handled notes the end of a handling: a job that it leaves DISPATCHED without a dispatch, in a
-// stream or in the outbox, is DISPATCHED to nobody.
+// handled notes the end of a handling. If it leaves the job DISPATCHED without a dispatch, in a stream or in
+// the outbox, a blind window opens.
 func (r *record) handled(j *jobRecord) {
 	if j.State == "DISPATCHED" && !j.awaited && !j.finished && !r.queued(j) && len(r.known(j).Handlings) == 0 {
 		j.openBlind(j.since)
@@ -78,7 +78,7 @@ func (j *jobRecord) closeBlind(at time.Duration, by string) {
 	}
 }
 
-// found closes a job's blind window, now that the job is neither DISPATCHED nor RUNNING any more.
+// found closes a job's blind window when the job is no longer DISPATCHED or RUNNING.
 func (j *jobRecord) found(at time.Duration) {
 	if j.Blind == nil || !j.Blind.Open {
 		return

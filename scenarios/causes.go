@@ -12,16 +12,16 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Why a job goes back to wait, and why it is timed out when it is: what no operation says by itself, and the oracle's
-// model knows.
+// Why a job goes back to wait, and why it times out when it does. No single operation shows that; the
+// oracle's model knows it.
 
-// causes are what the story has the model tell.
+// causes makes the model report such causes to the story.
 func (r *run) causes() *observe.Checker {
 	return &observe.Checker{Released: r.sentBack, Wrote: r.timedOut}
 }
 
-// sentBack notes why a handling ends that has found nobody to dispatch its job to. Of what its picks have met, the step
-// tells yet.
+// sentBack notes why a handling ends without a worker to dispatch its job to. Picks that met stale workers
+// are told with the same step.
 func (r *run) sentBack(s *model.Step) {
 	j := r.record.job(s.Job)
 	if j == nil || s.About.State.Terminal() || !s.Handling.FoundNobody() && !s.Handling.Full {
@@ -37,7 +37,7 @@ func (r *run) sentBack(s *model.Step) {
 	tell(&j.back, s.Event, putOff, why, "", 0)
 }
 
-// wentBack tells it, but for a job whose picks met stale workers, which is told.
+// wentBack tells what sentBack noted, unless the job's picks met stale workers: then that is told instead.
 func (r *run) wentBack(e *sim.Event) {
 	if j := r.record.job(e.Job); j != nil && len(j.back) > 0 {
 		if !j.stale {
@@ -47,7 +47,8 @@ func (r *run) wentBack(e *sim.Event) {
 	}
 }
 
-// timedOut tells when the time was up of a job that the reconciler ends, and which ticks should have found it.
+// timedOut tells when the time of a job was up that the reconciler ends, and which ticks should have found
+// it.
 func (r *run) timedOut(s *model.Step, w *model.Write) {
 	j, f := r.record.job(s.Job), r.judge.Facts
 	if j == nil || s.About.State != model.TimedOut || s.Phase != "timeout_write" {
@@ -82,7 +83,7 @@ func (r *run) timedOut(s *model.Step, w *model.Write) {
 	j.moments = append(j.moments, r.heldOff(reconciler, up.at)...)
 }
 
-// countsFrom marks the write of a state that a time that is up counts from.
+// countsFrom marks the state write from which a time that is up counts.
 func (j *jobRecord) countsFrom(state model.State, since time.Duration, up timeUp) {
 	for i := len(j.moments) - 1; i >= 0 && up.at < since+up.limit+time.Second; i-- {
 		if m := &j.moments[i]; m.says == wrote && m.a == state.String() {
@@ -92,7 +93,8 @@ func (j *jobRecord) countsFrom(state model.State, since time.Duration, up timeUp
 	}
 }
 
-// late tells when a replayer should have found the job waiting that it has found now, if replicas met its lock since.
+// late tells when a replayer should have found the waiting job that it finds now, if its lock kept it from
+// that.
 func (r *run) late(j *jobRecord) {
 	engine := &r.plan.Engine
 	age := map[string]struct {
@@ -109,7 +111,8 @@ func (r *run) late(j *jobRecord) {
 	}
 }
 
-// heldOff tells of the ticks of a rescue that found its lock taken, since the tick before a time was up: the first, and how many more.
+// heldOff tells of the ticks at which a rescue found its lock taken, from the tick before a time was up. It
+// tells the first, and counts the others.
 func (r *run) heldOff(rescue string, up time.Duration) []moment {
 	var ticks []moment
 	for _, t := range r.record.idleTicks {
@@ -130,7 +133,7 @@ func (r *run) heldOff(rescue string, up time.Duration) []moment {
 	return []moment{m}
 }
 
-// timeUp is when a job's time was up that the reconciler has ended, and by what.
+// timeUp is the time that the reconciler found a job to have exceeded.
 type timeUp struct {
 	at    time.Duration
 	which string // dispatch, running, topic, silence or deadline; "" for nothing
@@ -150,10 +153,10 @@ const (
 	replayer   = "replayer"
 )
 
-// rescues are the parts that bring on jobs that nobody else does, by the phase in which they take their lock.
+// rescues maps the lock phases of the parts that resume stuck jobs to those parts.
 var rescues = map[string]string{"reconcile_lock": reconciler, "replay_lock": replayer}
 
-// idleTick is a poll in which a rescue found its lock taken.
+// idleTick is a tick at which a rescue found its lock taken.
 type idleTick struct {
 	moment
 	of    string
@@ -162,12 +165,12 @@ type idleTick struct {
 
 // ticked follows the locks of the rescues.
 func (r *record) ticked(f *history.Fact) {
-	if rescues[f.Phase] != "" { // each time that it is taken, or renewed, is a tick
+	if rescues[f.Phase] != "" { // each taking or renewal of the lock is a tick
 		r.locks[f.Change.Key] = lock{holder: f.Node, taken: f.At, until: f.Change.Expires}
 	}
 }
 
-// didNotTick takes in that a rescue found its lock taken.
+// didNotTick notes that a rescue found its lock taken.
 func (r *record) didNotTick(e *sim.Event) {
 	if l := r.locks[e.Target]; l.until > e.At && e.Name == "set" && len(e.Changes) == 0 && history.AnswerOf(e) == history.Done {
 		of := rescues[e.Phase]
@@ -175,7 +178,8 @@ func (r *record) didNotTick(e *sim.Event) {
 	}
 }
 
-// breakerMoments tell what became of the circuits: of the replicas that share one, what the first of them finds.
+// breakerMoments tell the state changes of the circuits. Of replicas that share a circuit, the first to
+// notice a change is told.
 func (r *run) breakerMoments() (moments []moment) {
 	shown := map[string]string{}
 	for _, c := range r.judge.Facts.Policy.Changes {
@@ -192,12 +196,12 @@ func (r *run) breakerMoments() (moments []moment) {
 	return moments
 }
 
-// reconnections tell who had lost nats-server, and when they had it again.
+// reconnections tell which nodes had lost nats-server, and when they had reconnected.
 func (r *run) reconnections() (moments []moment) {
 	for list := r.record.reconnects; len(list) > 0; {
 		var names []string
 		n := 0
-		for ; n < len(list) && !slices.Contains(names, list[n].node); n++ { // a second time is after another restart
+		for ; n < len(list) && !slices.Contains(names, list[n].node); n++ { // a node's second time belongs to another restart
 			names = append(names, list[n].node)
 		}
 		first, last := list[0], list[n-1]

@@ -14,7 +14,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Check says what is wrong with a stored result whose verdict, violations and invariants do not agree.
+// Check returns an error if the verdict, the violations and the invariants of a stored result disagree.
 func (res *Result) Check() error {
 	if res.Steps < 0 {
 		return fmt.Errorf("its steps are %d, and cannot be negative", res.Steps)
@@ -43,7 +43,7 @@ func (res *Result) Check() error {
 	return nil
 }
 
-// violations counts those of an invariant up to a step.
+// violations counts the violations of an invariant up to a step.
 func (res *Result) violations(invariant string, step int) (promised, all int) {
 	for _, v := range res.Violations {
 		if v.Invariant == invariant && v.Step <= step {
@@ -56,7 +56,7 @@ func (res *Result) violations(invariant string, step int) (promised, all int) {
 	return promised, all
 }
 
-// CheckPlan says in what a stored result is not of the plan.
+// CheckPlan returns an error if a stored result is not of the plan.
 func (res *Result) CheckPlan(p *plans.Plan) error {
 	for _, c := range []struct{ what, has, plan string }{
 		{"name", res.Scenario, p.Name}, {"story", res.Story, p.Lead()}, {"preset", res.Preset, p.Preset},
@@ -79,14 +79,15 @@ func (res *Result) CheckPlan(p *plans.Plan) error {
 		told[words] = false
 	}
 	for _, f := range res.Fired {
-		if told[f.Fault] && p.World.Dying == 0 { // those who die are drawn
+		if told[f.Fault] && p.World.Dying == 0 { // the strikes of world.dying are drawn
 			return fmt.Errorf("it and the plan are not of one run: the fault %q fired, and the plan does not have it", f.Fault)
 		}
 	}
 	return nil
 }
 
-// CheckStory says which sentence of the story does not agree with its time, or with the violation that it tells of.
+// CheckStory returns an error if a sentence of the story disagrees with its time, or with the violation that
+// it tells of.
 func (res *Result) CheckStory() error {
 	if len(res.TellingAt) > len(res.Telling) {
 		return fmt.Errorf("its story has %s, and times of %d", count(len(res.Telling), "sentence"), len(res.TellingAt))
@@ -106,14 +107,14 @@ func (res *Result) CheckStory() error {
 	return nil
 }
 
-// checkJobs says which job did not come to what the result says.
+// checkJobs returns an error if a job's outcome in the result differs from the trace.
 func (res *Result) checkJobs(r *record) error {
 	for i := range min(len(res.Jobs), len(r.jobs)) {
 		has, is := res.Jobs[i], r.jobs[i].JobResult
 		if has.ID != is.ID || has.State != is.State {
 			return fmt.Errorf("it says that %s is %s in the end, and the trace that %s is %s", has.ID, either(has.State == "", "without a record", has.State), is.ID, either(is.State == "", "without a record", is.State))
 		}
-		for _, j := range []*JobResult{&has, &is} { // what the trace alone does not show
+		for _, j := range []*JobResult{&has, &is} { // not in the trace alone
 			j.About, j.Told, j.StalePicks, j.StaleExhausted, j.StaleHeld, j.Blind = false, false, 0, 0, 0, nil
 		}
 		if !reflect.DeepEqual(has, is) {
@@ -123,9 +124,9 @@ func (res *Result) checkJobs(r *record) error {
 	return nil
 }
 
-// CheckTrace judges the events of a stored run once more, and says which job came to something else than the result says,
-// and which violation of a promise they show and the result has not, or the other way round. What only the end of a run
-// shows it leaves alone.
+// CheckTrace judges the events of a stored run again. It returns an error if a job's outcome differs from the
+// result, or if only one of the two has some violation of a promise. It does not check what only the end of a
+// run shows.
 func (res *Result) CheckTrace(p *plans.Plan, events iter.Seq2[sim.Event, error]) error {
 	j := judge.NewJudge(scheduler.JudgeConfig(p))
 	r := newRecord(p, j.Facts)
@@ -160,7 +161,8 @@ func (res *Result) CheckTrace(p *plans.Plan, events iter.Seq2[sim.Event, error])
 	return res.checkFound(j)
 }
 
-// checkFound says which violation is not as the judge found it, but for those that only the end of a run shows.
+// checkFound returns an error if a violation differs from what the judge found. It skips violations that only
+// the end of a run shows.
 func (res *Result) checkFound(j *judge.Judge) error {
 	for _, v := range res.Violations {
 		same := func(f invariants.Violation) bool {

@@ -8,18 +8,19 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/shell"
 )
 
-// Command is how somebody has wavetank run a plan. What it changes in the plan are the overrides of the run's [Result].
+// Command is how a user had wavetank run a plan. Its changes to the plan are the overrides of the run's
+// [Result].
 type Command struct {
-	Program string `json:"program"`                // as a shell calls it
+	Program string `json:"program"`                // as in a shell
 	Source  string `json:"source"`                 // the scenario's name, or the plan's file
 	Seeded  bool   `json:"seeded,omitempty"`       // it gives the seed
-	Redis   string `json:"redis_server,omitempty"` // the program of --redis-server; "" gives none
+	Redis   string `json:"redis_server,omitempty"` // the value of --redis-server; "" if it is not given
 }
 
-// ProgramName is what a shell calls the program by, unless somebody has called it otherwise.
+// ProgramName is the program's name in a shell, unless the user called it otherwise.
 const ProgramName = "wavetank"
 
-// RunCommand is the shell command that has program run a scenario or a plan's file as it is.
+// RunCommand returns the shell command that makes program run a scenario or a plan's file unchanged.
 func RunCommand(program, source string) string { return program + " run " + shell.Operand(source) }
 
 // RepeatedBy sets the command that repeats the run.
@@ -28,15 +29,16 @@ func (res *Result) RepeatedBy(c Command) {
 	res.Replay = c.Program + " " + res.Arguments()
 }
 
-// Arguments are those of the command that repeats the run.
+// Arguments returns the arguments of the command that repeats the run.
 func (res *Result) Arguments() string { return res.arguments("run", res.Overrides) }
 
-// WhyCommand is the shell command that explains why the run breaks an invariant, whether or not it was told to judge that.
+// WhyCommand returns the shell command that explains why the run breaks an invariant, even if the run was not
+// told to judge it.
 func (res *Result) WhyCommand(invariant string) string {
 	return res.Command.Program + " " + res.arguments("why", but(res.Overrides, "judge=")) + " --invariant " + shell.Word(invariant)
 }
 
-// HardenedCommand is the shell command that runs the same plan under the preset hardened.
+// HardenedCommand returns the shell command that runs the same plan under the preset hardened.
 func (res *Result) HardenedCommand() string {
 	return res.Command.Program + " " + res.arguments("run", but(res.Overrides, "preset=")) + " --preset " + plans.PresetHardened
 }
@@ -67,10 +69,10 @@ func (res *Result) arguments(verb string, overrides []string) string {
 	return b.String()
 }
 
-// overRedisServer is the override that --redis-server gives.
+// overRedisServer is the override that --redis-server sets.
 const overRedisServer = "world.redis=" + plans.RedisServer
 
-// but are those of the overrides that do not begin so.
+// but returns the overrides that do not begin with start.
 func but(overrides []string, start string) (list []string) {
 	for _, o := range overrides {
 		if !strings.HasPrefix(o, start) {

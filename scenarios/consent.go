@@ -6,7 +6,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
-// approved says whether a request bears an approval.
+// approved says whether a request carries an approval.
 func approved(packet string) bool {
 	if !strings.Contains(packet, history.LabelGranted) {
 		return false
@@ -15,7 +15,7 @@ func approved(packet string) bool {
 	return err == nil && r.Granted()
 }
 
-// waiting counts the jobs that wait for an approval which nobody will give.
+// waiting counts the jobs that wait for an approval that nobody will give.
 func (r *run) waiting() (n int) {
 	if !r.system.ApprovalsDone() {
 		return 0

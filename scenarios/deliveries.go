@@ -13,11 +13,11 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// messageNames are the kinds of message whose deliveries are followed, by what their phases begin with.
+// messageNames maps the beginnings of phases to the kinds of message whose deliveries are followed.
 var messageNames = map[string]string{"submit": request, "result": result, "cancel": "cancellation", "job": "dispatch"}
 
-// handles follows who handles the messages of a job: that one comes again, that it is given up, and that who
-// acknowledges it has done nothing for it.
+// handles follows the handling of a job's messages: redeliveries, messages that are given up, and
+// acknowledgements by nodes that have done nothing for the job.
 func (r *record) handles(j *jobRecord, e *sim.Event) {
 	switch e.Kind {
 	case sim.KindDeliver, sim.KindAck, sim.KindNak, sim.KindTerm:
@@ -28,7 +28,7 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 			j.idle = slices.Delete(j.idle, i, i+1)
 		case e.Phase == "processed_read" && history.AnswerOf(e) == history.Done && e.Outcome == sim.OutcomeOK:
 			j.idle[i].processed = e.Target
-		case e.Phase == "inflight_write": // it handles what Redis does not know, or knows of another message of that place
+		case e.Phase == "inflight_write": // Redis does not know the message, or knows another one by its sequence
 			j.idle[i].processed = ""
 		}
 		return
@@ -84,24 +84,25 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 	}
 }
 
-// idle is a node that had a message of a job delivered, and has done nothing for it since.
+// idle is a node that was delivered a message of a job, and has done nothing for it since.
 type idle struct {
 	node      string
-	processed string // what it found the message processed by
+	processed string // the node that had processed the message, as it found
 }
 
 func (j *jobRecord) idleAt(node string) int {
 	return slices.IndexFunc(j.idle, func(i idle) bool { return i.node == node })
 }
 
-// handed counts how often one incarnation of a worker was handed the dispatch of a job, and began to execute it.
+// handed counts how often one incarnation of a worker was delivered a dispatch of the job, and how often it
+// began to execute it.
 type handed struct {
 	to         string
 	inc        int
-	seq        uint64 // of the dispatch
+	seq        uint64 // the dispatch's
 	times      int
 	executions int
-	began      time.Duration // the last of them
+	began      time.Duration // when it last began
 	crashed    bool
 }
 
@@ -113,8 +114,8 @@ func (j *jobRecord) handedTo(e *sim.Event) *handed {
 	return &j.handed[i]
 }
 
-// whyAgain says of a dispatch that it comes again after a crash of the worker that had it. Why it comes otherwise, a
-// strike tells.
+// whyAgain gives the crash of a worker as the reason why a dispatch is redelivered. Other reasons are told
+// with a strike.
 func (j *jobRecord) whyAgain(e *sim.Event) string {
 	for _, h := range slices.Backward(j.handed) {
 		if h.seq != e.Seq || !h.crashed {
@@ -129,7 +130,8 @@ func (j *jobRecord) whyAgain(e *sim.Event) string {
 	return ""
 }
 
-// beganAgain lets the redelivery that brought a worker to begin a job be told wherever that is told.
+// beganAgain marks the redelivery that made a worker begin a job, so that it is told wherever the beginning
+// is told.
 func (j *jobRecord) beganAgain(e *sim.Event) {
 	for i := len(j.moments) - 1; i >= 0; i-- {
 		if m := &j.moments[i]; m.node == e.Node {
@@ -141,7 +143,8 @@ func (j *jobRecord) beganAgain(e *sim.Event) {
 	}
 }
 
-// shared tells of a dispatch that a worker was handed again and executed only once: the delivery had no other outcome.
+// shared tells of a dispatch that was delivered to a worker several times and executed once: the other
+// deliveries had no effect.
 func (j *jobRecord) shared() {
 	for _, h := range j.handed {
 		for i := len(j.moments) - 1; i >= 0 && h.executions == 1 && h.times > 1; i-- {
@@ -153,18 +156,18 @@ func (j *jobRecord) shared() {
 	}
 }
 
-// request and result are what messages of a job are called in its story.
+// The names of a job's messages in its story.
 const request, result = "request", "result"
 
-// numbered is a message of a job that the stream has stored.
+// numbered is a message of a job that a stream has stored.
 type numbered struct {
 	what  string
 	seq   uint64
 	reply history.Reply // of a result
-	epoch int64         // of the dispatch that a result answers
+	epoch int64         // the epoch of the dispatch that a result answers
 }
 
-// called names a message of the job: of several, it says which.
+// called names a message of the job. If there are several of its kind, it says which.
 func (j *jobRecord) called(what string, seq uint64) string {
 	n, place := 0, 0
 	for i := range j.numbers {
@@ -180,13 +183,13 @@ func (j *jobRecord) called(what string, seq uint64) string {
 	return invariants.Ordinal(place) + " " + what
 }
 
-// replied takes in a result that the stream has stored.
+// replied notes a result that the stream has stored.
 func (j *jobRecord) replied(c *sim.Change) {
-	said, _ := history.Read[history.Reply](c.Value) // one that nobody can read has no status
+	said, _ := history.Read[history.Reply](c.Value) // a result that nobody can read has no status
 	j.numbers = append(j.numbers, numbered{result, c.Seq, *said, history.EpochOf(c)})
 }
 
-// result is the job's result in that place of the stream: the last, if nats-server has given the place twice.
+// result returns the job's result with that sequence: the last, if nats-server has used the sequence twice.
 func (j *jobRecord) result(seq uint64) (m numbered) {
 	for i := range j.numbers {
 		if j.numbers[i].what == result && j.numbers[i].seq == seq {
@@ -196,7 +199,7 @@ func (j *jobRecord) result(seq uint64) (m numbered) {
 	return m
 }
 
-// acts says whether the operation does something for its job: more than to look, and to guard its handling.
+// acts says whether the operation does something for its job, more than look at it or guard its handling.
 func acts(e *sim.Event) bool {
 	if e.Kind == sim.KindPublish || e.Kind == actors.KindEffect {
 		return true

@@ -15,19 +15,19 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// DerivedJob is a job that the schedulers have submitted themselves: a compensation, the step of a run, or
-// the replay of a dead letter.
+// DerivedJob is a job that the schedulers submit themselves: a compensation, a step of a run, or the replay
+// of a dead letter.
 type DerivedJob struct {
 	JobResult
-	What string `json:"what"` // whose it is, in words
-	Of   string `json:"of"`   // the job or the run that it is of
+	What string `json:"what"` // compensation, step, or replay and its number
+	Of   string `json:"of"`   // the job or the run that it belongs to
 
 	Replay bool `json:"replay,omitempty"` // it is the replay of a dead letter
 
 	moments []moment
 }
 
-// AuditEvent is a decision that the audit trail has on record.
+// AuditEvent is a decision that the audit trail records.
 type AuditEvent struct {
 	Time   time.Duration `json:"at_ns"`
 	Kind   string        `json:"kind"`
@@ -41,13 +41,14 @@ type derived struct {
 	jobs  []*DerivedJob // in the order in which they were first seen
 	byID  map[string]*DerivedJob
 	audit []AuditEvent
-	told  map[string]bool // events of the trail, as they stand there
+	told  map[string]bool // events of the trail that were told, in their stored form
 	trail []moment
 }
 
 func newDerived() derived { return derived{byID: map[string]*DerivedJob{}, told: map[string]bool{}} }
 
-// whatOf says what an id is the job of, and in words; "" for one that a client submitted.
+// whatOf describes the job of an ID, and returns the job or run that it belongs to. Both are "" for a job of
+// a client.
 func whatOf(id, packet string) (what, of string) {
 	if of, n, ok := strings.Cut(id, "-replay-"); ok {
 		return "replay " + n, of
@@ -62,7 +63,7 @@ func whatOf(id, packet string) (what, of string) {
 	return "", ""
 }
 
-// decided takes in an event of the audit trail.
+// decided notes an event of the audit trail.
 func (r *record) decided(f *history.Fact) {
 	d, text := &r.derived, f.Change.Value
 	if f.Change.Gone || d.told[text] {
@@ -81,7 +82,7 @@ func (r *record) decided(f *history.Fact) {
 	d.trail = append(d.trail, moment{at: f.At, step: f.Step, node: f.Node, says: onRecord, a: event.Kind, b: a.words(), of: a.JobID})
 }
 
-// words say why, and by whom.
+// words say why something was decided, and by whom.
 func (a *AuditEvent) words() (text string) {
 	if a.Reason != "" {
 		text = ", " + strings.TrimSuffix(a.Reason, ".")
@@ -92,10 +93,10 @@ func (a *AuditEvent) words() (text string) {
 	return hashes.ReplaceAllString(text, "$1")
 }
 
-// hashes are those of 64 digits, of which a sentence has the first 12.
+// hashes matches hashes of 64 digits; a sentence shows the first 12.
 var hashes = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
 
-// stored takes in a message of a job that no client submitted.
+// stored notes a stored message of a derived job.
 func (d *derived) stored(f *history.Fact) {
 	if f.What == history.Submission {
 		if j := d.job(f.Job, f.Change.Value); j != nil {
@@ -112,7 +113,7 @@ func (d *derived) stored(f *history.Fact) {
 	}
 }
 
-// written takes in a change of such a job's record.
+// written notes a change of a derived job's record.
 func (d *derived) written(f *history.Fact) {
 	j := d.byID[f.Job]
 	if packet, ok := f.Field("request"); ok && j == nil {
@@ -132,14 +133,15 @@ func (d *derived) written(f *history.Fact) {
 	}
 }
 
-// delivered takes in that a worker is given the dispatch of such a job again.
+// delivered notes that the dispatch of a derived job is delivered to a worker again.
 func (d *derived) delivered(e *sim.Event) {
 	if j := d.byID[e.Job]; j != nil && e.Phase == "job_deliver" && e.Delivered > 1 && e.Outcome == sim.OutcomeOK {
 		tell(&j.moments, e, redelivered, messageNames["job"], "", 0)
 	}
 }
 
-// executed takes in that a worker begins such a job, or finishes it. That it begins is worth telling only if a violation depends on it.
+// executed notes that a worker begins or finishes a derived job. The beginning is told only if a violation
+// depends on it.
 func (d *derived) executed(e *sim.Event) {
 	switch j := d.byID[e.Job]; {
 	case j == nil:
@@ -153,7 +155,7 @@ func (d *derived) executed(e *sim.Event) {
 	}
 }
 
-// about marks the jobs that are of one of those ids, and those that are of them in turn.
+// about marks the derived jobs that belong to one of the IDs, directly or through other derived jobs.
 func (d *derived) about(of map[string]bool) {
 	for _, j := range d.jobs {
 		if of[j.Of] {
@@ -162,7 +164,7 @@ func (d *derived) about(of map[string]bool) {
 	}
 }
 
-// job finds a derived job, or takes it in; nil for a job that a client submitted.
+// job finds or adds a derived job; nil for a job that a client submitted.
 func (d *derived) job(id, packet string) *DerivedJob {
 	if j := d.byID[id]; j != nil {
 		return j
@@ -177,7 +179,7 @@ func (d *derived) job(id, packet string) *DerivedJob {
 	return j
 }
 
-// doneBy notes whether a job that no client submitted has done, as its replay, what one of theirs failed to do.
+// doneBy notes that a derived job, as a replay, has done what a client's job failed to do.
 func (r *record) doneBy(id string) {
 	j := r.derived.byID[id]
 	if j == nil || !j.Replay {
@@ -192,17 +194,18 @@ func (r *record) doneBy(id string) {
 	}
 }
 
-// derivedMax is how many derived jobs a story follows, besides those of the jobs that it is about.
+// derivedMax is how many derived jobs a story follows, besides those that belong to the jobs that it is
+// about.
 const derivedMax = 8
 
 func (d *derived) follows(j *DerivedJob) bool { return j.About || len(d.jobs) <= derivedMax }
 
-// followsOf says whether the story follows a derived job of that job or run.
+// followsOf says whether the story follows a derived job that belongs to that job or run.
 func (d *derived) followsOf(id string) bool {
 	return slices.ContainsFunc(d.jobs, func(j *DerivedJob) bool { return j.Of == id && d.follows(j) })
 }
 
-// others say what became of the derived jobs that the story does not follow.
+// others sums up the derived jobs that the story does not follow.
 func (d *derived) others() string {
 	n, became := 0, map[string]int{}
 	for _, j := range d.jobs {

@@ -10,62 +10,62 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// record follows every job through a run, by what the steps changed in the servers.
+// record follows every job through a run, by the changes in the servers.
 type record struct {
 	progress
-	facts      *model.Facts    // what the judge knows
+	facts      *model.Facts    // the judge's knowledge
 	jobs       []*jobRecord    // by number, from 1
-	relayed    bool            // dispatches go through an outbox, and not to a worker at once
-	synced     bool            // nats-server has each message on the disk before it acknowledges it
-	each       int             // how often each job is to be submitted
-	deliveries int             // of one message to the schedulers, before it is given up
-	ackWait    time.Duration   // of a consumer
-	syncEvery  time.Duration   // of nats-server
-	poison     []*jobRecord    // messages of the stranger that were stored
+	relayed    bool            // dispatches go through an outbox, not directly to a worker
+	synced     bool            // nats-server syncs each message to the disk before it acknowledges it
+	each       int             // how many submissions each job is to have
+	deliveries int             // how often one message is delivered to the schedulers before it is given up
+	ackWait    time.Duration   // AckWait of a consumer
+	syncEvery  time.Duration   // sync_interval of nats-server
+	poison     []*jobRecord    // the stranger's messages that were stored
 	locks      map[string]lock // by key
 	idleTicks  []idleTick
 	reconnects []moment          // of clients to nats-server
-	stacks     map[string]string // by saga and index, of which job the compensation there is
+	stacks     map[string]string // the job of each compensation on a saga's stack, by saga and index
 	runs       []*RunResult      // workflow runs that were stored
-	losses     []loss            // by server faults, in their order
+	losses     []loss            // by faults on servers, in order
 	derived    derived
 	letters    letters
-	policy     int // of how many changes the safety kernel's policy has had
+	policy     int // how many changes the safety kernel's policy has had
 }
 
-// jobRecord is one job so far.
+// jobRecord is one job as it is so far.
 type jobRecord struct {
 	JobResult
-	moments          []moment      // that its story is made of
-	since            time.Duration // of its state
+	moments          []moment      // for its story
+	since            time.Duration // when it came into its state
 	cancelled        bool          // its cancellation was stored
-	keptCancellation bool          // its record has its cancellation, and no state yet
+	keptCancellation bool          // its record holds its cancellation, and no state yet
 	replayed         bool          // a replayer has found it waiting
 	entered          bool          // it has, or had, a DLQ entry
-	awaited          bool          // a dispatch was stored since the last DISPATCHED write, and a living worker has it
+	awaited          bool          // a dispatch was stored since the last DISPATCHED write, and its worker is up
 	worker           string        // the worker it was dispatched to last
-	executing        string        // the worker that has begun and not finished it
+	executing        string        // the worker that has begun it and not finished it
 	finished         bool          // a worker has finished it
 	requests         int           // deliveries of its request
-	messageID        string        // of its last dispatch that was stored
+	messageID        string        // of the last dispatch that was stored
 	answers          int           // deliveries of its result
-	up               timeUp        // its time, when the reconciler last ended it
-	back             []moment      // why its handling ends, in the step at hand
-	stale            bool          // every pick of the handling that is under way met a stale worker
-	asked            bool          // the safety kernel, in the handling that is under way
-	unanswered       bool          // it gave no answer
-	putOff           time.Duration // when a handling last ended as the safety kernel gave no answer
-	submissions      int           // stored
-	approvals        int           // approved requests that were submitted, and not taken up yet
+	up               timeUp        // the time that it had exceeded when the reconciler last ended it
+	back             []moment      // why its handling ends, noted in the present step
+	stale            bool          // every pick of the present handling met a stale worker
+	asked            bool          // the safety kernel was called, in the present handling
+	unanswered       bool          // the safety kernel gave no answer
+	putOff           time.Duration // when a handling last ended because the safety kernel gave no answer
+	submissions      int           // how many were stored
+	approvals        int           // approved requests that were submitted, and not handled yet
 	undecided        bool          // it went on without a decision of the safety kernel
 	rewound          bool          // by a failover or a death of Redis
 	idle             []idle
-	handed           []handed      // to workers
+	handed           []handed      // deliveries to workers
 	numbers          []numbered    // its requests and results in the stream
-	lost             []lostMessage // with nats-server's power
+	lost             []lostMessage // messages lost in a power loss of nats-server
 }
 
-// job finds a job by its id, or returns nil.
+// job finds a job by its ID, or returns nil.
 func (r *record) job(id string) *jobRecord {
 	n, ok := plans.JobNumber(id)
 	if !ok || n < 1 || n > len(r.jobs) {
@@ -74,7 +74,7 @@ func (r *record) job(id string) *jobRecord {
 	return r.jobs[n-1]
 }
 
-// known is what the judge knows of a job.
+// known returns the judge's knowledge of a job.
 func (r *record) known(j *jobRecord) *model.Job {
 	if k := r.facts.Jobs[j.ID]; k != nil {
 		return k
@@ -90,7 +90,7 @@ func (r *record) down(node string) bool {
 	return n != nil && n.Down
 }
 
-// stranger finds a message that nobody can read by its job's id, or returns nil.
+// stranger finds an unreadable message by its job's ID, or returns nil.
 func (r *record) stranger(id string) *jobRecord {
 	for _, j := range r.poison {
 		if j.ID == id {
@@ -100,7 +100,7 @@ func (r *record) stranger(id string) *jobRecord {
 	return nil
 }
 
-// last is what was last told of the job, or nil.
+// last is the last moment told of the job, or nil.
 func (j *jobRecord) last() *moment {
 	if n := len(j.moments); n > 0 {
 		return &j.moments[n-1]
@@ -108,7 +108,7 @@ func (j *jobRecord) last() *moment {
 	return nil
 }
 
-// takeIn takes over what the record says of the job besides its state.
+// takeIn copies from the record what it says of the job besides its state.
 func (j *JobResult) takeIn(f *history.Fact) {
 	if n, ok := f.Field("attempts"); ok {
 		j.Attempts, _ = strconv.Atoi(n)

@@ -15,14 +15,14 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// result puts together what the run found.
+// result assembles the run's result.
 func (r *run) result(sum sim.Summary) *Result {
 	p, opt := r.plan, r.opt
 	r.end = sum.Virtual
 	res := &Result{
 		Version: ResultVersion, Build: buildname.Of(), Scenario: p.Name, Story: p.Lead(), Preset: p.Preset, Seed: p.Seed,
 		Overrides: opt.Overrides,
-		Digest:    sum.Digest, Start: r.plan.World.Start.Time(), Redis: sum.Redis, Steps: sum.Steps, Virtual: sum.Virtual, OutOfSteps: r.stop == sim.StopSteps, InTime: r.report.InTime,
+		Digest:    sum.Digest, Start: r.plan.World.Start.Time(), Redis: sum.Redis, Steps: sum.Steps, Virtual: sum.Virtual, OutOfSteps: r.stop == sim.StopSteps, EndedSoon: !r.report.InTime,
 		Violations: []Violation{}, Fired: []FiredFault{}, Telling: []string{}, Counters: r.counts,
 	}
 	res.RepeatedBy(Command{Program: ProgramName, Source: opt.Source, Seeded: true})
@@ -64,7 +64,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	return res
 }
 
-// judged enters what the invariants found.
+// judged adds the findings of the invariants.
 func (r *run) judged(res *Result) {
 	res.Invariants = make([]InvariantResult, 0, len(r.report.Invariants))
 	for _, o := range r.report.Invariants {
@@ -109,12 +109,12 @@ func (r *run) judged(res *Result) {
 	slices.SortStableFunc(res.Violations, func(a, b Violation) int { return a.Step - b.Step })
 }
 
-// asked says whether somebody asks for the invariant whatever its promise.
+// asked says whether the run is to judge the invariant whatever its promise.
 func (r *run) asked(invariant string) bool {
 	return r.plan.Expect.Judges(invariant) || r.opt.Anyway && r.opt.StopAt == invariant
 }
 
-// idlePreemptions says of each pre-emption that changed nothing why that is so.
+// idlePreemptions explains each pre-emption that changed nothing.
 func (r *run) idlePreemptions() (list []string) {
 	if s, ok := r.strategy.(*sim.Bounded); ok {
 		for _, p := range s.Missed() {
@@ -131,7 +131,7 @@ func kinds(list []invariants.StrikeKind) (names []string) {
 	return names
 }
 
-// verdict judges the run as a whole, and says why in a sentence.
+// verdict judges the run as a whole, and gives the reason in a sentence.
 func (r *run) verdict(res *Result) (Verdict, string) {
 	var broken, unpromised, idle []string
 	held := 0
@@ -178,7 +178,7 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 	return Held, fmt.Sprintf("all %d invariants that were exercised hold", held) + also
 }
 
-// nothingToStrike says of how many faults the settings that were changed leave no operation to strike.
+// nothingToStrike counts the faults that have no operation to strike under the changed settings.
 func nothingToStrike(n int) string {
 	switch n {
 	case 0:
@@ -189,7 +189,7 @@ func nothingToStrike(n int) string {
 	return fmt.Sprintf(". %d faults had nothing to strike under these settings", n)
 }
 
-// withoutRecord names the submissions that came to nothing, which no invariant is about.
+// withoutRecord names the jobs that never had a record. No invariant is about them.
 func (r *run) withoutRecord() (said string) {
 	lost := map[string][]string{}
 	for _, j := range r.record.jobs {
@@ -204,7 +204,7 @@ func (r *run) withoutRecord() (said string) {
 	return said
 }
 
-// stillThrottled says of how many jobs the safety kernel wanted to be asked later, to the end.
+// stillThrottled counts the jobs that the safety kernel still throttles at the end.
 func (r *run) stillThrottled() string {
 	n := 0
 	for _, j := range r.record.jobs {
@@ -218,8 +218,8 @@ func (r *run) stillThrottled() string {
 	return fmt.Sprintf(". %s %s still throttled by the safety kernel", count(n, "job"), isAre(n))
 }
 
-// brokenAllTheSame says why the run holds although these invariants are broken: the settings do not
-// promise them at all, or not under the faults, or with none under the circumstances, that there were.
+// brokenAllTheSame says why the run holds although these invariants are broken: they are not promised by the
+// settings, under the faults that struck, or in the circumstances of the run.
 func (r *run) brokenAllTheSame(unpromised []string) string {
 	var byFaults, bySettings []string
 	for _, name := range unpromised {
@@ -239,7 +239,7 @@ func (r *run) brokenAllTheSame(unpromised []string) string {
 	return "Broken, but not promised: " + strings.Join(said, ", ")
 }
 
-// circumstances are what a promise may depend on besides the settings.
+// circumstances names what a promise may depend on besides the settings.
 func (r *run) circumstances() string {
 	if len(r.injector.Fired()) == 0 {
 		return "in such a run"
@@ -247,18 +247,19 @@ func (r *run) circumstances() string {
 	return "under these faults"
 }
 
-// cannotFire says of a fault that did not fire whether the settings left it nothing to strike, and are not the plan's own:
-// with engine.resume_intents, say, there is no rollback that could fail. The run itself tells, as no table of phases knows
-// which settings let one come about: a compensation has a record before it is submitted with engine.saga.durable_rollback, and
-// without it has none.
+// cannotFire says whether a fault did not fire because changed settings leave it nothing to strike. With
+// engine.resume_intents, for example, there is no rollback that could fail. The run itself shows it. A table
+// of phases could not: a compensation has a record before it is submitted only with
+// engine.saga.durable_rollback.
 func (r *run) cannotFire(unfired faults.Unfired) bool {
 	return r.modified() && plans.MatchOf(&unfired.Fault) != nil && !unfired.Met
 }
 
-// modified says whether story and expectations are of another plan than was run.
+// modified says whether the plan that was run differs from the one that story and expectations were written
+// for.
 func (r *run) modified() bool { return r.opt.Modified || len(r.plan.Expect.Changed) > 0 }
 
-// missed lists what the plan expects and the run did not show.
+// missed lists the plan's expectations that the run did not meet.
 func (r *run) missed(res *Result) (missed []string) {
 	for _, i := range res.Invariants {
 		if slices.Contains(r.plan.Expect.Violates, i.Name) && i.Status != StatusViolated {
@@ -271,7 +272,7 @@ func (r *run) missed(res *Result) (missed []string) {
 	return missed
 }
 
-// breakers are what each replica's circuit breakers did.
+// breakers lists what the circuit breakers of each replica did.
 func (r *run) breakers() (list []BreakerChange) {
 	for _, c := range r.judge.Facts.Policy.Changes {
 		list = append(list, BreakerChange(c))

@@ -11,28 +11,28 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// letter is an entry of the dead-letter queue as it stands.
+// letter is the present state of an entry in the dead-letter queue.
 type letter struct {
 	history.DeadLetter
-	name    string // by which the story knows it
+	name    string // its name in the story
 	expires time.Duration
 }
 
-// letters are the dead-letter queue, by the ids of its entries.
+// letters are the dead-letter queue. byID has its entries by their IDs.
 type letters struct {
 	byID    map[string]*letter
 	order   []string
 	listed  map[string]bool // in the index
-	met     map[string]bool // replay statuses that an entry has had, by "<id> <status>"
-	decided map[string]bool // those to which the operator has brought it, likewise
+	met     map[string]bool // the replay statuses that entries have had, as "<id> <status>"
+	decided map[string]bool // those that the operator has brought about, likewise
 }
 
 func newLetters() letters {
 	return letters{byID: map[string]*letter{}, listed: map[string]bool{}, met: map[string]bool{}, decided: map[string]bool{}}
 }
 
-// changed takes in a change of an entry, and returns it as it is now: nil for one that is gone, or that nobody can read. It is new
-// if there was none.
+// changed notes a change of an entry and returns the entry: nil if it is gone, or unreadable. isNew says that
+// there was none before.
 func (l *letters) changed(f *history.Fact, name string) (now *letter, isNew bool) {
 	id := strings.TrimPrefix(f.Change.Key, history.DlqPrefix)
 	was := l.byID[id]
@@ -59,17 +59,17 @@ func (l *letters) changed(f *history.Fact, name string) (now *letter, isNew bool
 	return was, isNew
 }
 
-// indexed takes in a change of the index.
+// indexed notes a change of the index.
 func (l *letters) indexed(f *history.Fact) {
 	switch {
-	case f.Change.Gone && f.Job == "": // the whole of it, in a failover
+	case f.Change.Gone && f.Job == "": // the whole index, in a failover
 		clear(l.listed)
 	default:
 		l.listed[f.Job] = !f.Change.Gone
 	}
 }
 
-// lettered tells of a dead letter that comes by itself, and not with the write of a state.
+// lettered tells of a dead letter, if it does not come with the write of a state.
 func (r *record) lettered(f *history.Fact) {
 	j := r.job(f.Event.Job)
 	if j == nil {
@@ -88,11 +88,11 @@ func (r *record) lettered(f *history.Fact) {
 	j.entered = true
 }
 
-// unusable tells of a saga's entry of which no compensation came.
+// unusable tells of a saga's dead letter whose compensation was not submitted.
 func (r *record) unusable(f *history.Fact) {
 	id := strings.TrimPrefix(f.Change.Key, history.DlqPrefix)
 	entry, isNew := r.letters.changed(f, id)
-	if !isNew { // what triage makes of it the audit trail tells
+	if !isNew { // the audit trail tells of its triage
 		return
 	}
 	_, saga := history.KeyOf(entry.Topic)
@@ -100,7 +100,8 @@ func (r *record) unusable(f *history.Fact) {
 	r.derived.trail = append(r.derived.trail, moment{at: f.At, step: f.Step, node: f.Node, says: unusable, a: saga, b: why, of: id})
 }
 
-// toDo is what is left to do about a dead letter: at its beginning, of what, and at its end.
+// toDo is the words for what is left to do about dead letters: the beginning of the sentence, the object and
+// the end.
 type toDo struct{ before, noun, after string }
 
 // lettersLeft says what is left to do about the dead letters when the run ends.
@@ -132,7 +133,7 @@ func (r *run) lettersLeft() string {
 	return strings.Join(told, " ")
 }
 
-// leftOf says what is left to do about one, if anything is.
+// leftOf says what is left to do about a dead letter, if anything.
 func (r *run) leftOf(e *letter) (what toDo, is bool) {
 	by := func(group string) string {
 		return "An operator" + either(group == "", "", " of "+group) + " has yet to "
@@ -144,7 +145,7 @@ func (r *run) leftOf(e *letter) (what toDo, is bool) {
 		}
 		return toDo{by(e.Owner) + "look at", "dead letter", ""}, true
 	case "quarantined":
-		if e.Status == "TERMINATED" { // it is about no job
+		if e.Status == "TERMINATED" { // it belongs to no job
 			return toDo{by(e.Owner) + "look at", "dead letter", ""}, true
 		}
 		return toDo{by(e.Owner) + "mend", "payload", ""}, true
@@ -160,7 +161,7 @@ func (r *run) leftOf(e *letter) (what toDo, is bool) {
 	return toDo{}, false
 }
 
-// idleOperator says which of what the plan wants of the operator there was no occasion for.
+// idleOperator lists what the plan wants of the operator and had no occasion.
 func (r *run) idleOperator() (list []string) {
 	if !r.plan.Engine.Replay.Enabled || r.opt.StopAt != "" { // the plan says so, or the run was not finished
 		return nil

@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// line is one sentence of a story, which has its place by a time.
+// line is one sentence of a story, placed by its time.
 type line struct {
 	at   time.Duration
 	step int
-	rank int // among those of one step
+	rank int // its order among the lines of one step
 	text string
-	keep bool     // however long the story is
-	jobs []string // that it names
+	keep bool     // kept however long the story is
+	jobs []string // the jobs that it names
 
 	violates string // the invariant whose violation it tells of
 	ends     int    // the step of the strike whose end it tells of
 	wrong    bool   // an operation failed, or was late
-	turn     bool   // a handling begins by it that is not a job's first
+	turn     bool   // a handling begins that is not the job's first
 }
 
-// always is a line that no story leaves out.
+// always is a line that every story keeps.
 func always(at time.Duration, step, rank int, text string, jobs ...string) line {
 	return line{at: at, step: step, rank: rank, text: text, keep: true, jobs: jobs}
 }
 
-// lastStep is after every step of a time.
+// lastStep sorts after every step of the same time.
 const lastStep = math.MaxInt
 
-// Of one step, what struck its operation comes first, and what it broke last.
+// In one step, the strike on its operation comes first, and the violations last.
 const (
 	rankStrike = iota
 	rankMoment

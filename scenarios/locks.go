@@ -9,14 +9,14 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// lock is one that expires: of a job, of a saga, or of a run.
+// lock is a lock that expires: of a job, a saga or a run.
 type lock struct {
-	holder       string // who took it last; "" if nobody has it
+	holder       string // who took it last; "" if it is free
 	taken, until time.Duration
-	ttl          time.Duration // that it was taken for
+	ttl          time.Duration // how long it was taken for
 }
 
-// locked follows who has which lock. That a lock ran out is told when somebody else takes it.
+// locked follows the holders of locks. An expiry is told when somebody else takes the lock.
 func (r *record) locked(f *history.Fact) {
 	c, to, name := f.Change, r.ofLock(f.What, f.Job), lockName(f.What, f.Job)
 	l := r.locks[c.Key]
@@ -32,7 +32,7 @@ func (r *record) locked(f *history.Fact) {
 		if overdue {
 			*to = add(*to, moment{at: l.until, node: l.holder, says: ranOut, a: name, b: at(l.taken)})
 		}
-		if !slices.ContainsFunc(*to, func(m moment) bool { return m.says == rollsBack && m.step == f.Step }) { // which says so
+		if !slices.ContainsFunc(*to, func(m moment) bool { return m.says == rollsBack && m.step == f.Step }) { // that moment says so itself
 			*to = add(*to, moment{at: f.At, step: f.Step, node: f.Node, says: took, a: name, quiet: !overdue})
 		}
 		l = lock{f.Node, f.At, c.Expires, c.Expires - f.At}
@@ -40,7 +40,7 @@ func (r *record) locked(f *history.Fact) {
 	r.locks[c.Key] = l
 }
 
-// foundTaken tells that a lock could not be had.
+// foundTaken tells that a lock was taken.
 func (r *record) foundTaken(e *sim.Event) {
 	if l := r.locks[e.Target]; len(e.Changes) == 0 && l.holder != "" && history.AnswerOf(e) == history.Done {
 		what, of := history.KeyOf(e.Target)
@@ -55,7 +55,7 @@ func lockName(what history.What, of string) string {
 	return "the lock of " + of
 }
 
-// ofLock is where what happens to a lock is told.
+// ofLock returns the list for the moments of a lock.
 func (r *record) ofLock(what history.What, of string) *[]moment {
 	if j := r.job(of); j != nil && what == history.Lock {
 		return &j.moments

@@ -9,29 +9,29 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// loss is what a server lost: Redis with a failover or as it died, nats-server with its power.
+// loss is what a server lost: Redis in a failover or a death, nats-server in a power loss.
 type loss struct {
 	at         time.Duration
 	do         faults.Effect
 	of         string   // the server
-	synced     bool     // each message was on the disk before its ack
-	n          int      // messages that are gone, or keys
-	keys       []string // that hold again what they held before, or nothing
-	back, gone []string // jobs in an earlier state, and those without a record or whose messages are gone
+	synced     bool     // each message was on the disk before its acknowledgement
+	n          int      // how many messages or keys are gone
+	keys       []string // keys that are back at an earlier content, or gone
+	back, gone []string // jobs that are back in an earlier state; jobs without a record, or with lost messages
 }
 
-// lostMessage is one of a job's.
+// lostMessage is a lost message of a job.
 type lostMessage struct {
 	at   time.Duration
 	what history.What
 }
 
-// lossBy says whether the event is a server's losing something.
+// lossBy says whether a server loses something in the event.
 func lossBy(e *sim.Event) bool {
 	return e.Kind == sim.KindControl && (e.Name == string(faults.Failover) || e.Name == string(faults.PowerLoss) || e.Name == string(faults.Kill) && e.Target == sim.Redis)
 }
 
-// loses begins to note a loss, whose facts follow.
+// loses begins a loss, whose facts follow.
 func (r *record) loses(e *sim.Event) {
 	if !lossBy(e) {
 		return
@@ -49,7 +49,7 @@ func (r *record) loses(e *sim.Event) {
 	r.losses = append(r.losses, l)
 }
 
-// lossOf is what went with a strike.
+// lossOf returns the loss that a strike brought about.
 func (r *record) lossOf(f faults.Fired) loss {
 	i := slices.IndexFunc(r.losses, func(l loss) bool { return l.do == f.Fault.Do && l.of == f.Node && l.at >= f.At })
 	if i < 0 {
@@ -58,7 +58,7 @@ func (r *record) lossOf(f faults.Fired) loss {
 	return r.losses[i]
 }
 
-// messageLost takes in that a message of a job is gone.
+// messageLost notes that a message of a job is gone.
 func (r *record) messageLost(f *history.Fact) {
 	c := f.Change
 	delete(r.outstanding, message{c.Seq, c.Subject})
@@ -82,7 +82,7 @@ func (r *record) messageLost(f *history.Fact) {
 	}
 }
 
-// words say what was lost.
+// words describes the loss.
 func (l loss) words() string {
 	of, jobs, keys := "key", "", ""
 	nats := l.of == sim.NATS
@@ -115,7 +115,7 @@ func (l loss) words() string {
 	return "; the last writes were lost, " + count(l.n, of) + keys + jobs
 }
 
-// named are the jobs that those words name.
+// named lists the jobs that those words name.
 func (l loss) named() []string {
 	return slices.Concat(l.back[:min(len(l.back), aboutMax)], l.gone[:min(len(l.gone), aboutMax)])
 }

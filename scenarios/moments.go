@@ -24,15 +24,15 @@ type moment struct {
 	a, b string
 	of   string // another job that it names
 	n    int32
-	// shownAt is the later step that shows it; 0 if its own does.
+	// shownAt is a later step that shows the moment; it is 0 if the moment's own step does.
 	shownAt int
 	// quiet moments are told only if a violation depends on them.
 	quiet bool
-	// timed is what a timeout counts from that ended its job.
+	// timed: the timeout that ended the job counts from this moment.
 	timed bool
 }
 
-// saying is the sentence of a moment: {node} did it, {job} is whose moment it is.
+// saying is the sentence of a moment. {node} is who did it, and {job} the job that the moment belongs to.
 type saying string
 
 const (
@@ -101,14 +101,14 @@ const (
 	runEnded          saying = "{job} {a}{b}"
 )
 
-// kept are the sayings that a long story keeps.
+// kept lists the sayings that a long story keeps.
 var kept = []saying{submitted, derivedSubmitted, rolledBack, lateWrote, dispatched, dispatchedAgain, resumed, dropped, circuit, rollsBack, otherPolicy}
 
-// wrong are the sayings of an operation that failed, was late or did nothing, of a lock that was found taken, or lost, and of a
-// circuit that opens.
+// wrong lists the sayings of things that went wrong: an operation that failed, was late or did nothing; a
+// lock that was taken, or lost; a circuit that opens.
 var wrong = []saying{failed, dropped, busy, ranOut, gaveUp, lateWrote, lateApplied, lateRefused, fenced, circuit}
 
-// anew are the sayings of what a handling begins by that is not the job's first.
+// anew lists the sayings with which a handling begins that is not the job's first.
 var anew = []saying{redelivered, rescued, replayed}
 
 // words is the moment's sentence, without its time.
@@ -116,22 +116,22 @@ func (m *moment) words(job string) string {
 	return strings.NewReplacer("{node}", who(m.node), "{job}", job, "{a}", m.a, "{b}", m.b, "{n}", fmt.Sprint(m.n), "{of}", m.of).Replace(string(m.says))
 }
 
-// line is the moment as a story has it.
+// line is the moment as a line of a story.
 func (m *moment) line(job string, keep bool) line {
 	return line{at: m.at, step: m.step, rank: rankMoment, text: m.words(job), keep: keep, jobs: []string{job, m.of}, wrong: slices.Contains(wrong, m.says), turn: slices.Contains(anew, m.says)}
 }
 
-// alike says whether two moments differ in nothing but who and when.
+// alike says whether two moments differ only in node and time.
 func (m *moment) alike(o *moment) bool {
 	return m.says == o.says && m.a == o.a && m.b == o.b && m.quiet == o.quiet
 }
 
-// routine moments make no story by themselves.
+// routine says whether the moment makes no story by itself.
 func (m *moment) routine() bool {
 	return m.says == askedKernel || m.says == wrote && !m.timed && (m.a == "PENDING" || m.a == "SCHEDULED" || m.a == "RUNNING")
 }
 
-// who names a node in a sentence.
+// who is a node's name in a sentence.
 func who(node string) string {
 	switch {
 	case node == actors.ApproverName, node == actors.OperatorName: // people
@@ -148,8 +148,8 @@ func who(node string) string {
 	return node
 }
 
-// add appends to a list of which each job has one, most of them short: twice its length would be most of what a run of many
-// jobs has to remember.
+// add appends to a list that every job has. Most are short, so it does not double the capacity: that would
+// dominate the memory of a run with many jobs.
 func add[T any](list []T, x T) []T {
 	if n := len(list); n == cap(list) {
 		list = append(make([]T, 0, n+n/16+3), list...)
@@ -157,12 +157,12 @@ func add[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// tell notes a moment of the job.
+// tell adds a moment to a list.
 func tell(to *[]moment, e *sim.Event, says saying, a, b string, n int) {
 	*to = add(*to, moment{at: e.At, step: e.Step, node: e.Node, says: says, a: a, b: b, n: int32(n)})
 }
 
-// tellOnce notes a moment of which only the first is worth telling.
+// tellOnce adds a moment, unless the job has one with the same saying.
 func (j *jobRecord) tellOnce(e *sim.Event, says saying, a string) {
 	for i := range j.moments {
 		if j.moments[i].says == says {
@@ -172,14 +172,14 @@ func (j *jobRecord) tellOnce(e *sim.Event, says saying, a string) {
 	tell(&j.moments, e, says, a, "", 0)
 }
 
-// operated tells of an operation on the job that went wrong. What a fault did to it the strike tells.
+// operated tells of a failed operation on the job. What a fault did to it is told with the strike.
 func (j *jobRecord) operated(e *sim.Event) {
 	cut := e.Fault == string(faults.Partition)
 	switch answer := history.AnswerOf(e); {
 	case e.Kind == sim.KindLate && e.Outcome != sim.OutcomeOK:
 		tell(&j.moments, e, lateRefused, e.Phase, "", 0)
 	case e.Kind == sim.KindLate:
-		if n := len(j.moments); n == 0 || j.moments[n-1].step != e.Step { // else what it wrote is told
+		if n := len(j.moments); n == 0 || j.moments[n-1].step != e.Step { // otherwise what it wrote is told
 			tell(&j.moments, e, lateApplied, e.Phase, "", 0)
 		}
 	case history.AlreadyStored(e):
@@ -200,7 +200,7 @@ func (j *jobRecord) operated(e *sim.Event) {
 	}
 }
 
-// whyFailed says in words why an operation failed that no fault struck.
+// whyFailed says why an operation failed that no fault struck.
 func whyFailed(e *sim.Event) string {
 	for _, deadline := range []string{context.DeadlineExceeded.Error(), "code = DeadlineExceeded"} {
 		if strings.Contains(e.Outcome, deadline) {
@@ -211,7 +211,7 @@ func whyFailed(e *sim.Event) string {
 	return strings.TrimSuffix(cmp.Or(said, e.Outcome), ".")
 }
 
-// over says that a state is written over that of a job's end, other than by a verdict on its output.
+// over tells that a state overwrites a terminal state, except by a verdict on the output.
 func over(from, to string) string {
 	if scheduler.Terminal(from) && (from != "SUCCEEDED" || to != "OUTPUT_QUARANTINED") {
 		return ", over " + from
@@ -219,7 +219,7 @@ func over(from, to string) string {
 	return ""
 }
 
-// stateWords is what else a state write says.
+// stateWords is the rest of the sentence of a state write.
 func (j *JobResult) stateWords(f *history.Fact) string {
 	worker, _ := f.Field("worker")
 	attempts := ""
@@ -239,7 +239,7 @@ func (j *JobResult) stateWords(f *history.Fact) string {
 	return ""
 }
 
-// because says why the job is in its state; in words, too, where a policy has put it there.
+// because is the reason for the job's state, in the policy's words if a policy set it.
 func (j *JobResult) because() string {
 	switch {
 	case j.Reason == "" || strings.EqualFold(j.Reason, j.State):
@@ -250,7 +250,7 @@ func (j *JobResult) because() string {
 	return " (" + j.Reason + ")"
 }
 
-// holderTo names the holder of a lock to the node that finds it taken.
+// holderTo names the holder of a lock, for the node that finds it taken.
 func holderTo(node, holder string) string {
 	if node == holder {
 		return "itself"

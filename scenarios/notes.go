@@ -10,17 +10,17 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// What happens to a job that is no failure of its own operations: a fence stops a write, the safety kernel does not
-// answer, an approval does not count, an output is redacted.
+// What happens to a job other than a failure of its own operations: a fence stops a write, the safety kernel
+// does not answer, an approval does not count, an output is redacted.
 
-// Why an approval did not count.
+// Reasons for which an approval did not count.
 const (
 	refusedLook    = "the request had changed since the approver looked at it"
 	refusedAnother = "it was of another request"
 	refusedOld     = "it was too old"
 )
 
-// noted takes in what happened to a job, as far as no single operation of it shows that.
+// noted notes what no single operation of a job shows.
 func (r *run) noted(e *sim.Event) {
 	if f := r.judge.Facts.Fenced; f.Step == e.Step {
 		r.fenced(e, f)
@@ -65,13 +65,13 @@ func (r *run) noted(e *sim.Event) {
 		j.approvals--
 		why := refusedAnother
 		if c := &r.judge.Facts.Jobs[e.Job].Consent; r.plan.Engine.Policy.BindApprovals && c.Granted(c.Waits) != nil {
-			why = refusedOld // by the clock of whoever handled it
+			why = refusedOld // by the clock of the node that handled it
 		}
 		tell(&j.moments, e, refusedApproval, why, "", 0)
 	}
 }
 
-// policyChanged tells what the safety kernel goes by from now on.
+// policyChanged tells the safety kernel's new policy.
 func (r *run) policyChanged(e *sim.Event) {
 	r.record.policy++
 	p := r.plan.Kernel.Policies()[r.record.policy]
@@ -86,8 +86,8 @@ func (r *run) policyChanged(e *sim.Event) {
 	tell(&r.record.derived.trail, e, otherPolicy, words, "", 0)
 }
 
-// beganRollback tells for which job a saga is rolled back: of those that failed for good, the last that who begins has
-// written so, or else the last of all.
+// beganRollback tells for which job a saga is rolled back. That is the last job that failed for good by a
+// write of the node that begins the rollback, or else the last that failed for good.
 func (r *run) beganRollback(e *sim.Event, saga string) {
 	of, last, own := "", 0, false
 	look := func(id string, moments []moment) {
@@ -116,7 +116,7 @@ func (r *run) beganRollback(e *sim.Event, saga string) {
 	*trail = append(*trail, m)
 }
 
-// fenced tells that a state write was not made after what e has shown to its writer.
+// fenced tells that a node gave up a state write because of what it read in e.
 func (r *run) fenced(e *sim.Event, f model.Fenced) {
 	j := r.record.job(f.Job)
 	if j == nil {
@@ -129,12 +129,12 @@ func (r *run) fenced(e *sim.Event, f model.Fenced) {
 	tell(&j.moments, e, fenced, f.Phase, why, 0)
 }
 
-// rescued tells that a path of rescue brought on a job, or a run.
+// rescued tells that a rescue resumed a job or a run.
 func (r *record) rescued(e *sim.Event, x model.Rescue) {
 	if j := r.job(x.Job); j != nil {
 		tell(&j.moments, e, rescued, x.By, "", 0)
 		m := j.last()
-		for _, o := range j.moments { // what it did before its write follows it
+		for _, o := range j.moments { // the moment belongs before what it did until its write
 			if o.says == took && o.step == x.Lock {
 				m.at, m.step, m.shownAt = o.at, o.step, e.Step
 			}
@@ -147,7 +147,7 @@ func (r *record) rescued(e *sim.Event, x model.Rescue) {
 	}
 }
 
-// judgedOutput takes in a finding of the output policy.
+// judgedOutput notes a finding of the output policy.
 func (r *record) judgedOutput(f *history.Fact) {
 	j := r.job(f.Job)
 	finding, err := history.Read[history.OutputFinding](f.Change.Value)
@@ -159,12 +159,12 @@ func (r *record) judgedOutput(f *history.Fact) {
 		why = ": " + why
 	}
 	j.tellOnce(f.Event, redacted, why)
-	if n := len(j.moments); n > 1 && j.moments[n-1].says == redacted && j.moments[n-2].step == f.Step { // it led to the state
+	if n := len(j.moments); n > 1 && j.moments[n-1].says == redacted && j.moments[n-2].step == f.Step { // the finding led to the state
 		j.moments[n-2], j.moments[n-1] = j.moments[n-1], j.moments[n-2]
 	}
 }
 
-// waited is how long the job was put off, since the safety kernel gave no answer: from its submission until
+// waited is how long the job was put off because the safety kernel did not answer: from its submission until
 // it went on.
 func (j *jobRecord) waited(end time.Duration) time.Duration {
 	if j.putOff == 0 {
@@ -178,7 +178,7 @@ func (j *jobRecord) waited(end time.Duration) time.Duration {
 	return end - j.Submitted
 }
 
-// metStale tells of picks of the job that met a stale worker.
+// metStale tells that picks for the job met a stale worker.
 func (r *record) metStale(e *sim.Event, id string, n int) {
 	if j := r.job(id); j != nil {
 		j.stale = true

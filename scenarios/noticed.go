@@ -8,8 +8,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/samples"
 )
 
-// Noticed tells of an alert over the run, and of who noticed when: how long before or after the first timeout, and the
-// first violation, it fired, and how long a job had been blind.
+// Noticed compares an alert with the events of the run: how long before or after the first timeout and the
+// first violation it fired, and how long a job had been blind by then.
 func (res *Result) Noticed(a samples.Alert) string {
 	when := "At " + at(a.Fired)
 	if a.Fired > res.Virtual {
@@ -38,7 +38,7 @@ func (res *Result) Noticed(a samples.Alert) string {
 	return strings.Join(said, " ")
 }
 
-// apart says how long after an alert something came, or before it.
+// apart says how long before or after an alert something came.
 func apart(fired, other time.Duration) string {
 	if other < fired {
 		return at(fired-other) + " before it"

@@ -24,7 +24,7 @@ func newRecord(plan *plans.Plan, facts *model.Facts) *record {
 	return r
 }
 
-// observe folds one event, fact by fact.
+// observe records one event, fact by fact.
 func (r *record) observe(e *sim.Event, facts []history.Fact) {
 	r.loses(e)
 	for i := range facts {
@@ -60,14 +60,14 @@ func (r *record) observe(e *sim.Event, facts []history.Fact) {
 	r.operated(e)
 }
 
-// operated takes in what is no change in a server.
+// operated records an operation that changed no server.
 func (r *record) operated(e *sim.Event) {
 	done := history.AnswerOf(e) == history.Done
 	switch e.Kind {
 	case sim.KindAck, sim.KindTerm:
 		r.acknowledged(e)
 	case sim.KindNak:
-		if int(e.Delivered) >= r.deliveries { // it does not come again
+		if int(e.Delivered) >= r.deliveries { // it is not delivered again
 			r.acknowledged(e)
 		}
 	case actors.KindEffect:
@@ -207,8 +207,8 @@ func (r *record) dispatched(j *jobRecord, f *history.Fact) {
 	j.last().quiet = says == dispatched && expected && f.Kind != sim.KindLate
 }
 
-// dropped takes in a publish that the stream took for one that it remembers. It holds an earlier dispatch of the
-// job, whose worker may be dead, and no other.
+// dropped notes a publish that the stream dropped as a duplicate. The stream then holds only an earlier
+// dispatch of the job, whose worker may be dead.
 func (r *record) dropped(j *jobRecord, e *sim.Event) {
 	tell(&j.moments, e, dropped, history.WorkerOf(e.Target), "", 0)
 	if len(j.Dispatches) > 0 && !r.down(j.worker) && (j.executing != "" || r.waits(j)) {
@@ -235,7 +235,7 @@ func (r *record) written(f *history.Fact) {
 		}
 		j.undecided = true
 	}
-	if f.Vanished() { // with the writes that a failover loses
+	if f.Vanished() { // in a failover that loses its writes
 		j.Attempts, j.Reason, j.Why = 0, "", ""
 		r.moved(j, f, "")
 		return
@@ -252,7 +252,7 @@ func (r *record) written(f *history.Fact) {
 	}
 }
 
-// moved notes that the job's record says another state.
+// moved notes that the job's record has another state.
 func (r *record) moved(j *jobRecord, f *history.Fact, to string) {
 	r.settle(&j.JobResult, to, f.At)
 	from := j.State
@@ -287,10 +287,10 @@ func (r *record) moved(j *jobRecord, f *history.Fact, to string) {
 	}
 }
 
-// stacked tells that a job's compensation was put onto its saga's stack, or taken from it.
+// stacked tells that a job's compensation was pushed onto its saga's stack, or popped.
 func (r *record) stacked(f *history.Fact) {
 	c := f.Change
-	place := f.Job + " " + cmp.Or(c.Field, "0") // the last to go takes the key along
+	place := f.Job + " " + cmp.Or(c.Field, "0") // the last to go removes the key
 	if !c.Gone {
 		_, r.stacks[place] = whatOf(history.CompensationIDs, c.Value)
 		if j := r.job(f.Event.Job); j != nil && f.Phase == "saga_record" {
@@ -306,7 +306,7 @@ func (r *record) stacked(f *history.Fact) {
 
 func (r *record) executed(e *sim.Event) {
 	j := r.job(e.Job)
-	if answer := history.AnswerOf(e); answer.Failed() { // a crash right after it leaves it no answer
+	if answer := history.AnswerOf(e); answer.Failed() { // after a crash right then there is no answer
 		return
 	}
 	if j == nil {

@@ -19,41 +19,41 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// RunOptions are what a run takes besides its plan; none of them but Branch and Variant changes what happens in it.
+// RunOptions are the parameters of a run besides its plan. Only Branch and Variant change what happens in it.
 type RunOptions struct {
-	Trace    io.Writer         // receives trace.jsonl: one canonical event a line
-	Progress func(Progress)    // called about five times a second, from another goroutine; nil is none
-	OnStall  func(string)      // called with a dump of all goroutines when the world has not moved for a minute of real time; nil panics
-	Stall    time.Duration     // how long that is; 0 is a minute
+	Trace    io.Writer         // receives trace.jsonl: one canonical event per line
+	Progress func(Progress)    // called about five times a second, from another goroutine; nil is not called
+	OnStall  func(string)      // called with a dump of all goroutines when the world has not moved for Stall; nil panics
+	Stall    time.Duration     // in real time; 0 is a minute
 	Variant  scheduler.Variant // changes the code under test; nil leaves it as it is
 	Sample   bool              // record what a Prometheus would scrape, in Result.Samples
-	Survey   func(Surveyed)    // is told of each operation that a fault can strike; nil is nobody
-	Choices  func(*sim.Choice) // is told of each choice of a plan whose strategy is bounded; nil is nobody
-	Branch   *Branch           // another order from a step on; nil is the plan's own to its end
-	StopAt   string            // end once this invariant's promise is broken: a search needs to know no more
-	Anyway   bool              // StopAt counts outside of its promise, too
-	Of       string            // StopAt counts what is of this job, or of this run of a workflow, alone; "" is of any
+	Survey   func(Surveyed)    // called with each operation that a fault can strike; nil is not called
+	Choices  func(*sim.Choice) // called with each choice of a plan whose strategy is bounded; nil is not called
+	Branch   *Branch           // another order from a step on; nil keeps the plan's order
+	StopAt   string            // ends the run once the promise of this invariant is broken: a search needs no more
+	Anyway   bool              // StopAt also counts violations outside the promise
+	Of       string            // StopAt counts violations of this job or workflow run alone; "" is any
 
-	Source    string   // the scenario's name, or the plan file as the user typed it, for Result.Replay
+	Source    string   // the scenario's name, or the plan file as the user gave it, for Result.Replay
 	Overrides []string // how the plan differs from Source, as key=value
-	Modified  bool     // what the plan expects is reported, not judged, as of one with expect.changed
-	Drawn     bool     // it is one of many, drawn by chance: a fault that does not fire is reported, and is no reason to doubt the run
+	Modified  bool     // the plan's expectations are reported, not judged, as with expect.changed
+	Drawn     bool     // the plan was drawn by chance: a fault that does not fire is reported, and does not put the run in doubt
 }
 
 // Branch is another order of the same run.
 type Branch struct {
-	Then sim.Strategy // of the steps behind Step
+	Then sim.Strategy // orders the steps after Step
 	Step int
 	Seed uint64
 }
 
-// Surveyed is an operation that a fault can strike, and what the world is like when it is made.
+// Surveyed is an operation that a fault can strike, and the state of the world before it.
 type Surveyed struct {
 	faults.Operation
-	Facts *model.Facts // what events have told before it
+	Facts *model.Facts // what events have shown so far
 }
 
-// Progress of a run that is under way.
+// Progress is how far a run has come.
 type Progress struct {
 	Steps   int
 	Virtual time.Duration
@@ -61,8 +61,8 @@ type Progress struct {
 	Jobs    int
 }
 
-// Run runs one plan and judges it. It fails only when the plan could not be run at all, or ctx was
-// cancelled; a violated invariant is a result.
+// Run runs one plan and judges it. It fails only if the plan could not be run at all, or ctx was cancelled. A
+// violated invariant is a result, not an error.
 func Run(ctx context.Context, plan *plans.Plan, opt RunOptions) (*Result, error) {
 	if err := plan.Validate(); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func strategyOf(ctx context.Context, plan *plans.Plan, opt RunOptions) (sim.Stra
 		}
 		return sim.NewPCT(plan.Seed, s.ChangePoints, steps), nil
 	case plans.Bounded:
-		list, _ := sim.ParsePreemptions(s.Preemptions) // Validate says what is wrong
+		list, _ := sim.ParsePreemptions(s.Preemptions) // Validate reports errors in it
 		return &sim.Bounded{Preemptions: list, Watch: opt.Choices}, nil
 	}
 	return sim.Latency{}, nil
@@ -119,7 +119,7 @@ type run struct {
 	system   *scheduler.System
 	strategy sim.Strategy
 	samples  samples.Recorder
-	lagAt    func(draw uint64) time.Duration // of a heartbeat; nil is no time
+	lagAt    func(draw uint64) time.Duration // of a heartbeat; nil is no delay
 
 	stop   sim.Stop
 	short  string // why the world could not settle in its time, or ""
@@ -165,7 +165,7 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) (*run, error)
 	return r, nil
 }
 
-// config is what the run's world is made of.
+// config is the Config of the run's world.
 func (r *run) config() sim.Config {
 	c := sim.Config{
 		Seed: r.plan.Seed, Start: r.plan.World.Start.Time(), Strategy: r.strategy, StepsMax: r.plan.Schedule.StepsMax, Trace: r.opt.Trace,
@@ -187,13 +187,13 @@ func (r *run) config() sim.Config {
 	return c
 }
 
-// RedisVariable is the environment variable that names the redis-server of plans over one.
+// RedisVariable is the environment variable that names the redis-server for plans that use one.
 const RedisVariable = "WAVETANK_REDIS_SERVER"
 
-// DefaultRedisProgram is the redis-server of plans over one where [RedisVariable] names none.
+// DefaultRedisProgram is the redis-server for plans that use one if [RedisVariable] is not set.
 const DefaultRedisProgram = "redis-server"
 
-// RedisProgram is the redis-server of plans over one.
+// RedisProgram returns the redis-server for plans that use one.
 func RedisProgram() string { return cmp.Or(os.Getenv(RedisVariable), DefaultRedisProgram) }
 
 // sample scrapes the schedulers.
@@ -202,8 +202,8 @@ func (r *run) sample(time.Duration) {
 	r.system.Scrape(r.samples.Take)
 }
 
-// play builds the world and moves it through its two phases: one in which faults strike, and one
-// in which everything heals and the world must settle.
+// play builds the world and moves it through its two phases. In the first, faults strike. In the second,
+// everything heals and the world must settle.
 func (r *run) play(w *sim.World) error {
 	r.world = w
 	r.judge.Began(w.Started())
@@ -220,9 +220,10 @@ func (r *run) play(w *sim.World) error {
 	work := r.plan.Workload
 	submissions := work.Jobs * work.Submissions
 	submitted := r.plan.Submitted()
+	// The fault window ends once clients have asked for all that they can ask for before the heal.
 	r.stop = w.Step(max(submitted, r.plan.LastTimed())+r.plan.Then.SettleWithin, func() bool {
 		through := r.record.submitted+r.system.GaveUp() >= submissions && r.record.asked(work) && r.system.ChangesDone()
-		return r.over() || w.Now() >= submitted && r.injector.Begun(w.Now()) && (through || !r.system.Asks() && r.atRest())
+		return r.over() || w.Now() >= submitted && r.injector.Begun(w.Now()) && (through || !r.system.Asks(r.unhindered) && r.injector.Quiet())
 	})
 	if r.plan.Then.Heal {
 		r.injector.Heal(w)
@@ -243,8 +244,8 @@ func (r *run) play(w *sim.World) error {
 	return nil
 }
 
-// settle gives the world its time to come to rest. It counts from the heal, or from a fault that
-// strikes later still: one at the redelivery of a message, say.
+// settle gives the world its time to come to rest. The time counts from the heal, or from a fault that
+// strikes later, such as one at a redelivery.
 func (r *run) settle(w *sim.World) {
 	healed := w.Now()
 	for r.stop != sim.StopSteps {
@@ -260,11 +261,11 @@ func (r *run) settle(w *sim.World) {
 
 func (r *run) cancelled() bool { return r.ctx.Err() != nil }
 
-// over says whether there is no reason to go on.
+// over says whether the run can end.
 func (r *run) over() bool { return r.cancelled() || r.opt.StopAt != "" && r.broken(r.opt.StopAt) }
 
-// broken says whether the run breaks the promise of the invariant of that name, or was to be judged by
-// it whatever its promise.
+// broken says whether the run has broken the promise of an invariant, or the invariant itself if it is judged
+// whatever its promise.
 func (r *run) broken(invariant string) bool {
 	switch asked := r.asked(invariant); {
 	case r.opt.Of != "":

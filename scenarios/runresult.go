@@ -10,7 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// RunResult is what became of one run of a workflow, from its record.
+// RunResult is the outcome of one run of a workflow, from its record.
 type RunResult struct {
 	ID      string        `json:"id"`
 	State   string        `json:"state"` // at the end
@@ -19,11 +19,11 @@ type RunResult struct {
 	Ended   time.Duration `json:"ended_ns,omitempty"` // when it reached its terminal state; 0 if it did not
 
 	moments []moment
-	states  []string          // of its steps, as its record has them
-	looked  map[string]string // nodes that have looked at it, to write it; what they saw last
+	states  []string          // the states of its steps in its record
+	looked  map[string]string // nodes that have read it in order to write it, and what they read last
 }
 
-// ran takes in a change of a run's record.
+// ran notes a change of a run's record.
 func (r *record) ran(f *history.Fact) {
 	now, err := history.Read[history.RunRecord](f.Change.Value)
 	if f.Change.Gone || err != nil {
@@ -48,7 +48,7 @@ func (r *record) ran(f *history.Fact) {
 	}
 }
 
-// wrote notes which steps a write of the run's record has brought on.
+// wrote notes which steps a write of the run's record has changed.
 func (run *RunResult) wrote(f *history.Fact, now *history.RunRecord) {
 	var changed []string
 	begins := len(run.states) != len(now.Steps)
@@ -61,13 +61,13 @@ func (run *RunResult) wrote(f *history.Fact, now *history.RunRecord) {
 			changed = append(changed, s.ID+" "+s.State)
 		}
 	}
-	if len(changed) > 0 && !begins && f.Node != "" { // nobody writes what Redis goes back to
+	if len(changed) > 0 && !begins && f.Node != "" { // when Redis goes back, nobody writes
 		run.moments = add(run.moments, moment{at: f.At, step: f.Step, node: f.Node, says: runWrote, a: strings.Join(changed, ", "), quiet: true})
 	}
 }
 
-// runFenced follows a run's write of several operations: looks at the record and at the lock, and the MULTI. Who gives
-// the lock back after a look was refused by what it saw.
+// runFenced follows a fenced write of a run, which is several operations: reads of the record and of the
+// lock, and the MULTI. A node that releases the lock after such a read was stopped by what it read.
 func (r *record) runFenced(e *sim.Event) {
 	what, id := history.KeyOf(e.Target)
 	i := slices.IndexFunc(r.runs, func(o *RunResult) bool { return o.ID == id })
@@ -96,13 +96,13 @@ func (r *record) runFenced(e *sim.Event) {
 	delete(run.looked, e.Node)
 }
 
-// violated are the jobs and runs that violations name, and those that a named job was submitted for.
+// violated lists the jobs and runs that violations name, and those for which a named job was submitted.
 func (r *run) violated(res *Result) map[string]bool {
 	named := map[string]bool{}
 	for _, v := range res.Violations {
 		named[v.Job] = true
 	}
-	for _, j := range slices.Backward(r.record.derived.jobs) { // a replay's replay first
+	for _, j := range slices.Backward(r.record.derived.jobs) { // a replay's replay comes first
 		if named[j.ID] {
 			named[j.Of] = true
 		}
@@ -110,8 +110,8 @@ func (r *run) violated(res *Result) map[string]bool {
 	return named
 }
 
-// aboutRun is the run whose steps are told of where a plan names no job: one that a violation names, or
-// that did not succeed, or else the first; nil if there is none.
+// aboutRun is the run whose steps are told if a plan names no job: one that a violation names, or else one
+// that did not succeed, or else the first. It is nil if there is none.
 func (r *run) aboutRun(res *Result) *RunResult {
 	named := r.violated(res)
 	var about *RunResult

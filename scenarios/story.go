@@ -11,14 +11,14 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
 
-// linesMax bounds a story. Strikes, violations, ends and what a violation depends on are told beyond it.
+// linesMax bounds a story. Strikes, violations, ends and steps that a violation depends on are always told.
 const linesMax = 60
 
-// alikeMax is how many moments that are alike a story tells one by one.
+// alikeMax is how many similar moments a story tells one by one.
 const alikeMax = 2
 
-// tell writes the story of the run in the order of time: each strike, what it hit, what followed, the violations, and
-// in closing what became of everybody else.
+// tell writes the story of the run in the order of time: each strike, what it hit, what followed, the
+// violations and, at the end, a summary of everything else.
 func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []string, when []ToldAt) {
 	broken, needed := broke(res)
 	lines := slices.Concat(r.strikes(res, about), broken, r.happened(res, needed, about, run), r.ends(about))
@@ -26,7 +26,7 @@ func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []stri
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.step, b.step), cmp.Compare(a.rank, b.rank))
 	}
 	slices.SortStableFunc(lines, inOrder)
-	lines = slices.CompactFunc(lines, func(a, b line) bool { return a.at == b.at && a.text == b.text }) // of what several jobs wait for
+	lines = slices.CompactFunc(lines, func(a, b line) bool { return a.at == b.at && a.text == b.text }) // several jobs may wait for the same thing
 	over := max(0, len(lines)-linesMax)
 	left := 0
 	for i := len(lines) - 1; i >= 0 && left < over; i-- {
@@ -51,7 +51,7 @@ func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []stri
 	return append(told, r.closing(about, lines)...), when
 }
 
-// withViolated are the jobs that the story follows: also those, up to a number, that a broken promise names.
+// withViolated adds jobs that a broken promise names to those that the story follows, up to aboutMax.
 func (r *run) withViolated(res *Result, about []*jobRecord) []*jobRecord {
 	about = slices.Clone(about)
 	for _, v := range res.Violations {
@@ -62,7 +62,7 @@ func (r *run) withViolated(res *Result, about []*jobRecord) []*jobRecord {
 	return about
 }
 
-// introduced are the submissions of jobs that the story names and does not follow.
+// introduced returns the submissions of jobs that the story names and does not follow.
 func (r *run) introduced(lines []line) (more []line) {
 	known, said := map[string]bool{}, map[string]bool{}
 	for _, l := range lines {
@@ -84,7 +84,8 @@ func (r *run) introduced(lines []line) (more []line) {
 	return more
 }
 
-// dependence is a step that a violation depends on; what a job's violation is found at concerns that job alone.
+// dependence maps the steps that a violation depends on to the job concerned, or anyJob. The step at which a
+// job's violation is found concerns that job alone.
 type dependence map[int]string
 
 const anyJob = "any job"
@@ -98,16 +99,17 @@ func (d dependence) has(m *moment, job string) bool {
 	return false
 }
 
-// alike are violations of one invariant. Those of one half-open window depend on the same steps.
+// alike are the violations of one invariant. Those found in one half-open window depend on the same steps.
 type alike struct {
-	told  map[string]int // how many are told that depend on the same steps
-	lines []int          // that tell of them
+	told  map[string]int // how many are told, by the steps that they depend on
+	lines []int          // the indices of their lines
 	more  int
 	last  time.Duration
 }
 
-// broke tells of the violations. Of those that are alike the first are told, and so are those of the first that differ.
-// The others are counted. needed are the steps that those depend on that are told.
+// broke tells of the violations. Of similar violations it tells the first ones, and counts the others. A
+// violation that depends on other steps is not similar. needed are the steps that the told violations depend
+// on.
 func broke(res *Result) (lines []line, needed dependence) {
 	type kind struct {
 		invariant string
@@ -146,7 +148,7 @@ func broke(res *Result) (lines []line, needed dependence) {
 	}
 	for _, a := range found {
 		if a.more > 0 {
-			after := a.lines[0] // the last that is told of before the others end
+			after := a.lines[0] // the last one before the others end
 			for _, i := range a.lines {
 				if lines[i].at >= lines[after].at && lines[i].at <= a.last {
 					after = i
@@ -158,7 +160,7 @@ func broke(res *Result) (lines []line, needed dependence) {
 	return lines, needed
 }
 
-// happened tells of what happened to the jobs and to the run that the story follows.
+// happened tells what happened to the jobs and to the run that the story follows.
 func (r *run) happened(res *Result, needed dependence, about []*jobRecord, run *RunResult) (lines []line) {
 	for _, j := range r.record.jobs {
 		if slices.Contains(about, j) {
@@ -192,7 +194,7 @@ func (r *run) happened(res *Result, needed dependence, about []*jobRecord, run *
 	return slices.Concat(lines, linesOf(r.record.derived.trail, &JobResult{}, needed), linesOf(r.breakerMoments(), &JobResult{}, needed), linesOf(r.reconnections(), &JobResult{}, needed))
 }
 
-// linesOf picks what is worth telling of a job. What happened again and again in the same way is counted.
+// linesOf selects the moments of a job that are worth telling. It counts repeated ones.
 func linesOf(moments []moment, j *JobResult, needed dependence) (lines []line) {
 	for i := range moments {
 		m := &moments[i]
@@ -228,7 +230,7 @@ func linesOf(moments []moment, j *JobResult, needed dependence) (lines []line) {
 	return lines
 }
 
-// too names who else did what is told of one, in brackets.
+// too names, in parentheses, the other nodes that did the same.
 func too(others map[string]bool) string {
 	if len(others) == 0 {
 		return ""
@@ -243,7 +245,7 @@ func (r *run) blind(j *jobRecord) []line {
 		return nil
 	}
 	opened := r.stepAt(j, w.Opened)
-	for _, f := range r.injector.Fired() { // what opened it comes first
+	for _, f := range r.injector.Fired() { // the fault that opened it comes first
 		if f.At == w.Opened && opened != lastStep {
 			opened = max(opened, f.Step)
 		}
@@ -259,7 +261,7 @@ func (r *run) blind(j *jobRecord) []line {
 	return append(lines, always(w.Closed, closed, rankViolation, "the blind window of "+j.ID+" closed: it had "+"lasted "+at(w.Closed-w.Opened)))
 }
 
-// stepAt is the step at which something of the job happened at that time.
+// stepAt returns the step at which something happened to the job at that time.
 func (r *run) stepAt(j *jobRecord, when time.Duration) int {
 	for _, m := range j.moments {
 		if m.at == when {
@@ -269,7 +271,7 @@ func (r *run) stepAt(j *jobRecord, when time.Duration) int {
 	return lastStep
 }
 
-// ends tell of the jobs that had not settled when the run ended.
+// ends tells of the jobs that had not settled when the run ended.
 func (r *run) ends(about []*jobRecord) (lines []line) {
 	for _, j := range about {
 		if !scheduler.Terminal(j.State) {
@@ -283,7 +285,7 @@ func (r *run) ends(about []*jobRecord) (lines []line) {
 	return lines
 }
 
-// closing sums up in a sentence each what the story has not told one by one.
+// closing sums up what the story has not told one by one, a sentence for each subject.
 func (r *run) closing(about []*jobRecord, lines []line) (told []string) {
 	named := map[string]bool{}
 	for _, l := range lines {

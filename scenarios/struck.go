@@ -9,8 +9,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// strikes tell of the faults that fired, and of their ends. Of what struck again and again in the same way, or hit
-// jobs that the story does not follow, the first is told, and the others are counted.
+// strikes tells of the strikes and of their ends. Of repeated strikes of one fault, and of strikes on jobs
+// that the story does not follow, it tells the first and counts the others.
 func (r *run) strikes(res *Result, about []*jobRecord) (lines []line) {
 	type same struct {
 		fault faults.Fault
@@ -52,7 +52,7 @@ func (r *run) strikes(res *Result, about []*jobRecord) (lines []line) {
 	return lines
 }
 
-// again counts the strikes of a fault besides one, which is told, and the jobs that all of them hit.
+// again counts the strikes of a fault besides the one that is told, and the jobs that they hit.
 func again(told FiredFault, others []FiredFault) string {
 	jobs := map[string]bool{told.Job: true}
 	for _, f := range others {
@@ -68,7 +68,8 @@ func again(told FiredFault, others []FiredFault) string {
 	return text
 }
 
-// Did says what a fault of the plan did, by its number: first what it did to a violation; "" if it did not fire.
+// Did says what a fault of the plan did, by its index. It begins with the strike that hit the violation. It
+// is "" if the fault did not fire.
 func (res *Result) Did(fault int, to *Violation) string {
 	list := res.StrikesOf(fault, to)
 	switch len(list) {
@@ -80,8 +81,8 @@ func (res *Result) Did(fault int, to *Violation) string {
 	return list[0].Says + ", and " + again(list[0], list[1:])
 }
 
-// StrikesOf are the strikes of a fault of the plan, by its number, in their order, but for the first that a violation is due to: that
-// comes before the others.
+// StrikesOf lists the strikes of a fault of the plan, by its index, in order. The first that hit the
+// violation is moved to the front.
 func (res *Result) StrikesOf(fault int, v *Violation) (list []FiredFault) {
 	for _, f := range res.Fired {
 		if f.Number == fault {
@@ -95,12 +96,12 @@ func (res *Result) StrikesOf(fault int, v *Violation) (list []FiredFault) {
 	return list
 }
 
-// Hit says whether a strike was of the violation's job, or at a step that it depends on.
+// Hit says whether a strike was on the violation's job, or at a step that the violation depends on.
 func (f FiredFault) Hit(v *Violation) bool {
 	return v.Job != "" && f.Job == v.Job || slices.Contains(v.Steps, f.Step)
 }
 
-// strike tells of the i-th fault that fired, and of its end, if that ended what it did.
+// strike tells of the i-th strike, and of its end if that ended its effect.
 func (r *run) strike(i int, f faults.Fired) []line {
 	rank := rankStrike
 	if f.Fault.After != nil && !f.Fault.Do.OfServer() {
@@ -116,7 +117,7 @@ func (r *run) strike(i int, f faults.Fired) []line {
 	return lines
 }
 
-// struck says what a fault did, without what went with it.
+// struck says what a strike did, without the losses.
 func (r *run) struck(f faults.Fired) string {
 	loss := ""
 	if f.Fault.Lag > 0 {
@@ -126,7 +127,8 @@ func (r *run) struck(f faults.Fired) string {
 	return begin
 }
 
-// strikeWords name a strike in the fault's own word, and what it hit; and its end, "" if it did not last.
+// strikeWords describe a strike, by the fault's word and what it hit, and its end; end is "" if it did not
+// last.
 func (r *run) strikeWords(f faults.Fired, loss string) (begin, end string) {
 	operation := "the " + f.Phase
 	if f.Job != "" && f.Job != f.Node {

@@ -13,12 +13,12 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// aboutMax bounds the stories that a result tells when the plan does not say whose.
+// aboutMax bounds the number of jobs whose stories are told if the plan does not name them.
 const aboutMax = 6
 
-// about are the jobs whose story is told: those the plan names, else those its faults name, else those that
-// violations name or to which something out of the ordinary happened, else the first. In a plan with runs that
-// names none, a run's steps are told of, too, and the first job is not.
+// about lists the jobs whose stories are told: those that the plan names, or else those that its faults name,
+// or else those that violations name and those with something unusual, or else the first. If the plan names
+// no job and has runs, about also returns a run whose steps are told, and the first job is not told.
 func (r *run) about(res *Result) (about []*jobRecord, run *RunResult) {
 	numbers := r.plan.Concerned()
 	for _, n := range numbers {
@@ -35,7 +35,7 @@ func (r *run) about(res *Result) (about []*jobRecord, run *RunResult) {
 	return about, run
 }
 
-// striking are the jobs that violations name, and then those to which something out of the ordinary happened.
+// striking lists the jobs that violations name, and then those with something unusual.
 func (r *run) striking(res *Result) (jobs []*jobRecord) {
 	named := r.violated(res)
 	for _, j := range r.record.jobs {
@@ -52,7 +52,7 @@ func (r *run) striking(res *Result) (jobs []*jobRecord) {
 	return jobs[:min(len(jobs), aboutMax)]
 }
 
-// aboutDerived marks what was submitted for the jobs whose story is told, and for the run that is told of.
+// aboutDerived marks the jobs that were submitted for the told jobs and for the told run.
 func (r *run) aboutDerived(about []*jobRecord, run *RunResult) {
 	of := map[string]bool{}
 	for _, j := range about {
@@ -112,7 +112,7 @@ func (r *run) unsettled(j *jobRecord) string {
 	return "it was still being retried when the time was over"
 }
 
-// fates say how the jobs ended that the story names and does not follow.
+// fates says how the jobs ended that the story names and does not follow.
 func (r *run) fates(about []*jobRecord, named map[string]bool) string {
 	var jobs []*jobRecord
 	var parts []string
@@ -123,7 +123,7 @@ func (r *run) fates(about []*jobRecord, named map[string]bool) string {
 			endings[j.ending()] = true
 		}
 	}
-	for _, j := range r.record.jobs { // with those that are followed, or it would read as if they had ended otherwise
+	for _, j := range r.record.jobs { // the followed jobs are counted, or it would seem that they ended otherwise
 		if ending := j.ending(); endings[ending] && (named[j.ID] || slices.Contains(about, j)) {
 			ids[ending] = append(ids[ending], j.ID)
 		}
@@ -138,7 +138,7 @@ func (r *run) fates(about []*jobRecord, named map[string]bool) string {
 	return "In the end " + strings.Join(parts, "; ") + "." + r.undecided(jobs)
 }
 
-// others says what became of the jobs that the story does not name.
+// others sums up the jobs that the story does not name.
 func (r *run) others(about []*jobRecord, named map[string]bool) string {
 	var jobs []*jobRecord
 	became := map[string]int{}
@@ -154,12 +154,12 @@ func (r *run) others(about []*jobRecord, named map[string]bool) string {
 	return endings(len(jobs), became, len(jobs) < len(r.record.jobs)) + failedOf(jobs) + r.undecided(jobs)
 }
 
-// failedOf says which operations of the jobs failed, whatever became of the jobs.
+// failedOf says which operations of the jobs failed, whatever the jobs' outcomes.
 func failedOf(jobs []*jobRecord) string {
 	struck, phases := map[*jobRecord]bool{}, map[string]bool{}
 	for _, j := range jobs {
 		for i := range j.moments {
-			if m := &j.moments[i]; m.says == failed && m.a != "safety_check" { // what that comes to, undecided says
+			if m := &j.moments[i]; m.says == failed && m.a != "safety_check" { // undecided tells of those
 				struck[j], phases[m.a] = true, true
 			}
 		}
@@ -170,7 +170,7 @@ func failedOf(jobs []*jobRecord) string {
 	return fmt.Sprintf(" %s had an operation fail: %s.", ofThem(len(struck), len(jobs)), some(slices.Sorted(maps.Keys(phases))))
 }
 
-// undecided says how many of the jobs the safety kernel let wait, and how many went on without it.
+// undecided says for how many of the jobs the safety kernel did not answer, and how many went on without it.
 func (r *run) undecided(jobs []*jobRecord) (told string) {
 	undecided, late, longest := 0, 0, time.Duration(0)
 	for _, j := range jobs {
@@ -191,7 +191,7 @@ func (r *run) undecided(jobs []*jobRecord) (told string) {
 	return told
 }
 
-// endings says how n jobs ended: the others, or all that clients submitted.
+// endings says how n jobs ended; others says whether they are the rest, or all that clients submitted.
 func endings(n int, became map[string]int, others bool) string {
 	list := plainFirst(became)
 	one, many := "The job that a client submitted", fmt.Sprintf("%d jobs that clients submitted", n)
@@ -210,21 +210,21 @@ func endings(n int, became map[string]int, others bool) string {
 	return "Of the " + many + ", " + strings.Join(list, "; ") + "."
 }
 
-// plainFirst are the endings in the order in which they are said.
+// plainFirst lists endings in the order in which they are told.
 func plainFirst[T any](endings map[string]T) []string {
 	return slices.SortedFunc(maps.Keys(endings), func(a, b string) int {
 		return cmp.Or(cmp.Compare(slices.Index(plainEndings, b), slices.Index(plainEndings, a)), strings.Compare(a, b))
 	})
 }
 
-// How jobs end that have no story of their own.
+// Endings of jobs that have no story of their own.
 const (
 	atFirst  = "succeeded at the first attempt"
 	executed = "succeeded after more than one execution"
 	atLast   = "succeeded after more than one attempt or dispatch"
 )
 
-var plainEndings = []string{atLast, executed, atFirst} // said first, from the last
+var plainEndings = []string{atLast, executed, atFirst} // told before others, the last one first
 
 // ending says in what state the job is at the end.
 func (j *jobRecord) ending() string {
@@ -249,7 +249,7 @@ func (j *jobRecord) ending() string {
 	return "is still " + j.State
 }
 
-// plural says of n jobs what ending says of one.
+// plural turns the ending of one job into that of n.
 func plural(n int, ending string) string {
 	if n == 1 {
 		return ending

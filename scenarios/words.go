@@ -8,7 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 )
 
-// at renders an instant or a span to the millisecond.
+// at formats an instant or a duration to the millisecond.
 func at(d time.Duration) string { return invariants.Instant(d) }
 
 func count(n int, noun string) string {
@@ -35,7 +35,7 @@ func isAre(n int) string {
 	return "are"
 }
 
-// some names a few, and counts the others.
+// some lists up to aboutMax names, and counts the others.
 func some(ids []string) string {
 	if len(ids) > aboutMax {
 		return fmt.Sprintf("%s and %d more", strings.Join(ids[:aboutMax], ", "), len(ids)-aboutMax)
@@ -43,7 +43,7 @@ func some(ids []string) string {
 	return invariants.List(ids)
 }
 
-// ofThem says how many of all are meant.
+// ofThem is the subject of a sentence on n of all jobs.
 func ofThem(n, all int) string {
 	switch {
 	case all == 1:

@@ -6,36 +6,38 @@ import (
 	"time"
 )
 
-// Bounded is an order that is given step by step where it matters: it pre-empts nobody but at the steps that it is told
-// to. In between who has begun goes on while he can: what the last step brought about at its own node is next, for the
-// same actor first, then whatever else that actor can do, then what the nodes can, the last by its name first. Operations
-// of one node are in the order of kind, name, target and job. All are ready at once, so virtual time passes only when no
-// actor can move.
+// Bounded is a [Strategy] that runs one actor until it can do nothing more, and pre-empts it only at the
+// steps that it is told to. Next is what the last step brought about at its own node: first for the same
+// actor, then for other actors of the node. Then comes whatever else the same actor can do. Then come the
+// other operations, those of the node whose name sorts last first. Operations of one node are ordered by
+// kind, name, target and job. All operations are ready at once, so virtual time passes only when no actor can
+// move.
 //
-// A search over all lists of few pre-emptions is a delay-bounded one (Emmi, Qadeer, Rakamarić: Delay-Bounded Scheduling,
-// POPL 2011), in which a delay leads to any other operation. It differs from a context-bounded one (Musuvathi, Qadeer:
-// Iterative Context Bounding for Systematic Testing of Multithreaded Programs, PLDI 2007) in one thing: who follows an actor
-// that can do nothing more is fixed as well, and another costs a pre-emption.
+// A search over all short lists of pre-emptions is a delay-bounded one (Emmi, Qadeer, Rakamarić:
+// Delay-Bounded Scheduling, POPL 2011), in which a delay leads to any other operation. It differs from a
+// context-bounded search (Musuvathi, Qadeer: Iterative Context Bounding for Systematic Testing of
+// Multithreaded Programs, PLDI 2007) in one thing: the successor of an actor that can do nothing more is
+// fixed as well, and another successor costs a pre-emption.
 //
-// What is next depends on nothing but what has happened to whom, not on the order of things that have nothing to do with
-// each other, so that a search may take runs that differ in that alone for one. It is for one run.
+// The next operation does not depend on the order of unrelated things before it. So a search may treat runs
+// that differ only in that order as one run. A Bounded is for one run.
 type Bounded struct {
-	Preemptions []Preemption     // in the order of their steps
-	Watch       func(ch *Choice) // is told of each choice, of which it may keep nothing; nil is nobody
+	Preemptions []Preemption     // in ascending order of their steps
+	Watch       func(ch *Choice) // is called with each choice, and must not keep any of it; nil is not called
 
 	last   *Op
 	missed []Preemption
 	choice Choice
 }
 
-// Choice is what could go at one step.
+// Choice is a step's operations, and the one that was chosen.
 type Choice struct {
-	Step   int   // from 1, that the choice makes
-	Ready  []*Op // by what they are
+	Step   int   // the number of the step, from 1
+	Ready  []*Op // in the order that [Bounded] describes
 	Chosen int
 }
 
-// Preemption of the i-th operation of the choice.
+// Preemption returns the pre-emption that would choose the i-th operation.
 func (c *Choice) Preemption(i int) Preemption {
 	p := Preemption{Step: c.Step, To: c.Ready[i].Actor().String()}
 	for _, op := range c.Ready[:i+1] {
@@ -49,7 +51,7 @@ func (c *Choice) Preemption(i int) Preemption {
 // Delay is zero.
 func (s *Bounded) Delay(*Op, uint64) time.Duration { return 0 }
 
-// Pick takes the operation of the step's pre-emption, or else the one whose turn it is.
+// Pick takes the operation that a pre-emption names for this step, or else the one whose turn it is.
 func (s *Bounded) Pick(ready []*Op) int {
 	c := &s.choice
 	c.Step, c.Ready = ready[0].world.steps+1, append(c.Ready[:0], ready...)
@@ -70,13 +72,13 @@ func (s *Bounded) Pick(ready []*Op) int {
 	return slices.Index(ready, s.last)
 }
 
-// turn is whose turn it is.
+// turn returns the index of the operation whose turn it is.
 func (s *Bounded) turn(c *Choice) int {
 	rank := func(op *Op) int {
 		if s.last == nil || op.Node() != s.last.Node() {
 			return 3
 		}
-		brought := op.since == c.Step-1 && op.Kind != KindDeliver && op.Kind != KindReceive // what comes in is another's doing
+		brought := op.since == c.Step-1 && op.Kind != KindDeliver && op.Kind != KindReceive // a message that comes in was sent by another node
 		switch same := op.Actor() == s.last.Actor(); {
 		case brought && same:
 			return 0
@@ -93,7 +95,7 @@ func (s *Bounded) turn(c *Choice) int {
 	return slices.Index(c.Ready, first)
 }
 
-// find is where the operation is that the pre-emption lets go, or -1.
+// find returns the index of the operation that the pre-emption names, or -1.
 func (c *Choice) find(p Preemption) int {
 	if p.Step == c.Step {
 		for i := range c.Ready {
@@ -105,5 +107,6 @@ func (c *Choice) find(p Preemption) int {
 	return -1
 }
 
-// Missed are the pre-emptions that changed nothing: there was no such operation at that step, or it was its turn.
+// Missed lists the pre-emptions that changed nothing: there was no such operation at the step, or it was its
+// turn anyway.
 func (s *Bounded) Missed() []Preemption { return append(slices.Clip(s.missed), s.Preemptions...) }

@@ -18,18 +18,18 @@ import (
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
-// Summary is what a run leaves: its fingerprint and its size.
+// Summary is the fingerprint and the size of a run.
 type Summary struct {
 	Digest  string        // 16 hexadecimal digits over every event
 	Steps   int           //
 	Virtual time.Duration // how long the run took on its own clock
-	Redis   string        // the name and version of its redis-server; empty is miniredis
+	Redis   string        // the name and version of its redis-server; empty for miniredis
 }
 
-// Ballast is how many bytes of address space a program that imports this package holds and never uses. The runtime
-// gives memory back to the system if it is more than was in use at the last collection. Between two bubbles next to nothing is. So
-// each run would fetch its memory again, page by page, which takes a third of the time of a small one. The ballast counts
-// as in use, and the runtime keeps the memory.
+// Ballast is the size in bytes of an allocation that this package holds and never uses. The runtime returns
+// memory to the system if it holds more than was in use at the last collection. Between two bubbles next to
+// nothing is in use. So without the ballast each run would fetch its memory again, page by page, which takes
+// a third of the time of a small run. The ballast counts as in use, so the runtime keeps the memory.
 const Ballast = 64 << 20
 
 var (
@@ -39,13 +39,13 @@ var (
 	running sync.Mutex // one bubble at a time: client libraries share pooled timers between them
 )
 
-// ErrNotEnded is the error of a bubble that could not end: goroutines outlived its world. They stay,
+// ErrNotEnded is the error of a bubble that could not end because goroutines outlived its world. They stay,
 // with all that they hold, until the process ends.
 var ErrNotEnded = errors.New("sim: the bubble did not end")
 
-// Run makes a world in a bubble of its own, lets body build and move it, and ends it cleanly.
-// It returns body's error; a goroutine that outlives the world is an error too, beside it. A panic in body
-// comes back as an error; one in another goroutine ends the process, as any does.
+// Run makes a world in a bubble of its own, calls body with it, and ends it cleanly. It returns body's error,
+// and joins another if a goroutine outlives the world. A panic in body is returned as an error. A panic in
+// another goroutine ends the process.
 func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 	if disks := []string{DiskAlways, DiskEverySec, DiskNo, DiskRDB}; cfg.RedisDisk != "" && !slices.Contains(disks, cfg.RedisDisk) {
 		return sum, fmt.Errorf("sim: Config.RedisDisk is %q; give one of %q", cfg.RedisDisk, disks)
@@ -73,7 +73,7 @@ func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 	var progress atomic.Int64
 	defer watch(&progress, cfg.Stall, cfg.OnStall)()
 	defer func() {
-		if r := recover(); r != nil && !errors.Is(err, ErrUnknownCommand) { // who was refused may wait for ever
+		if r := recover(); r != nil && !errors.Is(err, ErrUnknownCommand) { // an actor that was refused may wait for ever
 			err = errors.Join(err, fmt.Errorf("%w: %v", ErrNotEnded, r))
 		}
 	}()
@@ -85,7 +85,7 @@ func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 	return sum, err
 }
 
-// live takes the world through its time, within the bubble.
+// live runs the world from its beginning to its end, within the bubble.
 func (w *World) live(body func(*World) error) (sum Summary, err error) {
 	sleepUntil(cmp.Or(w.cfg.Start, DefaultStart)) // a bubble's clock begins in the year 2000
 	w.servers = []server{&redisServer{world: w}, &natsServer{world: w}}
@@ -147,7 +147,7 @@ func (w *World) startServers() (err error) {
 	return nil
 }
 
-// stop ends every goroutine of the world. The bubble itself fails if one is left.
+// stop ends every goroutine of the world. The bubble fails if one is left.
 func (w *World) stop() {
 	for _, n := range w.nodes {
 		n.Crash()

@@ -9,34 +9,35 @@ import (
 	"github.com/jonboulle/clockwork"
 )
 
-// Skew sets the node's wall clock ahead of the world's, or behind it if ahead is negative. Its monotonic clock runs on, as an operating
-// system's does when somebody sets the time: what Go's time.Time measures within one process, and its timers, stay as they are.
+// Skew sets the node's wall clock ahead of the world's, or behind it if ahead is negative. Its monotonic
+// clock runs on, as on a machine whose time somebody sets: timers, and intervals that Go's time.Time measures
+// within one process, are not affected.
 func (n *Node) Skew(ahead time.Duration) { n.skew = ahead }
 
-// Clock is the process's gated clock: whatever it wakes, it wakes by a step.
+// Clock is the process's gated clock: each wake-up of a sleep, timer or ticker is a step.
 func (p *Process) Clock() clockwork.Clock { return p.clock }
 
-// clock is a node's view of virtual time. Its timers are the standard library's, which are virtual
-// in a bubble; when one fires it arrives at a gate, and the stepper lets it take effect.
+// clock is a node's view of virtual time. Its timers are the standard library's, which are virtual in a
+// bubble. A timer that fires arrives at a gate, and takes effect when the stepper grants it.
 type clock struct {
 	p *Process
-	n map[string]int // timers made so far, by what they are: names for them that every run shares
+	n map[string]int // timers made so far, counted by what they are, which gives them the same names in every run
 }
 
 func (c *clock) Now() time.Time { return instant(time.Now(), c.p.node.skew) }
 
-// anchor has a monotonic reading. The instants of a bubble have none.
+// anchor has a monotonic reading, which the instants of a bubble lack.
 var anchor = time.Now()
 
-// instant is now as a node reads it whose wall clock is that far ahead: with a monotonic reading, as in production. Package time has
-// no call that sets the two apart.
+// instant returns now as read on a node whose wall clock is ahead by that much. The result has a monotonic
+// reading, as in production. No call of package time sets the wall clock and the monotonic clock apart.
 func instant(now time.Time, ahead time.Duration) time.Time {
 	t := anchor.Add(now.Add(ahead).Sub(anchor.Round(0)))
 	(*reading)(unsafe.Pointer(&t)).monotonic -= int64(ahead)
 	return t
 }
 
-// reading is how package time lays out a Time since Go 1.9. TestAClockThatIsSet fails if that changes.
+// reading is the layout of time.Time since Go 1.9. TestAClockThatIsSet fails if it changes.
 type reading struct {
 	wall      uint64
 	monotonic int64
@@ -70,7 +71,7 @@ func (c *clock) AfterFunc(d time.Duration, f func()) clockwork.Timer {
 	return c.timer("afterfunc", d, 0, f)
 }
 
-// timer is a clockwork.Timer, or a ticker if it has a period. World.mu guards it.
+// timer is a clockwork.Timer, or a ticker if its period is not 0. World.mu guards it.
 type timer struct {
 	clock  *clock
 	name   string
@@ -79,9 +80,9 @@ type timer struct {
 	period time.Duration
 
 	t       *time.Timer
-	due     time.Duration // when it fires next, on the world's clock: a ticker keeps to its beat, and skips what it has missed
-	armed   int           // how often it was armed or stopped, so that a fire knows whether it still counts
-	parked  *Op           // fired, and waiting for its grant
+	due     time.Duration // when it fires next, on the world's clock; a ticker keeps its beat, and skips ticks that it has missed
+	armed   int           // how often it was armed or stopped; a fire compares it to know whether it still counts
+	parked  *Op           // the operation of a fire that waits for its grant
 	pending bool
 }
 
@@ -105,7 +106,7 @@ func (t *timer) arm(d time.Duration) {
 	t.t = time.AfterFunc(max(0, t.due-t.clock.p.node.world.Now()), func() { t.arrive(armed) })
 }
 
-// arrive parks the fire of a timer, unless it was stopped or reset meanwhile.
+// arrive parks the fire of a timer that was neither stopped nor reset meanwhile.
 func (t *timer) arrive(armed int) {
 	p := t.clock.p
 	w := p.node.world
@@ -123,8 +124,8 @@ func (t *timer) arrive(armed int) {
 	}
 }
 
-// wake fires the timer or, if its process is dead, wakes a goroutine that waits for nothing but this timer, so that it
-// ends at its next gate. That is no step, and its caller holds World.mu.
+// wake fires the timer. If its process is dead, it instead wakes the goroutine that waits for this timer
+// alone, so that the goroutine ends at its next gate. Neither is a step. Its caller holds World.mu.
 func (t *timer) wake(alive bool) {
 	w := t.clock.p.node.world
 	if !alive {
@@ -134,7 +135,7 @@ func (t *timer) wake(alive bool) {
 	w.mu.Lock()
 	t.parked = nil
 	if t.period > 0 {
-		if missed := (w.Now() - t.due) / t.period; missed > 0 { // as the standard library's does
+		if missed := (w.Now() - t.due) / t.period; missed > 0 { // as the standard library's ticker does
 			t.due += missed * t.period
 		}
 		t.arm(t.period)
@@ -156,7 +157,7 @@ func (t *timer) ring(now time.Time) {
 	}
 }
 
-// stop withdraws the timer, its parked fire included, and says whether it was pending. As in Go
+// stop withdraws the timer, and its fire if that is parked, and says whether the timer was pending. As in Go
 // since 1.23, no stale value is left in its channel.
 func (t *timer) stop() bool {
 	was := t.pending

@@ -2,8 +2,8 @@ package sim
 
 import "github.com/cespare/xxhash/v2"
 
-// Draw is the root of every choice: a hash of the seed and of what the choice is about. It is not
-// the next number of a stream, so that leaving one operation out shifts no other choice.
+// Draw is the root of every choice: a hash of the seed and of what the choice is about. It is no stream of
+// numbers, so leaving one operation out shifts no other choice.
 func Draw(seed uint64, purpose string, parts ...string) uint64 {
 	var buf [256]byte
 	b := buf[:0]
@@ -18,8 +18,9 @@ func Draw(seed uint64, purpose string, parts ...string) uint64 {
 	return xxhash.Sum64(b)
 }
 
-// counter numbers the occurrences of whatever its keys describe. Keys are hashed, and in two halves: aligned to four bytes, a
-// key and its number are twelve bytes long, where they are most of what a run of many jobs has to remember.
+// counter numbers the occurrences of whatever its keys describe. It keys by hashes, in two halves. Aligned to
+// four bytes, a key and its number take twelve bytes; in a run of many jobs they are most of what has to be
+// kept.
 type counter map[[2]uint32]uint32
 
 func (c counter) next(hash uint64) uint64 {
@@ -28,7 +29,7 @@ func (c counter) next(hash uint64) uint64 {
 	return uint64(c[key])
 }
 
-// mix folds an occurrence into a keyed hash (the finaliser of splitmix64).
+// mix combines a keyed hash with an occurrence (the finaliser of splitmix64).
 func mix(h, n uint64) uint64 {
 	h += n * 0x9e3779b97f4a7c15
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9

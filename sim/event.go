@@ -9,11 +9,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Kind says what an operation does to the outside world, in the words of the library that it
-// goes through.
+// Kind is the kind of an operation, in the words of the library that it goes through.
 type Kind string
 
-// The kinds of operation. A node of the user's own may add more through [Process.Do].
+// The kinds of operation. A service may add kinds through [Process.Do].
 const (
 	KindStart    Kind = "start"    // a process's main function begins
 	KindRedis    Kind = "redis"    // one command, or one MULTI..EXEC
@@ -21,23 +20,23 @@ const (
 	KindSend     Kind = "send"     // a core NATS publish, acknowledged by nobody
 	KindReceive  Kind = "receive"  // a core subscription hands a message to its handler
 	KindAPI      Kind = "api"      // a JetStream management call (streams, consumers, reading a message back)
-	KindFetch    Kind = "fetch"    // a pull request sets out
-	KindDeliver  Kind = "deliver"  // a pull hands over a message
-	KindFetchEnd Kind = "fetchend" // a pull expires, or is closed, before its batch was full
+	KindFetch    Kind = "fetch"    // a pull request is sent
+	KindDeliver  Kind = "deliver"  // a pull delivers a message
+	KindFetchEnd Kind = "fetchend" // a pull ends, expired or closed, before its batch is full
 	KindAck      Kind = "ack"
 	KindNak      Kind = "nak"
 	KindTerm     Kind = "term"
 	KindProgress Kind = "progress" // InProgress, which restarts AckWait
 	KindTimer    Kind = "timer"    // a sleep, timer or ticker of a node's clock wakes its actor
 	KindCall     Kind = "call"     // a unary gRPC call
-	KindServe    Kind = "serve"    // a gRPC server that was paused takes up a call
-	KindReturn   Kind = "return"   // an operation that hung gives its caller the error
-	KindLate     Kind = "late"     // an operation has its effect after its caller gave up: a write from the past
+	KindServe    Kind = "serve"    // a gRPC server that was paused handles a call
+	KindReturn   Kind = "return"   // an operation that hung returns the error to its caller
+	KindLate     Kind = "late"     // an operation takes effect after its caller gave up
 	KindControl  Kind = "control"  // the harness itself: crash, restart, pause, resume, partition, heal, stop, start
 )
 
-// Tags is what a service says of one of its calls: the job (or other unit of work) it is for and
-// the phase of handling it belongs to. [Config.Tags] reads them from the call's context.
+// Tags are what a service says of one of its calls: the job (or other unit of work) that it is for, and the
+// phase of handling the job. [Config.Tags] reads them from the call's context.
 type Tags struct {
 	Job   string
 	Phase string
@@ -54,19 +53,19 @@ type Event struct {
 	Target      string        `json:"target,omitempty"` // the first key, the subject, the stream and consumer, the node
 	Job         string        `json:"job,omitempty"`
 	Phase       string        `json:"phase,omitempty"`
-	Occurrence  int           `json:"n,omitempty"`         // how many operations with this (job, phase, write) were granted, this one included; 0 without a phase
+	Occurrence  int           `json:"n,omitempty"`         // how many operations of this job, phase and write were granted, this one included; 0 without a phase
 	Fault       string        `json:"fault,omitempty"`     // what the interceptor did instead, in the plan's word
 	Outcome     string        `json:"outcome"`             // "ok", "nil" (redis.Nil), "pending" (blocks in a server), or the caller's error
-	Seq         uint64        `json:"seq,omitempty"`       // stream sequence of the message that a deliver, ack, nak or term is about
+	Seq         uint64        `json:"seq,omitempty"`       // for a deliver, ack, nak or term: the message's sequence in the stream
 	Delivered   uint64        `json:"delivered,omitempty"` // how many times that message has been delivered
-	Answers     int           `json:"answers,omitempty"`   // of an ack, nak, term or progress: the step of the delivery that it answers
-	Delay       time.Duration `json:"delay_ns,omitempty"`  // of a nak: for how long the server is to keep the message back
-	Asked       string        `json:"asked,omitempty"`     // what a gRPC call asks, in JSON, with a [Gist] in the place of bytes
-	Data        string        `json:"data,omitempty"`      // what a core message says that is received, or a server's answer to a call; a stream's messages are among the changes
+	Answers     int           `json:"answers,omitempty"`   // for an ack, nak, term or progress: the step of the delivery that it answers
+	Delay       time.Duration `json:"delay_ns,omitempty"`  // for a nak: how long the server is to withhold the message
+	Asked       string        `json:"asked,omitempty"`     // the request of a gRPC call in JSON, with a [Gist] in place of bytes
+	Data        string        `json:"data,omitempty"`      // the data of a core message that is received, or a server's answer to a call; messages of a stream are among the changes
 	Changes     []Change      `json:"changes,omitempty"`
 }
 
-// Words say who did what, and what came of it.
+// Words says who did what, and with what outcome.
 func (e *Event) Words() string {
 	var b strings.Builder
 	if e.Node != "" {
@@ -102,7 +101,7 @@ const (
 	OutcomePending = "pending"
 )
 
-// outcome is what a caller saw, in a form that is the same on every machine.
+// outcome describes what a caller saw, in a form that is the same on every machine.
 func outcome(err error) string {
 	switch {
 	case err == nil:
@@ -113,11 +112,11 @@ func outcome(err error) string {
 	return err.Error()
 }
 
-// Change is one thing that a step changed in the servers, read from the servers themselves once
-// the step had settled: a Redis field as it is now, or a message that a stream now holds.
+// Change is one thing that a step changed in the servers, read from the servers once the step had settled: a
+// Redis field as it is now, or a message that a stream now holds.
 type Change struct {
 	Key     string        `json:"key,omitempty"`        // Redis key
-	Field   string        `json:"field,omitempty"`      // hash field or sorted-set member; empty for a string key and for a whole key that is gone
+	Field   string        `json:"field,omitempty"`      // hash field or sorted-set member; empty for a string key, or a whole key that is gone
 	Value   string        `json:"value,omitempty"`      // the value, the score, or the message's data
 	Gone    bool          `json:"gone,omitempty"`       // the field, or the key when Field is empty, or the message, no longer exists
 	Expires time.Duration `json:"expires_ns,omitempty"` // string keys: virtual instant at which the key expires; 0 for never

@@ -9,7 +9,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
-// fail has the run end with an error, unless it has one. It returns what the run ends with.
+// fail makes the run end with err, unless it has failed already. It returns the error that the run ends with.
 func (w *World) fail(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -23,8 +23,8 @@ func (w *World) failure() error {
 	return w.failed
 }
 
-// roomLeast is how many bytes there must be for the files of servers. A server that cannot store what it is given goes on in
-// ways that no plan has asked for, and says so in its log alone.
+// roomLeast is how many bytes must be free for the files of servers. A server that cannot store its data goes
+// on in ways that no plan asks for, and says so only in its log.
 const roomLeast = 256 << 10
 
 func (w *World) checkRoom() {

@@ -18,19 +18,19 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// pipeSize is how much of a call a connection takes before its sender waits, as a socket does.
+// pipeSize is how many bytes of a call a connection buffers before its sender waits, as with a socket.
 const pipeSize = 64 << 10
 
-// peer is what a process has of gRPC. World.mu guards it.
+// peer is the gRPC server and the connections of a process. World.mu guards it.
 type peer struct {
 	server   *grpc.Server
 	listener *bufconn.Listener                      // of the server
 	dialled  map[*bufconn.Listener]*grpc.ClientConn // connections to other processes' servers
 }
 
-// Serve makes the process a gRPC server, under the name of its node, until it crashes. It answers a call
-// within the caller's own step, as Redis does; but while its node is paused calls wait, and a handler
-// that waits for the process's clock lets others go first.
+// Serve makes the process a gRPC server under the name of its node, until it crashes. It answers a call
+// within the caller's own step, as Redis does. But calls wait while its node is paused, and a handler that
+// waits for the process's clock lets others go first.
 func (p *Process) Serve(register func(grpc.ServiceRegistrar)) {
 	listener := bufconn.Listen(pipeSize)
 	s := grpc.NewServer(grpc.UnaryInterceptor(p.handle))
@@ -42,7 +42,7 @@ func (p *Process) Serve(register func(grpc.ServiceRegistrar)) {
 	go func() { _ = s.Serve(listener) }()
 }
 
-// handle is where a paused server's calls wait.
+// handle makes the calls to a paused server wait.
 func (p *Process) handle(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	ctx = served{ctx}
 	if p.node.Paused() {
@@ -54,8 +54,9 @@ func (p *Process) handle(ctx context.Context, req any, info *grpc.UnaryServerInf
 	return next(ctx, req)
 }
 
-// served is the context of a call at its server. That its caller's time is over the server learns at one instant
-// by a timer of its own and from the connection, in either order, which are different errors: here they are one.
+// served is the context of a call at its server. At the deadline the server learns that the call is over by
+// its own timer and from the connection, in either order. The two give different errors; served makes them
+// one.
 type served struct{ context.Context }
 
 func (s served) Err() error {
@@ -65,12 +66,12 @@ func (s served) Err() error {
 	return context.Canceled
 }
 
-// Dial is the process's gated connection to the server that the node of that name is; it need not be up
-// yet. Each unary call is a step of kind [KindCall]; streams are refused. Nothing is dialled again in the
-// background: a call to a server that is down fails at once.
+// Dial returns the process's gated connection to the server on the node of that name. The server need not be
+// up yet. Each unary call is a step of kind [KindCall]; streams are refused. The connection does not
+// reconnect in the background: a call to a server that is down fails at once.
 func (p *Process) Dial(node string) grpc.ClientConnInterface { return &rpc{p: p, server: node} }
 
-// rpc is a process's connection to one server, whichever incarnation of it there is.
+// rpc is a process's connection to one server, whatever its incarnation.
 type rpc struct {
 	p      *Process
 	server string
@@ -96,7 +97,7 @@ func (c *rpc) Invoke(ctx context.Context, method string, args, reply any, opts .
 	})
 }
 
-// rpcCall is what a gRPC call asks.
+// rpcCall is the request of a gRPC call.
 type rpcCall struct{ args any }
 
 func (c rpcCall) compare(other call) int {
@@ -111,7 +112,7 @@ func (c *rpc) invoke(ctx context.Context, method string, args, reply any, opts [
 	}
 	switch code := status.Code(err); code {
 	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded:
-		return status.Error(code, plain[code]) // how a connection ended in detail is up to the Go scheduler
+		return status.Error(code, plain[code]) // the detail of how a connection ended depends on the Go scheduler
 	}
 	return err
 }
@@ -151,7 +152,8 @@ func (c *rpc) connect() (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// questionOf is what a call asks, as its event has it. Bytes may be many, and secret.
+// questionOf is the request of a call as its event has it. It replaces bytes by a [Gist]: they may be many,
+// and secret.
 func questionOf(message any) string {
 	m, ok := message.(proto.Message)
 	if !ok {
@@ -178,19 +180,19 @@ func questionOf(message any) string {
 	return inJSON(fields)
 }
 
-// Gist tells bytes from others without having them: their hash, and how many there are.
+// Gist identifies bytes by their hash and their number.
 func Gist(b []byte) string {
 	sum := sha256.Sum256(b)
 	return fmt.Sprintf("sha256:%x of %d bytes", sum[:8], len(b))
 }
 
-// inJSON is what was asked, or answered.
+// inJSON returns a request or an answer as JSON.
 func inJSON(message any) string {
 	body, _ := json.Marshal(message) // protojson's spaces differ from build to build
 	return string(body)
 }
 
-// close ends what the process has of gRPC.
+// close closes the process's gRPC server and connections.
 func (r *peer) close() {
 	for _, conn := range r.dialled {
 		_ = conn.Close()

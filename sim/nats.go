@@ -16,12 +16,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// NATS is what steps that are about nats-server call it.
+// NATS is the name of nats-server in steps of its own.
 const NATS = "nats"
 
 const forever = 365 * 24 * time.Hour
 
-// How long clients wait before they connect anew: what nats.go waits by default, with its jitter.
+// How long clients wait before they reconnect: nats.go's default, and its jitter.
 const reconnectAfter, reconnectJitter = 2 * time.Second, 100 * time.Millisecond
 
 // natsServer is a world's nats-server, with the harness's own connection to it.
@@ -33,13 +33,13 @@ type natsServer struct {
 	js    jetstream.JetStream // of admin
 	lent  bool                // js was given to the harness
 
-	closed *nats.Conn // that was open once
+	closed *nats.Conn // a connection that is closed, but was open once
 
 	down     atomic.Bool // nats-server is stopped
 	restarts int
 	streams  map[string]*observer
-	news     atomic.Bool // an observer was sent something
-	lost     []Change    // by a power loss, in the present step
+	news     atomic.Bool // an observer has received something
+	lost     []Change    // messages lost by a power loss in the present step
 }
 
 func (s *natsServer) start() error {
@@ -55,12 +55,12 @@ func (s *natsServer) start() error {
 	return err
 }
 
-// run starts nats-server on what its store holds.
+// run starts nats-server on the content of its store.
 func (s *natsServer) run() (err error) {
 	s.srv, err = natsserver.NewServer(&natsserver.Options{
 		DontListen: true, JetStream: true, StoreDir: s.dir, NoLog: true, NoSigs: true,
-		JetStreamMaxMemory: 64 << 30, JetStreamMaxStore: 64 << 30, // else the server asks the machine how much it has, which takes a while
-		MaxClosedClients: 1, // it makes room for ten thousand
+		JetStreamMaxMemory: 64 << 30, JetStreamMaxStore: 64 << 30, // otherwise the server asks the machine for its limits, which takes a while
+		MaxClosedClients: 1, // by default it makes room for ten thousand
 	})
 	if err != nil {
 		return fmt.Errorf("nats-server: %w", err)
@@ -87,8 +87,9 @@ func (s *natsServer) connect(name string) (*nats.Conn, error) {
 		nats.MaxReconnects(-1), nats.ReconnectBufSize(-1))
 }
 
-// redialAfter says how long a connection that was lost waits before it dials. After a restart of the server it waits
-// until the world tells it to: several that woke at one instant would dial in any order.
+// redialAfter says how long a lost connection waits before it dials again. After a restart of the server it
+// waits until the world tells it to dial: several connections that woke at one instant would dial in any
+// order.
 func (s *natsServer) redialAfter(int) time.Duration {
 	if s.down.Load() {
 		return forever
@@ -102,7 +103,8 @@ func (s *natsServer) InProcessConn() (net.Conn, error) {
 	return patient{conn}, err
 }
 
-// patient is a connection whose writes have no deadline. nats.go sets two timers for each, and nats-server reads at once.
+// patient is a connection whose writes have no deadline. nats.go sets two timers for each write, though
+// nats-server reads at once.
 type patient struct{ net.Conn }
 
 func (patient) SetWriteDeadline(time.Time) error { return nil }
@@ -124,8 +126,8 @@ func (s *natsServer) dial(p *Process) (client, error) {
 	return &natsClient{conn, js}, err
 }
 
-// JetStream is the harness's own connection: it passes no gate, and what is done through it is no
-// step. It serves to set a world up and to look at it, never to act in it.
+// JetStream is the harness's own connection. It passes no gate, and what is done through it is no step. Use
+// it to set a world up and to look at it, not to act in it.
 func (w *World) JetStream() jetstream.JetStream {
 	s := find[*natsServer](w.servers)
 	s.lent = true

@@ -28,12 +28,13 @@ func act(ctx context.Context, p *Process, name, target string, call func() error
 	return err
 }
 
-// lists says whether a management call asks which streams or consumers there are.
+// lists says whether a management call lists streams or consumers.
 func lists(name string) bool {
 	return strings.HasPrefix(name, "List") || strings.HasSuffix(name, "Names")
 }
 
-// listing gates a call that lists: in one step, and in the order of the names. Of streams or consumers nats-server gives it no order.
+// listing gates a call that lists. It is one step, and its result is sorted by name, since nats-server lists
+// streams and consumers in no fixed order.
 func listing[T any](ctx context.Context, p *Process, name, target string, key func(T) string, call func() (<-chan T, func() error)) *lister[T] {
 	all, err := api(ctx, p, name, target, func() (all []T, _ error) {
 		items, failed := call()
@@ -55,7 +56,7 @@ func listing[T any](ctx context.Context, p *Process, name, target string, key fu
 
 func itself(name string) string { return name }
 
-// lister is any of the client library's, which differ in the names of their methods.
+// lister implements the listers of the client library, which differ only in the names of their methods.
 type lister[T any] struct {
 	items chan T
 	err   error
@@ -67,15 +68,15 @@ func (l *lister[T]) Status() <-chan T { return l.items }
 func (l *lister[T]) Err() error       { return l.err }
 func (l *lister[T]) Error() error     { return l.err }
 
-// refusedList is a list that nobody is given.
+// refusedList is the empty list of a call that was refused.
 func refusedList[T any]() *lister[T] {
 	l := &lister[T]{make(chan T), ErrUngated}
 	close(l.items)
 	return l
 }
 
-// ErrUngated is returned by the calls of the jetstream API that work in the background, out of the
-// stepper's sight. Consume with Fetch, FetchNoWait or Next; publish with Publish or PublishMsg.
+// ErrUngated is returned by the calls of the jetstream API that work in the background, where the stepper
+// cannot see them. Consume with Fetch, FetchNoWait or Next; publish with Publish or PublishMsg.
 var ErrUngated = errors.New("sim: this call works in the background, where a world cannot step it; use Fetch, FetchNoWait, Next, Publish or PublishMsg")
 
 func (*gatedJetStream) UpdatePushConsumer(context.Context, string, jetstream.ConsumerConfig) (jetstream.PushConsumer, error) {
@@ -138,7 +139,7 @@ func (*gatedJetStream) ObjectStore(context.Context, string) (jetstream.ObjectSto
 	return nil, ErrUngated
 }
 
-// Nothing is published in the background, so that nothing is pending.
+// Nothing is published in the background, so nothing is pending.
 func (*gatedJetStream) PublishAsyncPending() int { return 0 }
 func (*gatedJetStream) CleanupPublisher()        {}
 func (*gatedJetStream) PublishAsyncComplete() <-chan struct{} {

@@ -19,7 +19,7 @@ type gatedConsumer struct {
 	target   string // stream/durable
 }
 
-// gatedBatch hands out messages one step each, as they come.
+// gatedBatch hands out the messages of a pull, each in a step of its own.
 type gatedBatch struct {
 	messages chan jetstream.Msg
 	err      error
@@ -56,9 +56,9 @@ func (c *gatedConsumer) fetch(n int, pull func() (jetstream.MessageBatch, error)
 	return out, nil
 }
 
-// forward hands over what the server sends, each message through a gate of its own; so does the
-// end of a pull that expired. A batch that is full ends with its last message. The channel closes
-// with the process, too, so that an actor who waits for it reaches the end of its own code.
+// forward hands over what the server sends, each message through a gate of its own. The end of a pull that
+// expired passes a gate, too. A batch that is full ends with its last message. The channel also closes with
+// the process, so that an actor that waits for it reaches the end of its own code.
 func (c *gatedConsumer) forward(inner jetstream.MessageBatch, out *gatedBatch, n int) {
 	defer close(out.messages)
 	for got := 0; got < n; got++ {
@@ -101,10 +101,10 @@ func (c *gatedConsumer) Info(ctx context.Context) (*jetstream.ConsumerInfo, erro
 	return api(ctx, c.p, "ConsumerInfo", c.target, func() (*jetstream.ConsumerInfo, error) { return c.consumer.Info(ctx) })
 }
 
-// CachedInfo is what the process was last told of the consumer.
+// CachedInfo is the latest information about the consumer that the process has.
 func (c *gatedConsumer) CachedInfo() *jetstream.ConsumerInfo { return c.consumer.CachedInfo() }
 
-// asksFor says whether a subject is one of the consumer's.
+// asksFor says whether a subject matches the consumer's filter.
 func (c *gatedConsumer) asksFor(subject string) bool {
 	cfg := c.consumer.CachedInfo().Config
 	if cfg.FilterSubject != "" {
@@ -119,24 +119,24 @@ type gatedMsg struct {
 	msg       jetstream.Msg
 	p         *Process
 	consumer  string // stream/durable
-	by        string // the consumer that handed it out, if it did not ask for its subject
-	delivered int    // the step at which it was
+	by        string // the consumer that handed it out, if the subject does not match its filter
+	delivered int    // the step of the delivery
 }
 
-// What a message says is no question to the server.
+// Reading a message asks nothing of the server.
 func (m *gatedMsg) Data() []byte                              { return m.msg.Data() }
 func (m *gatedMsg) Headers() nats.Header                      { return m.msg.Headers() }
 func (m *gatedMsg) Subject() string                           { return m.msg.Subject() }
 func (m *gatedMsg) Reply() string                             { return m.msg.Reply() }
 func (m *gatedMsg) Metadata() (*jetstream.MsgMetadata, error) { return m.msg.Metadata() }
 
-// NameDoubleAck tells the acknowledgement that waits for the server's answer.
+// NameDoubleAck is the operation's name of an acknowledgement that waits for the server's answer.
 const NameDoubleAck = "DoubleAck"
 
-// do gates one thing done with a message. Its phase is that of the message with the kind behind
-// it, as in submit_ack. A message of another consumer has no tags, and the operation's name is the
-// consumer that handed it out: after a power loss nats-server may give a sequence anew, and
-// redelivers without a look at the subject.
+// do gates an acknowledgement of a message. Its phase is the message's phase followed by the kind, as in
+// submit_ack. A message of another consumer has no tags, and the operation's name is then the consumer that
+// handed it out. There are such messages: after a power loss nats-server may reuse a sequence, and it
+// redelivers by sequence without regard to the subject.
 func (m *gatedMsg) do(ctx context.Context, kind Kind, name string, delay time.Duration, apply func() error) error {
 	op := &Op{Kind: kind, Name: cmp.Or(m.by, name), Target: m.Subject(), Write: kind != KindDeliver}
 	op.Answers, op.Delay, op.consumer = m.delivered, delay, m.consumer
@@ -150,7 +150,7 @@ func (m *gatedMsg) do(ctx context.Context, kind Kind, name string, delay time.Du
 		op.Seq, op.Delivered = md.Sequence.Stream, md.NumDelivered
 	}
 	if kind == KindDeliver {
-		op.redeliver = func() error { // as if another had handed it back
+		op.redeliver = func() error { // as if another consumer's client had given it back
 			return find[*natsServer](m.p.node.world.servers).admin.Publish(m.Reply(), []byte("-NAK"))
 		}
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Conn is a process's core NATS connection: the part of *nats.Conn that can be gated.
+// Conn is a process's core NATS connection: the part of *nats.Conn that a world can gate.
 type Conn struct{ p *Process }
 
 // NATS is the process's gated core connection.
 func (p *Process) NATS() *Conn { return &Conn{p} }
 
-// Publish sends data to subject, to whoever listens: a core publish is confirmed by nobody.
+// Publish sends data to the subscribers of subject. Nobody confirms a core publish.
 func (c *Conn) Publish(subject string, data []byte) error {
 	return c.PublishMsg(&nats.Msg{Subject: subject, Data: data})
 }
@@ -38,7 +38,7 @@ func (c *Conn) PublishMsg(m *nats.Msg) error {
 	})
 }
 
-// sendCall is what a core publish says.
+// sendCall is the message of a core publish.
 type sendCall struct{ msg *nats.Msg }
 
 func (c sendCall) compare(other call) int {
@@ -46,7 +46,7 @@ func (c sendCall) compare(other call) int {
 	return compareMessages(c.msg, o.msg)
 }
 
-// copyOf is a message on its way: m itself is its sender's.
+// copyOf copies a message that is sent: m itself stays its sender's.
 func copyOf(m *nats.Msg) *nats.Msg {
 	return &nats.Msg{Subject: m.Subject, Reply: m.Reply, Header: maps.Clone(m.Header), Data: slices.Clone(m.Data)}
 }
@@ -56,14 +56,15 @@ func compareMessages(a, b *nats.Msg) int {
 	return cmp.Or(bytes.Compare(a.Data, b.Data), strings.Compare(fmt.Sprint(a.Header), fmt.Sprint(b.Header)))
 }
 
-// send publishes what is on the wire: its sender has no more to do with it.
+// send publishes a message that has left its sender.
 func (s *natsServer) send(m *nats.Msg) {
 	if s.admin.PublishMsg(m) == nil {
 		_ = s.admin.Flush()
 	}
 }
 
-// Subscribe calls cb for each message on subject, each as a step. One subscription keeps order.
+// Subscribe calls cb for each message on subject, each call in a step of its own. A subscription keeps the
+// order of its messages.
 func (c *Conn) Subscribe(subject string, cb nats.MsgHandler) (*nats.Subscription, error) {
 	w := c.p.node.world
 	conn := find[*natsClient](c.p.clients).conn
@@ -78,6 +79,6 @@ func (c *Conn) Subscribe(subject string, cb nats.MsgHandler) (*nats.Subscription
 	if err != nil {
 		return nil, err
 	}
-	// The server must know of the subscription before the next step, or a message could pass it by.
+	// The server must know of the subscription before the next step, or the subscription could miss a message.
 	return sub, conn.Flush()
 }

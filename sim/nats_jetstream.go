@@ -15,8 +15,8 @@ func (p *Process) JetStream() jetstream.JetStream {
 	return &gatedJetStream{js: find[*natsClient](p.clients).js, p: p}
 }
 
-// gatedJetStream is a process's view of JetStream. The interface in it is nil, as in the other views: a method that is not gated
-// here reaches nothing.
+// gatedJetStream is a process's view of JetStream. Its embedded interface is nil, as in the other views, so a
+// method that is not gated here cannot reach the server.
 type gatedJetStream struct {
 	jetstream.JetStream
 	js jetstream.JetStream
@@ -43,7 +43,7 @@ func (g *gatedJetStream) PublishMsg(ctx context.Context, m *nats.Msg, opts ...je
 	return ack, nil
 }
 
-// publishCall is what a JetStream publish asks of nats-server.
+// publishCall is the message of a JetStream publish.
 type publishCall struct {
 	msg  *nats.Msg
 	opts []jetstream.PublishOpt
@@ -54,10 +54,10 @@ func (c *publishCall) compare(other call) int {
 	return compareMessages(c.msg, o.msg)
 }
 
-// timeout is how long the client library waits for an answer where its caller sets no limit.
+// timeout is how long the client library waits for an answer if its caller sets no limit.
 const timeout = 5 * time.Second
 
-// hold publishes the message when it arrives.
+// hold publishes the message when the operation arrives.
 func (c *publishCall) hold(op *Op, _ func() error) func() string {
 	m := copyOf(c.msg)
 	opts := slices.Clone(c.opts)
@@ -69,7 +69,7 @@ func (c *publishCall) hold(op *Op, _ func() error) func() string {
 	}
 }
 
-// stream gates a call that makes or finds a stream, and what it returns.
+// stream gates a call that makes or finds a stream, and the stream that it returns.
 func (g *gatedJetStream) stream(ctx context.Context, name, target string, call func() (jetstream.Stream, error)) (jetstream.Stream, error) {
 	s, err := api(ctx, g.p, name, target, call)
 	if err != nil {
@@ -94,7 +94,7 @@ func (g *gatedJetStream) Stream(ctx context.Context, name string) (jetstream.Str
 	return g.stream(ctx, "Stream", name, func() (jetstream.Stream, error) { return g.js.Stream(ctx, name) })
 }
 
-// consumer gates a call that makes or finds a consumer, and what it returns.
+// consumer gates a call that makes or finds a consumer, and the consumer that it returns.
 func (g *gatedJetStream) consumer(ctx context.Context, name, stream, durable string, call func() (jetstream.Consumer, error)) (jetstream.Consumer, error) {
 	target := stream + "/" + durable
 	c, err := api(ctx, g.p, name, target, call)
@@ -170,9 +170,9 @@ func (g *gatedJetStream) StreamNames(ctx context.Context, opts ...jetstream.Stre
 	})
 }
 
-// Conn is a connection that says what nats-server has said of itself, such as MaxPayload, and is closed: what
-// the process sent over its own would be no step.
+// Conn returns a closed connection that knows what nats-server has said of itself, such as MaxPayload. The
+// process's own connection would send without a step.
 func (g *gatedJetStream) Conn() *nats.Conn { return find[*natsServer](g.p.node.world.servers).closed }
 
-// Options are those of the client.
+// Options returns the client's options.
 func (g *gatedJetStream) Options() jetstream.JetStreamOptions { return g.js.Options() }

@@ -13,12 +13,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// observerName is that of the world's own consumer of each stream, which no process is told of.
+// observerName is the name of the world's own consumer of each stream. Processes do not see it.
 const observerName = "wavetank-world"
 
-// observe puts an observer on a stream, if there is such a stream and it has none yet. It is a consumer of
-// the world's own: the server sends it each message that the stream has stored, from the sequence first on.
-// A stream that was deleted and made again is another one.
+// observe puts an observer on a stream that exists and has none yet. The observer is a consumer of the
+// world's own: the server sends it each message that the stream stores, from the sequence first on. A stream
+// that was deleted and made again counts as another stream.
 func (s *natsServer) observe(name string, first uint64) {
 	if s.down.Load() {
 		return
@@ -57,10 +57,10 @@ func (s *natsServer) observe(name string, first uint64) {
 	s.streams[name] = o
 }
 
-// observer collects what one stream has stored since it was last asked.
+// observer collects the messages that one stream has stored since they were last read.
 type observer struct {
 	created  time.Time // of the stream
-	subjects []string  // likewise
+	subjects []string  // of the stream
 	sub      *nats.Subscription
 
 	mu     sync.Mutex
@@ -68,7 +68,7 @@ type observer struct {
 	last   uint64 // sequence
 }
 
-// takes says whether a stream stores, or nats-server itself heeds, what is sent to a subject.
+// takes says whether a message on a subject is stored by a stream, or handled by nats-server itself.
 func (s *natsServer) takes(subject string) bool {
 	if strings.HasPrefix(subject, "$JS.") {
 		return true
@@ -104,7 +104,7 @@ func (s *natsServer) stored(changes []Change) []Change {
 	return changes
 }
 
-// flat is a header with one value for each key.
+// flat returns a header with one value for each key.
 func flat(h nats.Header) map[string]string {
 	if len(h) == 0 {
 		return nil

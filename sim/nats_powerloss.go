@@ -15,15 +15,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// KillNATS ends nats-server as a SIGKILL does, and starts it again when away has passed, as [World.RestartNATS] does: on its
-// files as they are at this instant. They have every message that it has acknowledged. But it writes what a consumer has
-// delivered, and what was acknowledged to it, no more than ten times a second: of that the last is forgotten.
+// KillNATS ends nats-server as a SIGKILL does, and starts it again once away has passed, as
+// [World.RestartNATS] does, on its files as they are at this instant. The files have every message that it
+// has acknowledged. But nats-server writes a consumer's deliveries and acknowledgements at most ten times a
+// second, so the last of those are forgotten.
 func (w *World) KillNATS(away time.Duration, back func()) {
 	find[*natsServer](w.servers).kill(away, back, nil)
 }
 
-// kill ends nats-server and starts it again when away has passed, on what spoil leaves of its files as they are at this instant;
-// spoil may be nil.
+// kill ends nats-server and starts it again once away has passed, on its files as they are at this instant
+// and as spoil leaves them. spoil may be nil.
 func (s *natsServer) kill(away time.Duration, back func(), spoil func() error) {
 	now := filepath.Join(s.world.folder, "nats-killed")
 	if !s.down.Load() {
@@ -39,16 +40,18 @@ func (s *natsServer) kill(away time.Duration, back func(), spoil func() error) {
 	})
 }
 
-// LosePowerNATS does the same as [World.KillNATS], but what streams on file storage have stored since they were last synced is
-// gone, too, and of that what they have stored within the last lag. Without a lag it is all of it. nats-server acknowledges what it
-// has written, and has it on the disk up to [Config.SyncInterval] later. So those who published the messages were told that they are
-// stored (Jepsen, "NATS 2.12.1"). With [Config.SyncAlways] no message is lost. The event of the step names the messages that are
-// gone. Of the first of them a part is left in the file, which nats-server finds.
+// LosePowerNATS does the same as [World.KillNATS], but streams on file storage also lose messages: of those
+// stored since the last sync, the ones stored within the last lag. Without a lag all of them are lost.
+// nats-server acknowledges a message once it is written, and has it on the disk up to [Config.SyncInterval]
+// later. So publishers were told that these messages are stored (Jepsen, "NATS 2.12.1"). With
+// [Config.SyncAlways] no message is lost. The event of the step names the lost messages. A part of the first
+// of them stays in the file, and nats-server finds it there.
 //
-// Streams and consumers themselves stay. nats-server takes back what a consumer's state says of messages that are
-// gone, and gives their sequences anew. It does not take back what a consumer had if all of it is gone (2.15.2,
-// filestore.go: ForceUpdate reads a state of zero from the file again). Such a consumer is handed what has the sequences
-// since, whatever its subject. LosePowerNATS panics if messages were removed from a stream: its files tell too little then.
+// Streams and consumers themselves stay. nats-server takes back what a consumer's state says of lost
+// messages, and reuses their sequences. It takes nothing back if all messages of the consumer's state are
+// lost (2.15.2, filestore.go: ForceUpdate reads a state of zero from the file again). Such a consumer is
+// handed the messages that have the reused sequences, whatever their subjects. LosePowerNATS panics if
+// messages were removed from a stream, since its files tell too little then.
 func (w *World) LosePowerNATS(lag, away time.Duration, back func()) {
 	s := find[*natsServer](w.servers)
 	if s.down.Load() || w.cfg.SyncAlways {
@@ -70,7 +73,7 @@ func (w *World) LosePowerNATS(lag, away time.Duration, back func()) {
 	})
 }
 
-// syncInterval is nats-server's own sync_interval.
+// syncInterval is nats-server's default of sync_interval.
 const syncInterval = 2 * time.Minute
 
 // fileStreams counts the messages of each stream on file storage.
@@ -96,7 +99,7 @@ func (s *natsServer) fileStreams() map[string]uint64 {
 	return whole
 }
 
-// cutTail has a stream of a stopped nats-server lose what it has stored after an instant.
+// cutTail removes from a stream of a stopped nats-server what it has stored after an instant.
 func (s *natsServer) cutTail(name string, messages uint64, after time.Time) error {
 	stream := filepath.Join(s.dir, "jetstream", "$G", "streams", name)
 	kept, lost, err := truncateStream(filepath.Join(stream, "msgs"), after, s.world.Draw("torn", NATS, name))
@@ -116,8 +119,9 @@ func (s *natsServer) cutTail(name string, messages uint64, after time.Time) erro
 	return nil
 }
 
-// truncateStream takes from a stopped nats-server's files what a stream has stored after an instant. It counts the
-// messages that it kept, and returns those that it did not. The block ends in the middle of the first of these, where chance says.
+// truncateStream removes from a stopped nats-server's files what a stream has stored after an instant. It
+// returns the number of the messages that are kept, and the messages that are lost. The block ends in the
+// middle of the first lost message, at a byte drawn by chance.
 func truncateStream(dir string, after time.Time, chance uint64) (kept uint64, lost []Change, err error) {
 	blocks, err := filepath.Glob(filepath.Join(dir, "*.blk"))
 	if err != nil {
@@ -156,12 +160,13 @@ func truncateStream(dir string, after time.Time, chance uint64) (kept uint64, lo
 		}
 	}
 	if len(lost) > 0 {
-		err = os.RemoveAll(filepath.Join(dir, "index.db")) // it lists what is gone; without it nats-server reads the blocks
+		err = os.RemoveAll(filepath.Join(dir, "index.db")) // index.db lists what is gone; without it nats-server reads the blocks
 	}
 	return kept, lost, err
 }
 
-// What a record of a block begins with, and the bit that marks it (nats-server, server/filestore.go).
+// The header of a block's record, and the bit that marks a message with headers (nats-server,
+// server/filestore.go).
 const (
 	recordHeader = 4 + 8 + 8 + 2 // length, sequence, time, length of the subject
 	hasHeader    = 1 << 31       // in the length: the message has a header
@@ -169,7 +174,7 @@ const (
 
 var errNoBlock = errors.New("not a block as nats-server writes it")
 
-// readRecord reads the record that a block goes on with: its length, when it was stored, and its message.
+// readRecord reads the first record of block: its length, the time at which it was stored, and its message.
 func readRecord(block []byte) (length int, stored time.Time, message Change, err error) {
 	le := binary.LittleEndian
 	if len(block) < recordHeader {

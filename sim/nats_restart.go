@@ -12,26 +12,28 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// RestartNATS stops nats-server, as a signal would, and starts it again when away has passed. The harness
-// calls it in a step of its own ([World.At]). When the server is there again, back is called; it may be nil.
-// [World.JetStream] is another one then.
+// RestartNATS stops nats-server as a signal would, and starts it again once away has passed. The harness
+// calls it in a step of its own ([World.At]). back is called when the server is up again; it may be nil.
+// [World.JetStream] returns another connection from then on.
 //
-// The whole world stands still while nats-server stops, for some 100 ms. From then on every call fails at once:
-// connections keep no buffer of what they could not send, so that nothing is sent outside of a step. A pull that waits
-// in the server ends with [jetstream.ErrServerShutdown]. Each process connects anew by a step of its own,
-// about two seconds after the server is there again. A process that starts meanwhile waits for the server. Streams
-// on file storage outlive it, with the state of their durable consumers; those in memory are gone.
+// The whole world stands still for about 100 ms while nats-server stops. From then on every call fails at
+// once: connections do not buffer what they could not send, so nothing is sent outside a step. A pull that
+// waits in the server ends with [jetstream.ErrServerShutdown]. Each process reconnects in a step of its own,
+// about two seconds after the server is up again. A process that starts meanwhile waits for the server.
+// Streams on file storage survive, with the state of their durable consumers. Streams in memory are gone.
 //
-// Nothing is delivered while it stops. nats-server draws the time at which it looks for what a restored consumer has
-// to deliver again, without a seed. It also looks as soon as the consumer is there, so that the draw changes nothing.
+// Nothing is delivered while the server stops. nats-server draws, without a seed, the time at which it looks
+// for messages that a restored consumer has to redeliver. It also looks as soon as the consumer is restored,
+// so the draw changes nothing.
 func (w *World) RestartNATS(away time.Duration, back func()) {
 	find[*natsServer](w.servers).restart(away, back, nil)
 }
 
-// NATSDown says whether nats-server is stopped, and has not started again.
+// NATSDown says whether nats-server is stopped.
 func (w *World) NATSDown() bool { return find[*natsServer](w.servers).down.Load() }
 
-// restart stops nats-server and starts it again when away has passed, on what lose leaves of its files; lose may be nil.
+// restart stops nats-server and starts it again once away has passed, on its files as lose leaves them. lose
+// may be nil.
 func (s *natsServer) restart(away time.Duration, back func(), lose func() error) {
 	if back == nil {
 		back = func() {}
@@ -64,16 +66,16 @@ func (s *natsServer) restart(away time.Duration, back func(), lose func() error)
 	})
 }
 
-// durable is a consumer that outlives nats-server.
+// durable is a consumer that survives nats-server.
 type durable struct {
 	stream, name string
-	until        *time.Time // its service has paused it until then; nil if it has not
+	until        *time.Time // until when its service has paused it; nil if it has not
 }
 
-// pauseConsumers keeps every durable consumer from delivering anything while nats-server stops. Its consumers stop one
-// after the other, each when the Go scheduler lets it: some would deliver what falls due, some not. It also says how
-// long nats-server takes to stop, at most: 50 ms for pulls to hear of it, and 10 ms for each consumer that is just being
-// written to its file.
+// pauseConsumers keeps every durable consumer from delivering anything while nats-server stops. The server
+// stops its consumers one after the other, as the Go scheduler has it, so some would deliver what falls due
+// and some would not. pauseConsumers also returns how long nats-server takes to stop at most: 50 ms to notify
+// pulls, and 10 ms for each consumer that is being written to its file.
 func (s *natsServer) pauseConsumers() (paused []durable, takes time.Duration) {
 	ctx := context.Background()
 	takes = 50 * time.Millisecond
@@ -99,7 +101,7 @@ func (s *natsServer) pauseConsumers() (paused []durable, takes time.Duration) {
 	return paused, takes
 }
 
-// resume starts nats-server again, and has the world go on where it was.
+// resume starts nats-server again, and restores consumers, observers and connections.
 func (s *natsServer) resume(paused []durable) error {
 	if err := s.run(); err != nil {
 		return err
@@ -116,7 +118,7 @@ func (s *natsServer) resume(paused []durable) error {
 		}
 	}
 	s.down.Store(false)
-	for _, name := range sortedKeys(s.streams) { // observed further, where it was left off; one in memory is gone
+	for _, name := range sortedKeys(s.streams) { // each is observed further from where it was left; one in memory is gone
 		last := s.streams[name].last
 		delete(s.streams, name)
 		s.observe(name, last+1)
@@ -129,7 +131,7 @@ func (s *natsServer) resume(paused []durable) error {
 	return nil
 }
 
-// reconnect connects a node's process anew, if its connection was lost.
+// reconnect reconnects a node's process whose connection was lost.
 func (s *natsServer) reconnect(n *Node) {
 	if p := n.process; p != nil && p.clients != nil && !s.down.Load() {
 		if conn := find[*natsClient](p.clients).conn; conn.IsReconnecting() {

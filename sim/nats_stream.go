@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// gatedStream is a process's view of one stream. What it does with consumers js does, too.
+// gatedStream is a process's view of one stream. It handles consumers through js.
 type gatedStream struct {
 	jetstream.Stream
 	stream jetstream.Stream
@@ -17,7 +17,7 @@ type gatedStream struct {
 
 func (s *gatedStream) name() string { return s.CachedInfo().Config.Name }
 
-// CachedInfo is what the process was last told of the stream.
+// CachedInfo is the latest information about the stream that the process has.
 func (s *gatedStream) CachedInfo() *jetstream.StreamInfo { return s.stream.CachedInfo() }
 
 func (s *gatedStream) message(seq uint64) string { return fmt.Sprintf("%s/%d", s.name(), seq) }

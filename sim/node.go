@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Node is a place where processes run, one after the other: a process that crashes is followed by
-// a new incarnation with nothing in its memory.
+// Node is a place where processes run, one after the other. A process that crashes is followed by a new
+// incarnation, with nothing in its memory.
 type Node struct {
 	world       *World
 	name        string
@@ -20,7 +20,7 @@ type Node struct {
 	skew        time.Duration // see [Node.Skew]
 }
 
-// Process is one incarnation of a node. What it hands out is gated: every call is a step.
+// Process is one incarnation of a node. Its clients and its clock are gated: every call is a step.
 type Process struct {
 	node        *Node
 	incarnation int
@@ -29,12 +29,12 @@ type Process struct {
 	dead        bool // guarded by World.mu
 	finished    atomic.Bool
 
-	clients []client // its connections to the servers, and to other processes; nil until it has started
+	clients []client // its connections to the servers and to other processes; nil until it has started
 	clock   *clock
 	rpc     peer
 }
 
-// Node declares a node whose processes run main. It runs nothing until [Node.Start].
+// Node declares a node whose processes run main. Nothing runs until [Node.Start].
 func (w *World) Node(name string, main func(*Process)) *Node {
 	if w.Find(name) != nil {
 		panic("sim: a second node named " + name)
@@ -47,13 +47,14 @@ func (w *World) Node(name string, main func(*Process)) *Node {
 // Name is the node's name.
 func (n *Node) Name() string { return n.name }
 
-// Process is the incarnation that runs now, or nil.
+// Process returns the incarnation that runs now, or nil.
 func (n *Node) Process() *Process { return n.process }
 
 // Up says whether a process runs on the node.
 func (n *Node) Up() bool { return n.process != nil }
 
-// Began says when a process of the node first took a step, 0 before, and whether the node was ever started.
+// Began says when a process of the node first took a step (0 if none has), and whether the node was ever
+// started.
 func (n *Node) Began() (at time.Duration, ever bool) {
 	n.world.mu.Lock()
 	defer n.world.mu.Unlock()
@@ -68,13 +69,13 @@ func (n *Node) begin() {
 	}
 }
 
-// Finished says whether the node's process has nothing left to do: its main function has returned.
+// Finished says whether the main function of the node's process has returned.
 func (n *Node) Finished() bool { return n.process != nil && n.process.finished.Load() }
 
-// Paused says whether nothing of the node's is granted now.
+// Paused says whether the node is paused now.
 func (n *Node) Paused() bool { return n.pausedUntil > n.world.Now() }
 
-// Start runs a new incarnation. Its first step is its own start, at an instant of its own.
+// Start starts a new incarnation. Its first step is its own start, at an instant of its own.
 func (n *Node) Start() {
 	if n.process != nil {
 		panic("sim: " + n.name + " runs already")
@@ -94,9 +95,9 @@ func (n *Node) Start() {
 	}()
 }
 
-// Crash ends the node's process: its operations are never granted again, its goroutines end at
-// their next gate. Its connections close at the next settling, since the caller may be one of its
-// goroutines. A node that is down stays down.
+// Crash ends the node's process. Its operations are never granted again, and its goroutines end at their next
+// gate. Its connections close when the step settles, since the caller may be one of its goroutines. On a node
+// that is down Crash does nothing.
 func (n *Node) Crash() {
 	p, w := n.process, n.world
 	if p == nil {
@@ -118,12 +119,12 @@ func (n *Node) Crash() {
 	w.doomed = append(w.doomed, p)
 }
 
-// Pause grants nothing of the node's for d, as a long garbage collection would. What the servers have
-// sent it by then, or send it meanwhile, waits: a message that a pull was given counts as delivered, and
-// its AckWait runs on. Deadlines pass, and a call that has not set out by then never does. Timers that
-// fall due fire when the pause is over, a ticker once. A new incarnation is not paused.
+// Pause grants none of the node's operations for d, as during a long garbage collection. What the servers
+// send it waits: a message that a pull was given counts as delivered, and its AckWait runs on. Deadlines
+// pass, and a call that has not been sent by its deadline is never sent. Timers that fall due fire when the
+// pause is over, a ticker once. A new incarnation is not paused.
 //
-// Connections outlive it, however long it is: the clients answer the servers' pings all the same.
+// Connections survive a pause of any length: the clients go on to answer the servers' pings.
 func (n *Node) Pause(d time.Duration) { n.pausedUntil = max(n.pausedUntil, n.world.Now()+d) }
 
 // Node is the name of the node that the process runs on.
@@ -132,11 +133,11 @@ func (p *Process) Node() string { return p.node.name }
 // Incarnation counts the node's processes from 1.
 func (p *Process) Incarnation() int { return p.incarnation }
 
-// Context ends when the process crashes or the world ends. Whatever an actor waits for besides its
-// gates and its clock, it waits for this too.
+// Context ends when the process crashes or the world ends. An actor that waits for something else than its
+// gates and its clock must wait for the context as well.
 func (p *Process) Context() context.Context { return p.ctx }
 
-// connect dials the servers.
+// connect connects the process to the servers.
 func (p *Process) connect() {
 	clients := []client{&p.rpc}
 	for _, s := range p.node.world.servers {
@@ -152,11 +153,11 @@ func (p *Process) connect() {
 // Rand is the process's source of chance.
 func (p *Process) Rand() Rand { return Rand{p} }
 
-// Rand is a process's source of chance. Each draw is keyed by the node and by the tags of its
-// context, so that what one job draws does not depend on what another did.
+// Rand is a process's source of chance. Each draw is keyed by the node and the tags of its context, so the
+// draws for one job do not depend on those for another.
 type Rand struct{ p *Process }
 
-// Uint64 draws 64 bits for the call that ctx is tagged for.
+// Uint64 draws 64 bits. ctx carries the tags.
 func (r Rand) Uint64(ctx context.Context) uint64 {
 	w := r.p.node.world
 	t := w.cfg.Tags(ctx)

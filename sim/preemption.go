@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Preemption lets another operation go at a step than the one whose turn it is.
+// Preemption makes an operation go at a step instead of the one whose turn it is.
 type Preemption struct {
 	Step int    // from 1, as in the trace
 	To   string // the actor, as [Actor.String] says it
-	Nth  int    // which of the operations that the actor has ready, from 1, by what they are
+	Nth  int    // which of the actor's ready operations, from 1, in the order of their descriptions
 }
 
-// String is STEP=ACTOR, and which of the actor's operations behind a # if it is not the first.
+// String returns STEP=ACTOR, followed by # and Nth if that is not 1.
 func (p Preemption) String() string {
 	s := strconv.Itoa(p.Step) + "=" + p.To
 	if p.Nth > 1 {
@@ -23,7 +23,7 @@ func (p Preemption) String() string {
 	return s
 }
 
-// Preemptions are written as their own forms, joined by commas.
+// Preemptions writes a list of pre-emptions, joined by commas.
 func Preemptions(list []Preemption) string {
 	var said []string
 	for _, p := range list {
@@ -32,7 +32,7 @@ func Preemptions(list []Preemption) string {
 	return strings.Join(said, ",")
 }
 
-// ParsePreemptions reads what [Preemptions] writes. Their steps rise.
+// ParsePreemptions reads what [Preemptions] writes. The steps must rise.
 func ParsePreemptions(text string) (list []Preemption, err error) {
 	if text == "" {
 		return nil, nil

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// queue holds the operations that are parked, and chooses which of them goes next.
+// queue holds the parked operations, and chooses which of them goes next.
 type queue struct {
 	seed     uint64
 	strategy Strategy
 	chances  counter
 	parked   []*Op
-	ready    []*Op         // of next, kept for its memory
+	ready    []*Op         // of next, kept to reuse its memory
 	last     time.Duration // when the last operation was granted
 }
 
-// admit takes operations in that have arrived since the last step, in an order that depends on what they are: the
-// order in which their goroutines ran is the Go scheduler's.
+// admit adds operations that have arrived since the last step. It orders them by their descriptions,
+// since the order in which their goroutines ran is the Go scheduler's.
 func (q *queue) admit(arrived []*Op, now time.Duration, steps int) {
 	if len(arrived) > 1 {
 		slices.SortStableFunc(arrived, (*Op).compare)
@@ -37,8 +37,8 @@ func (q *queue) admit(arrived []*Op, now time.Duration, steps int) {
 	}
 }
 
-// next is the instant at which the next operation is to be granted, strictly after the last step's: no two steps
-// share an instant, so that no two timers they set do. It is false if nothing is parked.
+// next is the instant at which the next operation is to be granted, and false if nothing is parked. The
+// instant is after the last step's: no two steps share one, so no two timers that they set share one.
 func (q *queue) next() (time.Duration, bool) {
 	q.parked = slices.DeleteFunc(q.parked, func(op *Op) bool { return op.withdrawn })
 	if len(q.parked) == 0 {

@@ -12,25 +12,25 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Redis is what steps that are about Redis itself call it.
+// Redis is the name of Redis in steps of its own.
 const Redis = "redis"
 
-// redisServer is a world's Redis, with what the world knows of what it holds.
+// redisServer is a world's Redis, and what the world knows of its content.
 type redisServer struct {
 	world *World
 	store store
 
-	shadow    map[string]value // what the steps were seen to write
+	shadow    map[string]value // the content, as the steps were seen to write it
 	deadlines deadlines
-	unlagged  []before // what it held before its last writes, the oldest first
-	rewound   []Change // by a failover or a death, in the present step
-	gone      int      // so often, by a failover or a death
+	unlagged  []before // what its last writes have replaced, the oldest first
+	rewound   []Change // changed back by a failover or a death, in the present step
+	gone      int      // how often a failover or a death has ended it
 	disk      disk
 
-	replicated time.Duration // all that was written until then is at the replica
-	seen       []sight       // where the present step may have changed something
-	watches    atomic.Int32  // so many connections WATCH keys
-	held       []net.Conn    // on which something was held back, which their processes leave open
+	replicated time.Duration // the replica has everything that was written until then
+	seen       []sight       // the places at which the present step may have changed something
+	watches    atomic.Int32  // how many connections WATCH keys
+	held       []net.Conn    // connections on which something was held back, and which their processes leave open
 }
 
 func (s *redisServer) start() (err error) {
@@ -95,7 +95,7 @@ func (s *redisServer) changed(op *Op, changes []Change) []Change {
 	return changes
 }
 
-// Redis reads everything that Redis holds, key by key and field by field.
+// Redis returns everything that Redis holds, by key and field.
 func (w *World) Redis() map[string]map[string]string {
 	all := map[string]map[string]string{}
 	for key, v := range find[*redisServer](w.servers).everything() {
@@ -104,7 +104,7 @@ func (w *World) Redis() map[string]map[string]string {
 	return all
 }
 
-// everything reads what each key holds, and when it expires.
+// everything reads the content of each key, and when it expires.
 func (s *redisServer) everything() map[string]value {
 	s.expire()
 	all := map[string]value{}
@@ -119,7 +119,7 @@ func (s *redisServer) everything() map[string]value {
 	return all
 }
 
-// RedisKey reads a key as it was after the last step, field by field.
+// RedisKey returns the fields of a key as they were after the last step.
 func (w *World) RedisKey(key string) map[string]string {
 	return find[*redisServer](w.servers).shadow[key].fields
 }

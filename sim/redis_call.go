@@ -10,32 +10,32 @@ import (
 type touch struct {
 	key, field string
 	whole      bool
-	kind       string // the type of the key that has such fields; of a whole key, its type before; "" is not known
+	kind       string // the type of a key that has such fields; for a whole key, its type before; "" if it is not known
 	givesTTL   bool   // the key's TTL counts from this command
 	hadTTL     bool   // the key had one
-	removes    bool   // the key, or the field, is not there any more
+	removes    bool   // the key, or the field, is gone afterwards
 	ifNew      bool   // SET NX: only if there was no such key
 }
 
-// redisCall is what one operation asks of Redis: a command, a pipeline or a transaction.
+// redisCall is the request of one operation on Redis: a command, a pipeline or a transaction.
 type redisCall struct {
-	args    []any    // of its commands, one after the other
-	ends    []int    // where each of them ends in args, but for the last
-	replies int      // that Redis gives them
+	args    []any    // of all its commands, one after the other
+	ends    []int    // where each command but the last ends in args
+	replies int      // how many Redis sends for it
 	target  string   // the first key
 	touched []touch  // what it may change
 	ttls    []string // the keys whose TTL it uses
 	write   bool
-	waits   bool // for a replica to have what was written
-	waited  bool // and it was told so
+	waits   bool // it waits for a replica to have its writes
+	waited  bool // the replica was said to have them
 
 	applied bool  // it has reached the server
-	refused bool  // by the server, which has changed nothing
-	answer  error // of the client, once it is applied
-	look    *look // that went behind it, or nil
+	refused bool  // by the server, without any change
+	answer  error // the client's error, once the call is applied
+	look    *look // the look that was sent after it, or nil
 }
 
-// wholeKeys is a call that touches the keys, to look at.
+// wholeKeys returns a call that touches the keys, for looking at them.
 func wholeKeys(keys []string) *redisCall {
 	c := &redisCall{}
 	for _, key := range keys {
@@ -49,8 +49,8 @@ func (c *redisCall) compare(other call) int {
 	return slices.CompareFunc(c.args, o.args, func(a, b any) int { return cmp.Compare(text(a), text(b)) })
 }
 
-// add notes what one command is about: the operation's target, whether it writes, and the
-// places to look at once it has.
+// add notes one command's effects: the operation's target, whether it writes, and the places to look at
+// afterwards.
 func (c *redisCall) add(args []any) {
 	if c.args == nil {
 		c.args = slices.Clip(args)
@@ -69,7 +69,7 @@ func (c *redisCall) add(args []any) {
 	}
 	keys := keysOf(name, args)
 	switch commands[name].keys {
-	case noKeys, anyKeys: // the trace tells them by what they ask
+	case noKeys, anyKeys: // such commands differ in their first argument
 		c.target = cmp.Or(c.target, text(args[1]))
 	default:
 		if len(keys) > 0 {
@@ -132,12 +132,12 @@ func (c *redisCall) touch(name string, args, keys []any) {
 
 var zaddOptions = setOf("nx xx gt lt ch incr")
 
-// touches says whether a command before may change the key.
+// touches says whether an earlier command of the call may change the key.
 func (c *redisCall) touches(key string) bool {
 	return slices.ContainsFunc(c.touched, func(t touch) bool { return t.key == key })
 }
 
-// touchWhole notes a whole key, once: what several commands have made of it shows when all are done.
+// touchWhole notes a whole key, once: it is looked at after all commands.
 func (c *redisCall) touchWhole(t touch) {
 	i := slices.IndexFunc(c.touched, func(o touch) bool { return o.whole && o.key == t.key })
 	if i < 0 {
@@ -153,7 +153,7 @@ func (c *redisCall) touchWhole(t touch) {
 	}
 }
 
-// touchFields notes every step-th of args, which names a field of the key.
+// touchFields notes the fields that every step-th of args names.
 func (c *redisCall) touchFields(name, key string, args []any, step int) {
 	if i := slices.IndexFunc(c.touched, func(o touch) bool { return o.whole && o.key == key }); i >= 0 {
 		c.touched[i].removes = false
@@ -163,5 +163,5 @@ func (c *redisCall) touchFields(name, key string, args []any, step int) {
 	}
 }
 
-// kindOf has the type of the keys whose fields a command writes, by its first letter.
+// kindOf maps the first letter of a command that writes fields to the type of its key.
 var kindOf = map[byte]string{'h': "hash", 'z': "zset", 's': "set"}

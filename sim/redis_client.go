@@ -13,9 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Redis is the process's gated client. It honours its callers' deadlines (ContextTimeoutEnabled)
-// and retries nothing by itself (go-redis's back-off jitter is not seeded); a service under test
-// should set both in production too.
+// Redis is the process's gated client. It honours its callers' deadlines (ContextTimeoutEnabled), and retries
+// nothing by itself, since go-redis's back-off jitter is not seeded. A service under test should set both in
+// production, too.
 func (p *Process) Redis() *redis.Client { return find[*redisClient](p.clients).redis }
 
 // redisClient gates every command of one process. It is a redis.Hook.
@@ -23,10 +23,10 @@ type redisClient struct {
 	p       *Process
 	server  *redisServer
 	redis   *redis.Client
-	holding atomic.Pointer[held] // the next write of its command is held back
-	aborts  atomic.Bool          // no command of a transaction is queued
-	deaf    atomic.Bool          // it was refused a subscription: who waits for its messages hears that Redis is gone
-	look    *look                // that goes behind the present operation, or nil
+	holding atomic.Pointer[held] // set: the next command that the process writes is held back
+	aborts  atomic.Bool          // set: no command of a transaction is queued
+	deaf    atomic.Bool          // set: a subscription was refused, and reads fail as if Redis were gone
+	look    *look                // to be sent after the present operation, or nil
 	sent    atomic.Bool          // something of the present operation has reached Redis
 	watched watched              // by its connections
 }
@@ -57,14 +57,14 @@ func (c *redisClient) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.
 	}
 }
 
-// NameMulti is what a transaction is called, as an operation.
+// NameMulti is the name of a transaction as an operation.
 const NameMulti = "multi"
 
-// namePipeline is what a pipeline is called.
+// namePipeline is the name of a pipeline as an operation.
 const namePipeline = "pipeline"
 
-// setUp lists the commands that go-redis sends inside the first command of a connection, and those whose effect ends
-// with the connection: they are no operations of the actor.
+// setUp lists commands that are no operations of the actor. go-redis sends them within the first command of a
+// connection, or their effect ends with the connection.
 var setUp = setOf("hello unwatch")
 
 // do runs commands as one operation.
@@ -100,10 +100,10 @@ func (c *redisClient) do(ctx context.Context, name string, cmds []redis.Cmder, s
 	return err
 }
 
-// pairsFrom has where the pairs begin of the commands for which go-redis takes a map.
+// pairsFrom maps the commands for which go-redis takes a map to where their pairs begin.
 var pairsFrom = map[string]int{"hset": 2, "hmset": 2, "mset": 1, "msetnx": 1}
 
-// sortPairs puts the fields of a command in order: go-redis sends those of a map in Go's random order of maps.
+// sortPairs orders the fields of a command: go-redis sends those of a map in Go's random order of maps.
 func sortPairs(args []any) {
 	if len(args) < 5 { // fewer than two pairs
 		return
@@ -116,7 +116,7 @@ func sortPairs(args []any) {
 	sort.Stable(pairs(args[first:]))
 }
 
-// pairs are fields, each with its value behind it, in the order of the fields.
+// pairs are fields and their values in turn, which sort by field.
 type pairs []any
 
 func (p pairs) Len() int           { return len(p) / 2 }
@@ -126,8 +126,8 @@ func (p pairs) Swap(i, j int) {
 	p[2*i+1], p[2*j+1] = p[2*j+1], p[2*i+1]
 }
 
-// refused says whether the server has changed nothing by the operation. Commands of a pipeline, or of an EXEC that is
-// carried out, fail one by one.
+// refused says whether the server has refused the operation as a whole, and changed nothing. Commands of a
+// pipeline fail one by one, and so do those of an EXEC that is carried out.
 func refused(name string, err error) bool {
 	if errors.Is(err, io.EOF) { // Redis had died
 		return true

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// keysAt says where among a command's arguments its keys are.
+// keysAt says which of a command's arguments are its keys.
 type keysAt int
 
 const (
@@ -21,11 +21,11 @@ const (
 	firstTwoKeys                      // the first two
 	eachKey                           // all of them
 	everyOtherKey                     // the first, the third, and so on
-	countedKeys                       // those behind the first, which is their number
-	firstAndCountedKeys               // the first, and those behind the second, which is their number
-	declaredKeys                      // of a script: those behind the second, which is their number
+	countedKeys                       // the first gives their number, and they follow
+	firstAndCountedKeys               // the first, and those after the second, which is their number
+	declaredKeys                      // of a script: those after the second, which is their number
 	keysFromSecond                    // all but the first argument
-	streamKeys                        // the first half of what is behind the word STREAMS
+	streamKeys                        // the first half of the arguments after the word STREAMS
 )
 
 // effect says what a command may change.
@@ -35,20 +35,20 @@ const (
 	reads       effect = 1 + iota // nothing
 	writesFirst                   // the first of its keys
 	writesKeys                    // all of its keys
-	writesEach                    // fields of its key, which all arguments behind it name
-	writesPairs                   // fields of its key, which every other argument behind it names
-	writesZADD                    // the fields that a ZADD names
+	writesEach                    // fields of its key, named by all arguments after it
+	writesPairs                   // fields of its key, named by every other argument after it
+	writesZADD                    // fields that a ZADD names
 )
 
-// command is what a world must know of a command of Redis.
+// command describes a Redis command to a world.
 type command struct {
 	keys keysAt
 	does effect
 }
 
-// commands has those that a world runs. It refuses all others: those that block in the server, that reach more than this world,
-// that leave database 0, that give a TTL to part of a key, that change what the world does not read back, and those of which the
-// answer hangs on the server's clock or on how it hashes.
+// commands has the commands that a world runs. A world refuses all others: commands that block in the server,
+// reach beyond this world, leave database 0, give a TTL to part of a key, change what the world does not read
+// back, or whose answer depends on the server's clock or on its hashing.
 var commands = table(map[command]string{
 	{noKeys, reads}:  `ping echo time info script wait multi exec`,
 	{anyKeys, reads}: `keys scan dbsize`,
@@ -80,12 +80,12 @@ var commands = table(map[command]string{
 	{firstKey, writesZADD}:             `zadd`,
 })
 
-// onlyMini has those that run over miniredis alone: a redis-server picks by chance, or answers in an order that hangs on how it
-// hashes, and its hashes do not hang on the seed.
+// onlyMini has the commands that run on miniredis alone: a redis-server picks by chance, or answers in an
+// order that depends on its hashing, and neither depends on the seed.
 var onlyMini = setOf(`spop srandmember hrandfield zrandmember sscan zscan`)
 
-// onlyServer has those that run over a redis-server alone: miniredis leaves an empty key behind, takes them for a write when they
-// change nothing, has values of another kind in their keys, or does not know them.
+// onlyServer has the commands that run on a redis-server alone: miniredis leaves an empty key behind, counts
+// them as a write when they change nothing, stores values of another type, or does not know them.
 var onlyServer = setOf(`sunionstore sinterstore sdiffstore zunionstore zinterstore zdiffstore zrangestore zdiff geohash geosearchstore
 	bitfield bitfield_ro bitop copy lcs lmpop zmpop eval_ro evalsha_ro pfadd pfcount pfmerge
 	xadd xdel xtrim xlen xrange xrevrange xread`)
@@ -108,18 +108,20 @@ func setOf(names string) map[string]bool {
 	return set
 }
 
-// Reads says whether a world runs a Redis command of that name, which changes nothing.
+// Reads says whether command is a Redis command that a world runs and that changes nothing.
 func Reads(command string) bool { return commands[command].does == reads }
 
-// ErrUnknownCommand is returned for a Redis command that a world cannot run: one that blocks in the server, reaches more than this
-// world, leaves database 0, changes what the world could not read back, or answers by the server's own clock or chance.
+// ErrUnknownCommand is returned for a Redis command that a world cannot run: one that blocks in the server,
+// reaches beyond this world, leaves database 0, changes what the world could not read back, or answers by the
+// server's own clock or chance.
 var ErrUnknownCommand = errors.New("sim: a world cannot run this Redis command")
 
-// nameWait is the command that waits for replicas. It must come behind a write in one pipeline, since it counts what its own
-// connection has written. A world's Redis has one replica, which by then has all that was written: a failover does not lose it.
+// nameWait is the command that waits for replicas. It must follow a write in one pipeline, since it counts
+// the writes of its own connection. A world's Redis has one replica, which by then has everything that was
+// written, so a failover does not lose it.
 const nameWait = "wait"
 
-// runs is the error of the i-th command of an operation of that name, if the world does not run it.
+// runs returns an error if the world does not run the i-th command of an operation.
 func (s *redisServer) runs(operation string, cmds []redis.Cmder, i int) error {
 	name, args := cmds[i].Name(), cmds[i].Args()
 	word := func() string { // the first argument
@@ -159,13 +161,13 @@ func (s *redisServer) runs(operation string, cmds []redis.Cmder, i int) error {
 	return fmt.Errorf("%w: %s%s", ErrUnknownCommand, name, why)
 }
 
-// unruly finds in a script what a world cannot let it have.
+// unruly matches what a world cannot allow in a script.
 var unruly = regexp.MustCompile(`math\s*[.\[]\W*random|\b(_G|loadstring|load|getfenv|setfenv)\b`)
 
 // scriptWords are the subcommands of SCRIPT that a world runs.
 var scriptWords = setOf("load exists flush")
 
-// scriptIn is the text of the script that a command carries; empty is none.
+// scriptIn is the text of the script that a command carries, or empty.
 func scriptIn(name, word string, args []any) string {
 	switch {
 	case (name == "eval" || name == "eval_ro") && len(args) > 1:
@@ -176,9 +178,9 @@ func scriptIn(name, word string, args []any) string {
 	return ""
 }
 
-// keysOf lists the keys of a command of that name.
+// keysOf lists the keys of a command.
 func keysOf[T any](name string, args []T) (keys []T) {
-	behind := func(i int) []T { // those behind the i-th argument, which is their number
+	behind := func(i int) []T { // the arguments after the i-th, which is their number
 		if len(args) <= i {
 			return nil
 		}

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// KillRedis ends Redis as a SIGKILL does, and starts it again on what it had written to its files ([Config.RedisDisk]): an
-// append-only file has all that it was asked to write, synced or not, and of snapshots the last one counts. The harness calls
-// it in a step of its own ([World.At]), whose event has what is changed back. Every connection is lost, with what it WATCHes,
-// and Redis has no scripts.
+// KillRedis ends Redis as a SIGKILL does, and starts it again on its files ([Config.RedisDisk]). An
+// append-only file has everything that Redis was asked to write, synced or not. Of snapshots, Redis loads the
+// last. The harness calls KillRedis in a step of its own ([World.At]), and its event lists what is changed
+// back. Every connection is lost, with the keys that it WATCHes, and Redis has no scripts.
 func (w *World) KillRedis() {
 	s := find[*redisServer](w.servers)
 	s.savePoint()
@@ -19,9 +19,9 @@ func (w *World) KillRedis() {
 	s.die(cut, false)
 }
 
-// LosePowerRedis does the same as [World.KillRedis], but what was not on the disk is lost, too: what was written since its files
-// were last synced, and of that what was written in the last lag. Without a lag it is all of it. A redis-server finds an
-// append-only file that ends in the middle of a command.
+// LosePowerRedis does the same as [World.KillRedis], but also loses writes that were not on the disk: of
+// those since the last sync, the ones within the last lag. Without a lag it loses all of them. A redis-server
+// finds an append-only file that ends in the middle of a command.
 func (w *World) LosePowerRedis(lag time.Duration) {
 	s := find[*redisServer](w.servers)
 	s.savePoint()
@@ -32,7 +32,8 @@ func (w *World) LosePowerRedis(lag time.Duration) {
 	s.die(cut, true)
 }
 
-// die ends Redis and starts it again with what it held at an instant. A redis-server says itself what it has loaded.
+// die ends Redis, and starts it again with what it held at an instant. A redis-server reports what it has
+// loaded.
 func (s *redisServer) die(cut time.Duration, torn bool) {
 	if s.world.cfg.RedisDisk == "" {
 		panic("sim: Redis dies, but Config.RedisDisk does not say what it keeps")
@@ -56,7 +57,7 @@ func (s *redisServer) die(cut time.Duration, torn bool) {
 	for _, key := range sortedKeys(held) {
 		s.rewind(key, held[key], loaded)
 	}
-	if torn || s.world.cfg.RedisDisk == DiskRDB { // after a kill, what was not synced still is not
+	if torn || s.world.cfg.RedisDisk == DiskRDB { // after a kill, unsynced writes are still unsynced
 		s.unlagged = nil
 		s.sync()
 	}

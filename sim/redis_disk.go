@@ -2,30 +2,31 @@ package sim
 
 import "time"
 
-// What Redis keeps on its disk ([Config.RedisDisk]).
+// Values of [Config.RedisDisk]: what Redis keeps on its disk.
 const (
 	DiskAlways   = "always"   // an append-only file, synced before each answer (appendfsync always)
-	DiskEverySec = "everysec" // one that is synced at each full second of the world
-	DiskNo       = "no"       // one that is left to the kernel, which syncs it at each half minute (Redis documentation, "Redis persistence")
-	DiskRDB      = "rdb"      // snapshots alone, by the save points that Redis has by default
+	DiskEverySec = "everysec" // one that is synced at each full second of the world's time
+	DiskNo       = "no"       // one that the kernel syncs, at each half minute (Redis documentation, "Redis persistence")
+	DiskRDB      = "rdb"      // snapshots alone, at Redis's default save points
 )
 
-// savePoints are those of Redis's own configuration: so long after the last snapshot, if there were so many changes since.
+// savePoints are Redis's defaults: a snapshot is due when the last one is that old and there were that many
+// changes since.
 var savePoints = []struct {
 	after   time.Duration
 	changes int
 }{{time.Hour, 1}, {5 * time.Minute, 100}, {time.Minute, 10_000}}
 
-// kernelSyncs is how often a kernel writes to the disk what no program has synced.
+// kernelSyncs is how often a kernel writes unsynced data to the disk.
 const kernelSyncs = 30 * time.Second
 
 // disk is what a world knows of Redis's files.
 type disk struct {
-	synced  time.Duration // what was written until then is on the disk, under DiskRDB nothing later is on it
-	unsaved int           // changes since then, as a trace has them: Redis itself counts a value that is written again, too
+	synced  time.Duration // everything written until then is on the disk; under DiskRDB nothing later is
+	unsaved int           // changes since then, counted as in a trace; Redis itself also counts a value that is written again
 }
 
-// syncedUntil is the last instant at which all that was written is on the disk.
+// syncedUntil returns the last instant until which everything written is on the disk.
 func (s *redisServer) syncedUntil() time.Duration {
 	now := s.world.Now()
 	switch s.world.cfg.RedisDisk {
@@ -39,7 +40,7 @@ func (s *redisServer) syncedUntil() time.Duration {
 	return s.disk.synced
 }
 
-// sync has all that Redis holds be on its disk.
+// sync brings everything that Redis holds onto its disk.
 func (s *redisServer) sync() {
 	s.disk = disk{synced: s.world.Now()}
 	if s.world.cfg.RedisDisk != "" {
@@ -47,7 +48,7 @@ func (s *redisServer) sync() {
 	}
 }
 
-// savePoint takes a snapshot, if one is due. It is called before anything changes.
+// savePoint takes a snapshot if one is due. It is called before a change.
 func (s *redisServer) savePoint() {
 	if s.world.cfg.RedisDisk != DiskRDB {
 		return

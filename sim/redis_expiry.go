@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// No server lets a key of a world expire. The world remembers the deadline of each key that was given one, and removes the
-// key when its time has come.
+// The servers of a world expire no keys. The world remembers the deadline of each key that has a TTL, and
+// removes the key at its deadline.
 
 // deadline is the instant at which a key expires.
 type deadline struct {
@@ -27,12 +27,12 @@ func (d *deadlines) Pop() any {
 	return last
 }
 
-// expire removes the keys whose time has come.
+// expire removes the keys whose deadlines have passed.
 func (s *redisServer) expire() {
 	now := s.world.Now()
 	for len(s.deadlines) > 0 && s.deadlines[0].at <= now {
 		d := heap.Pop(&s.deadlines).(deadline)
-		if s.shadow[d.key].expires == d.at { // else it was given another deadline, or is gone
+		if s.shadow[d.key].expires == d.at { // otherwise it has another deadline by now, or is gone
 			s.remember(touch{key: d.key, whole: true}, s.shadow[d.key], true)
 			s.store.remove(d.key)
 			delete(s.shadow, d.key)
@@ -41,7 +41,7 @@ func (s *redisServer) expire() {
 	}
 }
 
-// expiry is when a key expires at which the present step has looked.
+// expiry returns when a key expires, after the present step has looked at it.
 func (s *redisServer) expiry(key string, given bool) time.Duration {
 	was := s.shadow[key].expires
 	at := s.store.expiry(key, was, given)

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// before is what a key, or one field of it, held before a step wrote it.
+// before is the content of a key, or of one of its fields, before a step wrote it.
 type before struct {
 	at    time.Duration
 	touch touch
-	had   bool // whether the key (or, for one field, the field) existed
+	had   bool // whether the key (or, if this is about one field, the field) existed
 	value value
 }
 
-// remember keeps what a write is about to replace, for as long as a failover may want it back.
+// remember keeps what a write is about to replace, for as long as a failover may bring it back.
 func (s *redisServer) remember(t touch, known value, had bool) {
 	if s.world.cfg.RedisLag == 0 && s.world.cfg.RedisDisk == "" {
 		return
@@ -38,13 +38,13 @@ func (s *redisServer) remember(t touch, known value, had bool) {
 	s.unlagged = append(s.unlagged, b)
 }
 
-// FailOverRedis puts a replica in Redis's place that has not received the writes of the last lag, which is at most
+// FailOverRedis replaces Redis by a replica that lacks the writes of the last lag, which is at most
 // Config.RedisLag. Redis replicates asynchronously, so a write that a client was told of may be lost (Redis
-// documentation, "Redis replication"). The harness calls it in a step of its own ([World.At]). The event of that step
-// has what is changed back.
+// documentation, "Redis replication"). The harness calls FailOverRedis in a step of its own ([World.At]),
+// whose event lists what is changed back.
 //
-// Keys that have expired since do not come back. Every connection is lost, with what it WATCHes and what is under way on it, and a
-// replica has no scripts.
+// Keys that have expired since do not come back. Every connection is lost, with the keys that it WATCHes and
+// the commands under way on it. A replica has no scripts.
 func (w *World) FailOverRedis(lag time.Duration) {
 	if lag > w.cfg.RedisLag {
 		panic(fmt.Sprintf("sim: a failover of Redis by %v, but Config.RedisLag is %v", lag, w.cfg.RedisLag))
@@ -60,7 +60,7 @@ func (w *World) FailOverRedis(lag time.Duration) {
 	s.sync()
 }
 
-// heldAt is what Redis held at an instant, where it holds something else now.
+// heldAt returns what Redis held at an instant, for the keys that differ now.
 func (s *redisServer) heldAt(at time.Duration) map[string]value {
 	held := map[string]value{}
 	for i := len(s.unlagged) - 1; i >= 0 && s.unlagged[i].at > at; i-- {
@@ -75,13 +75,13 @@ func (s *redisServer) heldAt(at time.Duration) map[string]value {
 	return held
 }
 
-// undo returns what the key held before the write after which it held v.
+// undo takes v, which the key held after the write, and returns what it held before.
 func (b *before) undo(v value) value {
 	switch {
 	case b.touch.whole:
 		return b.value
 	case b.had:
-		if len(v.fields) == 0 { // it was another key
+		if len(v.fields) == 0 { // the key was made anew
 			v = value{kind: b.value.kind, fields: map[string]string{}, expires: b.value.expires}
 		}
 		v.fields[b.touch.field] = b.value.fields[b.touch.field]
@@ -91,7 +91,7 @@ func (b *before) undo(v value) value {
 	return v
 }
 
-// rewind makes Redis hold v under key, or nothing if v has expired; holds says that Redis holds v already.
+// rewind makes Redis hold v under key, or nothing if v has expired. holds says that Redis holds v already.
 func (s *redisServer) rewind(key string, v value, holds bool) {
 	was := s.shadow[key]
 	delete(s.shadow, key)

@@ -10,17 +10,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// redisFiles are the files of a redis-server that can die. The server itself syncs nothing: what of its append-only file is on
-// the disk, the world says, at its own instants. It takes a snapshot when it is told to.
+// redisFiles are the files of a redis-server that can die. The server itself syncs nothing. The world
+// decides, at its own instants, what of the append-only file is on the disk, and tells the server when to
+// take a snapshot.
 type redisFiles struct {
 	dir       string
-	snapshots bool // and no append-only file
+	snapshots bool // without an append-only file
 
 	path  string // of the append-only file
 	sizes []sizeAt
 }
 
-// sizeAt is how long the append-only file was from an instant on.
+// sizeAt is the length of the append-only file from an instant on.
 type sizeAt struct {
 	at   time.Duration
 	size int64
@@ -48,7 +49,7 @@ func (f *redisFiles) start(program string) (p *redisProcess, err error) {
 	return p, nil
 }
 
-// wrote notes how long the append-only file is.
+// wrote notes the length of the append-only file.
 func (f *redisFiles) wrote(at time.Duration) {
 	if f.snapshots {
 		return
@@ -60,10 +61,11 @@ func (f *redisFiles) wrote(at time.Duration) {
 	f.sizes = append(f.sizes, sizeAt{at, info.Size()})
 }
 
-// cut takes from the append-only file what was written after an instant. It may leave a part of the first command of that, which
-// of a transaction is MULTI; chance says where it ends. A file that ends in a later command of a transaction is more than the model
-// can follow: redis-server (7.0.15, aof.c: uxeof) leaves the complete commands before in it, and writes on behind them, so that the
-// next time it starts it carries out a part of the transaction.
+// cut removes from the append-only file what was written after an instant. If torn, it leaves a part of the
+// first command removed, and chance says how much. In a transaction that command is MULTI. The model cannot
+// follow a file that ends in a later command of a transaction: redis-server (7.0.15, aof.c: uxeof) leaves the
+// complete commands before it in the file and appends to them, so its next start carries out a part of the
+// transaction.
 func (f *redisFiles) cut(after time.Duration, torn bool, chance uint64) error {
 	if f.snapshots {
 		return nil
@@ -86,7 +88,7 @@ func (f *redisFiles) cut(after time.Duration, torn bool, chance uint64) error {
 	return os.Truncate(f.path, size)
 }
 
-// must ends the run: without its Redis the world is none.
+// must ends the run if err is not nil: a world cannot go on without its Redis.
 func must[T any](answer T, err error) T {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		panic(fmt.Sprintf("sim: redis-server: %v", err))

@@ -15,16 +15,16 @@ import (
 	"github.com/alicebob/miniredis/v2/proto"
 )
 
-// held is what a process has written to Redis and Redis has not seen.
+// held is what a process has written to Redis and Redis has not received.
 type held struct {
-	command string // the first, in lower case
-	replies int    // that all of them get
+	command string // the first command, in lower case
+	replies int    // how many it gets
 	wire    *wire  // nil if nothing was written
 	bytes   []byte
 }
 
-// hold holds back the commands that op's effect writes. Its caller is told of a timeout, and gives the
-// connection up.
+// hold holds back the commands that op's effect writes. The caller gets a timeout, and gives the connection
+// up.
 func (c *redisCall) hold(op *Op, apply func() error) func() string {
 	h := &held{command: strings.ToLower(text(c.args[0])), replies: c.replies}
 	client := find[*redisClient](op.process.clients)
@@ -38,13 +38,13 @@ func (c *redisCall) hold(op *Op, apply func() error) func() string {
 	client.server.held = append(client.server.held, h.wire.Conn)
 	return func() string {
 		answer := h.arrive()
-		c.applied, c.refused = !h.wire.dead(), answer != OutcomeOK && op.Name != namePipeline // whose last answer is not all
+		c.applied, c.refused = !h.wire.dead(), answer != OutcomeOK && op.Name != namePipeline // the last answer of a pipeline does not tell for all
 		return answer
 	}
 }
 
-// Abort has Redis refuse to queue the commands of a transaction, and so the transaction; apply is its effect. An [Intercept]
-// calls it.
+// Abort makes Redis refuse to queue the commands of a transaction, and therefore the transaction. apply is
+// the operation's effect. An [Intercept] calls Abort.
 func (op *Op) Abort(apply func() error) error {
 	client := find[*redisClient](op.process.clients)
 	client.aborts.Store(true)
@@ -52,14 +52,14 @@ func (op *Op) Abort(apply func() error) error {
 	return apply()
 }
 
-// arrive hands Redis what was held back, and returns what it answers to the last command.
+// arrive hands Redis what was held back, and returns the answer to the last command.
 func (h *held) arrive() string {
 	conn := h.wire.Conn
 	defer func() { _ = conn.Close() }()
 	if h.wire.dead() {
 		return io.EOF.Error()
 	}
-	_ = conn.SetDeadline(time.Time{}) // the sender's has passed
+	_ = conn.SetDeadline(time.Time{}) // the sender's deadline has passed
 	if _, err := conn.Write(h.bytes); err != nil {
 		return err.Error()
 	}
@@ -80,20 +80,21 @@ func (h *held) arrive() string {
 	return OutcomeOK
 }
 
-// wire is a process's connection to Redis. What is held back on it reaches Redis later, or never; the
-// process hears nothing more from it.
+// wire is a process's connection to Redis. Data that is held back on it reaches Redis later or never, and the
+// process hears nothing more on it.
 //
-// Nor does it from one that was made before a failover, or before Redis died.
+// The process also hears nothing on a connection that was made before a failover, or before Redis died.
 type wire struct {
 	net.Conn
 	client *redisClient
-	born   int // so often Redis had gone before
+	born   int // how often Redis had gone by then
 	held   atomic.Pointer[held]
 }
 
 func (c *wire) dead() bool { return c.born < c.client.server.gone }
 
-// SyscallConn is how go-redis asks, before it takes a connection from its pool, whether the server has closed it.
+// SyscallConn is go-redis's way to ask whether the server has closed a connection, before it takes the
+// connection from its pool.
 func (c *wire) SyscallConn() (syscall.RawConn, error) {
 	if c.dead() {
 		return nil, io.EOF
@@ -101,10 +102,10 @@ func (c *wire) SyscallConn() (syscall.RawConn, error) {
 	return asked{}, nil
 }
 
-// SetWriteDeadline sets none: what is written is taken at once ([pipe], [socket]).
+// SetWriteDeadline does nothing: a write is taken at once ([pipe], [socket]).
 func (c *wire) SetWriteDeadline(time.Time) error { return nil }
 
-// asked is a connection on which nothing has come unasked.
+// asked is a connection on which nothing unexpected has come.
 type asked struct{}
 
 func (asked) Control(func(uintptr)) error    { return nil }
@@ -135,22 +136,23 @@ func (c *wire) holds(b []byte) bool {
 	return true
 }
 
-// refuse is the error of a command that passes no gate. Nobody may be looking at what go-redis makes of it, so that the
-// run ends with it, too.
+// refuse returns the error of a command that passes no gate. It also ends the run, since the caller may
+// ignore the error that go-redis makes of it.
 func (c *redisClient) refuse(name string) error {
 	w := c.p.node.world
 	c.deaf.Store(true)
 	return w.fail(fmt.Errorf("%w: %s, of %s; use p.NATS(), or wrap what receives in p.Do", ErrUnknownCommand, name, c.p.node.name))
 }
 
-// subscribes says whether b begins with SUBSCRIBE or one of its kind, which go-redis writes past its hooks.
+// subscribes says whether b begins with SUBSCRIBE or a related command, which go-redis writes without calling
+// its hooks.
 func subscribes(b []byte) bool {
 	name := []byte("subscribe\r\n")
 	return bytes.Contains(b[:min(len(b), len("*1234\r\n$12\r\npunsubscribe\r\n"))], name) && strings.HasSuffix(firstCommand(b), "subscribe")
 }
 
-// firstCommand reads the name of the command that b begins with. The commands that set a connection up
-// come first on it, and are no part of the operation.
+// firstCommand returns the name of the command that b begins with, after those that set the connection up,
+// which are no part of the operation.
 func firstCommand(b []byte) string {
 	fields := bytes.SplitN(b, []byte("\r\n"), 4)
 	if len(fields) < 3 {
@@ -169,7 +171,7 @@ func (c *wire) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// Close leaves a connection open on which something is under way.
+// Close leaves a connection open if something is under way on it.
 func (c *wire) Close() error {
 	if c.held.Load() != nil {
 		return nil

@@ -12,12 +12,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// look reads what is where an operation of one client may change it. It goes to the server behind the operation's commands, which
-// spares the way there and back.
+// look reads the places that an operation of one client may have changed. It is sent right after the
+// operation's commands, which saves a round trip.
 type look struct {
 	call     *redisCall
 	commands [][]string
-	left     int   // commands of the operation that have not been sent
+	left     int   // commands of the operation that have not been sent yet
 	answers  []any // one for each command
 }
 
@@ -25,8 +25,8 @@ func (*realRedis) behind(c *redisCall) *look {
 	return &look{call: c, left: c.replies, commands: lookCommands(c.touched)}
 }
 
-// readsFields has the commands that read fields, and readsWhole those that read keys to their ends, by the type of the keys. An empty
-// argument stands for the key.
+// readsFields and readsWhole map the type of a key to the command that reads its fields, and the one that
+// reads all of it. An empty argument stands for the key.
 var (
 	readsFields = map[string]string{"hash": "HMGET", "zset": "ZMSCORE", "set": "SMISMEMBER"}
 	readsWhole  = map[string][]string{
@@ -38,10 +38,11 @@ var (
 //go:embed redis_stream.lua
 var readStream string
 
-// readWhole is the command that reads a key of a type; of one that is not known, the command for strings.
+// readWhole returns the command that reads a whole key of a type; for an unknown type, the command for
+// strings.
 func readWhole(key, kind string) []string {
 	command := slices.Clone(readsWhole[kind])
-	if command == nil { // "none" among them
+	if command == nil { // including "none"
 		command = []string{"GET", ""}
 	}
 	command[slices.Index(command, "")] = key
@@ -51,8 +52,9 @@ func readWhole(key, kind string) []string {
 // mayExpire says whether a whole key may have a TTL.
 func (t *touch) mayExpire() bool { return !t.removes && (t.givesTTL || t.hadTTL) }
 
-// lookCommands are those that look: one for the fields of a key; for a whole key one that reads it if it is of the type that it was
-// of, and one that asks when it expires, if it may. They take a tenth of the time of a script that asks for the type first.
+// lookCommands lists the commands of a look. For fields of a key there is one. For a whole key there is one
+// that reads it as the type that it was last seen to have and, if the key may have a TTL, one that asks when
+// it expires. A script that asked for the type first would take ten times as long.
 func lookCommands(at []touch) [][]string {
 	commands := make([][]string, 0, 2*len(at))
 	for group := range groups(at) {
@@ -72,7 +74,7 @@ func lookCommands(at []touch) [][]string {
 	return commands
 }
 
-// groups goes through whole keys one by one, and through neighbouring fields of one key at once.
+// groups yields whole keys one by one, and neighbouring fields of one key together.
 func groups(at []touch) iter.Seq[[]touch] {
 	return func(yield func([]touch) bool) {
 		for len(at) > 0 {
@@ -97,7 +99,7 @@ func (r *realRedis) look(c *redisCall, seen []sight) []sight {
 	if c.look != nil {
 		answers = c.look.answers
 	}
-	if answers == nil { // none went behind the call
+	if answers == nil { // none was sent after the call
 		r.learnTypes(c.touched)
 		answers = r.ask(lookCommands(c.touched))
 	}
@@ -117,7 +119,7 @@ func (r *realRedis) look(c *redisCall, seen []sight) []sight {
 	return seen
 }
 
-// learnTypes asks for the types of whole keys of which none is known.
+// learnTypes asks for the types of whole keys if none of them is known.
 func (r *realRedis) learnTypes(at []touch) {
 	var (
 		unknown  []*touch
@@ -133,7 +135,7 @@ func (r *realRedis) learnTypes(at []touch) {
 	}
 }
 
-// ask has the server answer commands, outside of any operation. It ends the run if the server is gone.
+// ask makes the server answer commands outside any operation. It ends the run if the server is gone.
 func (r *realRedis) ask(commands [][]string) (answers []any) {
 	if len(commands) == 0 {
 		return nil
@@ -159,8 +161,8 @@ func (r *realRedis) ask(commands [][]string) (answers []any) {
 	return answers
 }
 
-// wholeOf is what a key holds, by the server's answer to the command that reads one of its type; or of another type, if that is
-// refused.
+// wholeOf returns the content of a key. answer is the server's to the command that reads the type that the
+// key was last seen to have. If that is an error, wholeOf asks for the type and reads the key again.
 func (r *realRedis) wholeOf(t touch, answer any) (s sight) {
 	kind := cmp.Or(t.kind, "string")
 	if _, refused := answer.(replyError); refused {
@@ -178,7 +180,8 @@ func (r *realRedis) wholeOf(t touch, answer any) (s sight) {
 	return s
 }
 
-// appendFields appends what the server says of fields of one key, which it refuses if the key is of another type.
+// appendFields appends the server's answer on fields of one key. The answer is an error if the key is of
+// another type.
 func appendFields(seen []sight, fields []touch, answer any) []sight {
 	items, _ := answer.([]any)
 	for i, t := range fields {
@@ -190,7 +193,7 @@ func appendFields(seen []sight, fields []touch, answer any) []sight {
 			switch text := items[i].(type) {
 			case string:
 				s.holds, s.text = true, textOf(t.kind, text)
-			case int64: // of a set: whether it is a member
+			case int64: // for a set: whether it is a member
 				s.holds = text == 1
 			}
 		}
@@ -199,16 +202,16 @@ func appendFields(seen []sight, fields []touch, answer any) []sight {
 	return seen
 }
 
-// textOf is a field's text as the trace has it.
+// textOf returns a field's text as it is in the trace.
 func textOf(kind, text string) string {
 	if kind != "zset" {
 		return text
 	}
-	score, _ := strconv.ParseFloat(text, 64) // the server's
+	score, _ := strconv.ParseFloat(text, 64) // the server wrote it
 	return formatScore(score)
 }
 
-// fieldsOf flattens what the server says of a whole key.
+// fieldsOf flattens the server's answer on a whole key.
 func fieldsOf(kind string, items []any) map[string]string {
 	fields := make(map[string]string, len(items))
 	switch kind {
@@ -223,7 +226,7 @@ func fieldsOf(kind string, items []any) map[string]string {
 	case "stream":
 		for _, item := range items {
 			switch item := item.(type) {
-			case []any: // an entry: its ID, and names and values in turn
+			case []any: // an entry: its ID, then names and values in turn
 				fields[item[0].(string)] = entryText(item[1].([]any))
 			case string:
 				fields[lastID] = item

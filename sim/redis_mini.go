@@ -16,19 +16,19 @@ import (
 
 // mini is a miniredis.
 //
-// It can count TTLs down by itself (ClockTTL), but does so for every key on every command, which makes a run's cost grow with
-// the square of its jobs. So its clock is left alone until a command uses a TTL.
+// miniredis can count TTLs down by itself (ClockTTL), but then does so for every key on every command, and
+// the cost of a run grows with the square of its jobs. So its clock advances only when a command uses a TTL.
 type mini struct {
 	*miniredis.Miniredis
 	now     func() time.Duration
 	wall    func() time.Time
-	counted time.Duration // when the TTLs were brought up to date, all of which count from one instant
-	watches *atomic.Int32 // so many connections WATCH keys
+	counted time.Duration // when all TTLs were last brought up to date
+	watches *atomic.Int32 // how many connections WATCH keys
 }
 
 func newMini(w *World, watches *atomic.Int32) (*mini, error) {
 	m := &mini{Miniredis: miniredis.NewMiniRedis(), now: w.Now, wall: w.wall, watches: watches}
-	m.Seed(int(w.Draw("redis"))) // of SPOP and the like
+	m.Seed(int(w.Draw("redis"))) // for SPOP and the like
 	conn, err := m.Dial()        // which starts it
 	if err != nil {
 		return nil, err
@@ -52,22 +52,23 @@ func (m *mini) remove(key string) { m.Del(key) }
 
 func (m *mini) close() { m.Close() }
 
-// wrote has miniredis see that something of a key is gone, or that a string has changed. It does not of all commands (HDEL, ZPOPMIN,
-// GETEX), and would carry out the EXEC of a client that WATCHes the key.
+// wrote makes miniredis notice that part of a key is gone, or that a string has changed. It does not notice
+// it after some commands (HDEL, ZPOPMIN, GETEX), and would carry out the EXEC of a client that WATCHes the
+// key.
 func (m *mini) wrote(_ time.Duration, changes []Change) {
 	if m.watches.Load() == 0 {
 		return
 	}
 	for i, ch := range changes {
 		if (ch.Gone || ch.Field == "") && (i == 0 || ch.Key != changes[i-1].Key) {
-			_ = m.Copy(0, ch.Key, 0, ch.Key) // if it is still there
+			_ = m.Copy(0, ch.Key, 0, ch.Key) // if it still exists
 		}
 	}
 }
 
 func (m *mini) sync(time.Duration) {}
 
-// die changes nothing: what is lost is the world's to say.
+// die changes nothing: the world decides what is lost.
 func (m *mini) die(time.Duration, bool) (map[string]value, error) { return nil, nil }
 
 func (m *mini) forget() {
@@ -91,7 +92,7 @@ func (m *mini) look(c *redisCall, seen []sight) []sight {
 	return seen
 }
 
-// read reads a whole key of that kind.
+// read reads a whole key of a type.
 func (m *mini) read(kind, key string) (fields map[string]string, ok bool) {
 	fields = map[string]string{}
 	switch kind {
@@ -123,7 +124,7 @@ func (m *mini) read(kind, key string) (fields map[string]string, ok bool) {
 	return fields, true
 }
 
-// field reads one field of a key of that kind, and says whether there is such a field.
+// field reads one field of a key of a type, and says whether the field exists.
 func (m *mini) field(kind, key, field string) (text string, ok bool) {
 	switch kind {
 	case "hash":
@@ -137,7 +138,7 @@ func (m *mini) field(kind, key, field string) (text string, ok bool) {
 		if err != nil {
 			return "", false
 		}
-		if score == 0 { // miniredis says 0 of what is no member, too
+		if score == 0 { // miniredis answers 0 for a missing member, too
 			scores, _ := m.SortedSet(key)
 			if _, ok := scores[field]; !ok {
 				return "", false
@@ -160,7 +161,7 @@ func (m *mini) write(key string, v value) (err error) {
 		}
 	case "zset":
 		for _, member := range sortedKeys(v.fields) {
-			score, _ := strconv.ParseFloat(v.fields[member], 64) // formatScore's
+			score, _ := strconv.ParseFloat(v.fields[member], 64) // formatScore wrote it
 			_, err = m.ZAdd(key, score, member)
 		}
 	case "list":
@@ -178,23 +179,25 @@ func (m *mini) write(key string, v value) (err error) {
 	return err
 }
 
-// countDown takes the TTLs of all keys: to SetTTL is to write, for which miniredis refuses the EXEC of a client that
-// WATCHes the key.
+// countDown reads and removes the TTLs of all keys. SetTTL counts as a write, after which miniredis refuses
+// the EXEC of a client that WATCHes the key.
 func (m *mini) countDown() {
 	now := m.now()
 	m.FastForward(now - m.counted)
 	m.counted = now
 }
 
-// instead is a command that finds nothing in the place of one that changes nothing. To Redis the latter is no write. To
-// miniredis it is one, for which it refuses the EXEC of a client that WATCHes the key. Both answer 0.
+// instead replaces a command that changes nothing by one that finds nothing. Both answer 0. To Redis a
+// command that changes nothing is no write. To miniredis it is one, and miniredis refuses the EXEC of a
+// client that WATCHes the key.
 //
-// miniredis lists what sets have in common, or have not, in Go's random order of maps: such a list is sorted.
+// miniredis lists unions, intersections and differences of sets in Go's random order of maps, so instead
+// sorts them.
 func (m *mini) instead(args [][]byte, again bool) []string {
 	if bytes.EqualFold(args[0], []byte("sunion")) || bytes.EqualFold(args[0], []byte("sinter")) || bytes.EqualFold(args[0], []byte("sdiff")) {
 		return append([]string{"EVAL", sortedList, "0"}, stringsOf(args)...)
 	}
-	if again || len(args) < 3 { // again: what is under the key then, nobody knows yet
+	if again || len(args) < 3 { // again: what the key will hold by then is not known yet
 		return nil
 	}
 	idle, key := false, string(args[1])
@@ -215,7 +218,7 @@ func (m *mini) instead(args [][]byte, again bool) []string {
 	return []string{"EXISTS", "\x00"}
 }
 
-// sortedList is a script that sorts the answer to the command that its arguments are.
+// sortedList is a script that runs its arguments as a command and sorts the answer.
 const sortedList = "local list = redis.pcall(unpack(ARGV)) if not list.err then table.sort(list) end return list"
 
 func (m *mini) holds(kind, key string, field []byte) bool {
@@ -223,7 +226,7 @@ func (m *mini) holds(kind, key string, field []byte) bool {
 	return holds
 }
 
-// hasScores says whether a sorted set has members with those scores: scores and members in turn.
+// hasScores says whether a sorted set has members with those scores. pairs are scores and members in turn.
 func (m *mini) hasScores(key string, pairs [][]byte) bool {
 	for pair := range slices.Chunk(pairs, 2) {
 		score, err := strconv.ParseFloat(string(pair[0]), 64) // an option is no number
@@ -237,7 +240,7 @@ func (m *mini) hasScores(key string, pairs [][]byte) bool {
 	return true
 }
 
-// expiry counts a TTL from now if the step gave it, else leaves it as it was.
+// expiry counts a TTL from now if the step gave one, or else leaves the expiry as it was.
 func (m *mini) expiry(key string, was time.Duration, given bool) time.Duration {
 	ttl := m.TTL(key)
 	if ttl <= 0 {

@@ -8,17 +8,18 @@ import (
 	"time"
 )
 
-// pipe is one end of a connection to miniredis. It holds what is written until it is read, so that nobody waits to write. The two
-// ends of a net.Pipe wait for each other at every write, and for ever if both write.
+// pipe is one end of a connection to miniredis. It buffers what is written until it is read, so a writer
+// never waits. The two ends of a net.Pipe wait for each other at every write, and for ever if both write.
 //
-// The server answers while no time passes in the world: a deadline for reads counts only if it has passed, and one for writes does not.
+// The server answers while no time passes in the world. So a read deadline counts only if it has passed
+// already, and a write deadline does not count.
 type pipe struct {
 	in, out  *stream
 	now      func() time.Time
 	deadline time.Time // of reads
 }
 
-// newPipe makes a connection, and returns both its ends.
+// newPipe returns both ends of a new connection.
 func newPipe(now func() time.Time) (*pipe, *pipe) {
 	there, back := newStream(), newStream()
 	return &pipe{in: back, out: there, now: now}, &pipe{in: there, out: back, now: now}
@@ -47,11 +48,11 @@ func (*pipe) SetWriteDeadline(time.Time) error    { return nil }
 func (*pipe) LocalAddr() net.Addr  { return &net.UnixAddr{} }
 func (*pipe) RemoteAddr() net.Addr { return &net.UnixAddr{} }
 
-// stream is what goes one way on a connection.
+// stream is one direction of a connection.
 type stream struct {
 	mu      sync.Mutex
 	changed sync.Cond
-	bytes   []byte // of which those up to read were read
+	bytes   []byte // what was written; the first read bytes of it have been read
 	read    int
 	closed  bool
 }

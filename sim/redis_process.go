@@ -20,39 +20,39 @@ import (
 	"time"
 )
 
-// redisProcess is a redis-server that runs.
+// redisProcess is a running redis-server.
 type redisProcess struct {
 	program string // its path
 	socket  string
 	version string   // as in "redis-server 7.0.15"
 	files   string   // its folder
-	keeps   []string // the options that say what it keeps there
+	keeps   []string // the options for what it keeps there
 	pid     int
 	ended   chan struct{}
 }
 
 var (
-	redisProcesses   = map[string]*redisProcess{} // by their programs
+	redisProcesses   = map[string]*redisProcess{} // by the paths of their programs
 	redisProcessesMu sync.Mutex
-	redisSockets     atomic.Int64 // so far
+	redisSockets     atomic.Int64 // how many were made so far
 	redisRunning     sync.Map     // the processes that run, as keys
 )
 
 // keepsNothing are the options of a server that keeps nothing on the disk.
 var keepsNothing = []string{"--appendonly", "no"}
 
-// ErrNoRedisServer is the error of a world whose redis-server cannot be had.
+// ErrNoRedisServer is the error of a world whose redis-server cannot be started.
 var ErrNoRedisServer = errors.New("no redis-server")
 
-// EndRedisServers ends all that this process has started. They end with it in any case, a moment later; one that is in the
-// middle of a script would outlive it.
+// EndRedisServers ends all servers that this process has started. They also end by themselves shortly after
+// the process, except one in the middle of a script, which would outlive it.
 func EndRedisServers() {
 	for p := range redisRunning.Range {
 		p.(*redisProcess).kill()
 	}
 }
 
-// startedRedis returns the process that [CheckRedisServer] has started, from within a bubble.
+// startedRedis returns the process that [CheckRedisServer] has started. It may be called in a bubble.
 func startedRedis(program string) (*redisProcess, error) {
 	redisProcessesMu.Lock()
 	defer redisProcessesMu.Unlock()
@@ -62,9 +62,9 @@ func startedRedis(program string) (*redisProcess, error) {
 	return nil, ErrNoRedisServer
 }
 
-// CheckRedisServer starts a redis-server, as which worlds use it ([Config.RedisServer]), if this process has not yet. The server ends
-// with the process, however that ends. It keeps nothing on the disk but its socket, which it removes. The error is an
-// [ErrNoRedisServer].
+// CheckRedisServer starts a redis-server for the worlds of this process ([Config.RedisServer]), unless it has
+// started one already. The server ends with the process, however that ends. It keeps nothing on the disk but
+// its socket, which it removes. The error is an [ErrNoRedisServer].
 func CheckRedisServer(program string) error {
 	redisProcessesMu.Lock()
 	defer redisProcessesMu.Unlock()
@@ -82,7 +82,7 @@ func CheckRedisServer(program string) error {
 	return nil
 }
 
-// newRedisProcess starts a redis-server that has its files in a folder.
+// newRedisProcess starts a redis-server that keeps its files in a folder.
 func newRedisProcess(program, files string, keeps []string) (*redisProcess, error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -111,19 +111,19 @@ func newRedisProcess(program, files string, keeps []string) (*redisProcess, erro
 func (p *redisProcess) start() error {
 	cmd := exec.Command(p.program, append([]string{"--port", "0", "--unixsocket", p.socket, "--unixsocketperm", "700", "--dir", p.files, "--save", "",
 		"--latency-tracking", "no", "--hash-max-listpack-entries", "100000", "--hash-max-listpack-value", "1048576"}, p.keeps...)...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C") // by which it sorts
+	cmd.Env = append(os.Environ(), "LC_ALL=C") // it sorts by the locale
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
-	cmd.WaitDelay = time.Second                           // for what it has started, which may hold its output open
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is not for it
+	cmd.WaitDelay = time.Second                           // children of it may hold its output open
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is not meant for it
 	endWithUs(cmd.SysProcAttr)
 	started, ended := make(chan error, 1), make(chan struct{})
 	p.ended = ended
 	go func() {
-		runtime.LockOSThread() // the kernel sends Pdeathsig when the thread ends that has started the child
+		runtime.LockOSThread() // the kernel sends Pdeathsig when the thread that started the child ends
 		err := cmd.Start()
 		if started <- err; err == nil {
-			_ = cmd.Wait() // how it ended, its state says
+			_ = cmd.Wait() // its state says how it ended
 			close(ended)
 		}
 	}()
@@ -181,7 +181,7 @@ func (p *redisProcess) answers() error {
 	}
 }
 
-// kill ends the server, and what it has started.
+// kill ends the server and the processes that it has started.
 func (p *redisProcess) kill() {
 	if p.runs() {
 		_ = syscall.Kill(-p.pid, syscall.SIGKILL)
@@ -191,7 +191,7 @@ func (p *redisProcess) kill() {
 	redisRunning.Delete(p)
 }
 
-// killDaemon ends a server that goes on without the process that was started. It may not listen yet.
+// killDaemon ends a server that has detached from the process that was started. It may not listen yet.
 func (p *redisProcess) killDaemon() {
 	for range 30 {
 		info, _ := p.ask("INFO")
@@ -203,7 +203,7 @@ func (p *redisProcess) killDaemon() {
 	}
 }
 
-// processIn reads the server's process from what INFO says; 0 if it does not say it.
+// processIn reads the server's process ID from the answer to INFO; it is 0 if the answer has none.
 func processIn(info string) int {
 	_, rest, _ := strings.Cut(info, "\nprocess_id:")
 	line, _, _ := strings.Cut(rest, "\r")
@@ -226,8 +226,8 @@ const (
 	socketDirMax = 107 - len(socketPrefix) - len("/1234567-1234567.sock") // bytes: sun_path holds 108, with a zero at the end (unix(7))
 )
 
-// socketDir is the folder for temporary files, or /tmp where the path of a socket in it would be too long. The server has another
-// working directory.
+// socketDir is the folder for temporary files, or /tmp if the path of a socket there would be too long. The
+// server has another working directory.
 func socketDir() string {
 	if dir, err := filepath.Abs(os.TempDir()); err == nil && len(dir) <= socketDirMax {
 		return dir
@@ -235,14 +235,14 @@ func socketDir() string {
 	return "/tmp"
 }
 
-// endWithUs makes a child end with this process, where the system can (Linux, FreeBSD).
+// endWithUs makes a child end with this process, where the system supports that (Linux, FreeBSD).
 func endWithUs(attr *syscall.SysProcAttr) {
 	if f := reflect.ValueOf(attr).Elem().FieldByName("Pdeathsig"); f.IsValid() {
-		f.Set(reflect.ValueOf(syscall.SIGTERM).Convert(f.Type())) // at which redis-server removes its socket
+		f.Set(reflect.ValueOf(syscall.SIGTERM).Convert(f.Type())) // a signal at which redis-server removes its socket
 	}
 }
 
-// again kills the server, and starts it anew on what spoil leaves of its files. It may be called in a bubble.
+// again kills the server, and restarts it on its files as spoil leaves them. It may be called in a bubble.
 func (p *redisProcess) again(spoil func() error) (err error) {
 	outside(func() {
 		p.kill()
@@ -259,7 +259,7 @@ func (p *redisProcess) end() {
 	_ = os.Remove(p.socket)
 }
 
-// ask sends one command, and returns what has come of the answer.
+// ask sends one command, and returns what has arrived of the answer.
 func (p *redisProcess) ask(command string) (string, error) {
 	conn, err := net.Dial("unix", p.socket)
 	if err != nil {
@@ -275,10 +275,10 @@ func (p *redisProcess) ask(command string) (string, error) {
 	return string(answer[:n]), err
 }
 
-// tooOld matches what lacks commands that a world needs, such as EXPIRETIME.
+// tooOld matches servers without some commands that a world needs, such as EXPIRETIME.
 var tooOld = regexp.MustCompile(`^redis-server [0-6]\.`)
 
-// versionIn reads the server's name and version from what INFO says.
+// versionIn reads the server's name and version from the answer to INFO.
 func versionIn(info string) string {
 	for _, name := range []string{"valkey", "redis"} {
 		if _, rest, ok := strings.Cut(info, name+"_version:"); ok {
@@ -289,8 +289,8 @@ func versionIn(info string) string {
 	return "redis-server"
 }
 
-// removeStaleSockets removes the sockets of servers that were killed. One that was made just now may be of a server that does
-// not listen yet.
+// removeStaleSockets removes the sockets of servers that were killed. It spares recent ones, whose servers
+// may not listen yet.
 func removeStaleSockets(dir string) {
 	sockets, _ := filepath.Glob(filepath.Join(dir, socketPrefix+"*.sock"))
 	for _, path := range sockets {
@@ -312,7 +312,7 @@ var (
 	outsideTaker sync.Once
 )
 
-// takeTasks readies outside.
+// takeTasks starts the goroutine that [outside] needs.
 func takeTasks() {
 	outsideTaker.Do(func() {
 		go func() {
@@ -324,7 +324,8 @@ func takeTasks() {
 	})
 }
 
-// outside runs f where real time passes, while that of the bubble stands still: goroutines that f starts are none of the bubble's.
+// outside runs f outside the bubble, where real time passes, while the bubble's stands still. Goroutines that
+// f starts do not belong to the bubble.
 func outside(f func()) {
 	outsideTasks <- f
 	<-outsideDone

@@ -15,14 +15,15 @@ import (
 	"github.com/wavetank-sim/wavetank/sim/onecpu"
 )
 
-// realRedis is a redis-server, which all worlds of a process use one after the other; but if it can die, it is the world's own.
+// realRedis is a redis-server. All worlds of a process use the same one in turn, but one that can die is the
+// world's own.
 type realRedis struct {
 	world   *World
 	now     func() time.Time // on the clock of the world
 	process *redisProcess
-	files   *redisFiles       // of a server that can die
-	client  *redis.Client     // the world's own
-	wrapped map[string]string // the hash of a script that a process runs, and that of the one that is run in its place
+	files   *redisFiles       // of a server that can die; otherwise nil
+	client  *redis.Client     // the world's own connection
+	wrapped map[string]string // maps the hash of a process's script to that of the script that runs in its place
 	due     map[string]time.Duration
 }
 
@@ -48,12 +49,12 @@ func newReal(w *World) (*realRedis, error) {
 	return r, nil
 }
 
-// connect connects the world.
+// connect makes the world's own client.
 func (r *realRedis) connect() {
 	r.client = redis.NewClient(&redis.Options{
 		Addr:   r.process.socket,
 		Dialer: func(context.Context, string, string) (net.Conn, error) { return r.dial() },
-		// Its caller is the stepper, for which no time passes.
+		// The stepper calls it, and no time passes meanwhile.
 		ReadTimeout: -1, WriteTimeout: -1, PoolSize: 1, MaxRetries: -1,
 		Protocol: 2, DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
@@ -62,7 +63,7 @@ func (r *realRedis) connect() {
 func (r *realRedis) empty() error {
 	onecpu.Share(r.process.pid)
 	_, err := r.client.Pipelined(bg, func(p redis.Pipeliner) error {
-		p.ClientKillByFilter(bg, "TYPE", "normal", "SKIPME", "yes") // of a world that did not end
+		p.ClientKillByFilter(bg, "TYPE", "normal", "SKIPME", "yes") // connections of a world that did not end
 		p.FlushAll(bg)
 		p.ScriptFlush(bg)
 		return nil
@@ -91,7 +92,7 @@ func (r *realRedis) keys() []string { return must(r.client.Keys(bg, "*").Result(
 
 func (r *realRedis) remove(key string) { must(r.client.Del(bg, key).Result()) }
 
-func (r *realRedis) countDown() {} // the server has instants, not TTLs
+func (r *realRedis) countDown() {} // the server stores instants, not TTLs
 
 func (r *realRedis) expiry(key string, was time.Duration, _ bool) time.Duration {
 	if due, asked := r.due[key]; asked {
@@ -111,7 +112,7 @@ func (r *realRedis) write(key string, v value) error {
 			}
 		case "zset":
 			for _, member := range sortedKeys(v.fields) {
-				score, _ := strconv.ParseFloat(v.fields[member], 64) // formatScore's
+				score, _ := strconv.ParseFloat(v.fields[member], 64) // formatScore wrote it
 				p.ZAdd(bg, key, redis.Z{Score: score, Member: member})
 			}
 		case "list":

@@ -10,9 +10,11 @@ import (
 	"time"
 )
 
-// What goes over a connection to Redis (Redis documentation, "Redis serialization protocol specification"), version 2.
+// The protocol of connections to Redis (Redis documentation, "Redis serialization protocol specification"),
+// version 2.
 
-// readCommand reads the command that b begins with into args, and says how long it is; 0 if its end is missing.
+// readCommand parses the command that b begins with into args, and returns its length; 0 if b does not hold
+// all of it.
 func readCommand(b []byte, args [][]byte) (list [][]byte, length int) {
 	count, at := readLength(b, '*', 0)
 	for range count {
@@ -28,7 +30,8 @@ func readCommand(b []byte, args [][]byte) (list [][]byte, length int) {
 	return args, at
 }
 
-// readLength reads a line of b that begins with mark and a length, and says where the next begins; 0 if it is not all there.
+// readLength parses a line of b that consists of mark and a length. next is where the next line begins; 0 if
+// b does not hold all of it.
 func readLength(b []byte, mark byte, at int) (length, next int) {
 	if at >= len(b) || b[at] != mark {
 		return 0, 0
@@ -51,11 +54,11 @@ func appendCommand(b []byte, args []string) []byte {
 	return b
 }
 
-// replyError is an error that a server answers with.
+// replyError is a server's error reply.
 type replyError string
 
-// readReply reads the reply that b begins with: a string, an int64, a list of replies, nil, or an error.
-// It says how long it is; 0 if its end is missing.
+// readReply parses the reply that b begins with: a string, an int64, a list of replies, nil, or an error. It
+// returns the reply's length; 0 if b does not hold all of it.
 func readReply(b []byte) (reply any, length int) {
 	line, rest, ok := bytes.Cut(b, []byte("\r\n"))
 	if !ok || len(line) == 0 {
@@ -120,7 +123,7 @@ func text(a any) string {
 	case net.IP:
 		return string(a)
 	case encoding.BinaryMarshaler:
-		b, _ := a.MarshalBinary() // of an error, go-redis tells the caller
+		b, _ := a.MarshalBinary() // go-redis returns the error to the caller
 		return string(b)
 	}
 	if reflect.TypeOf(a).Kind() == reflect.Pointer {
@@ -129,7 +132,7 @@ func text(a any) string {
 	return fmt.Sprint(a)
 }
 
-// textBehind is the text of what a pointer points to; nil stands for the zero value.
+// textBehind is the text of what a pointer points to; a nil pointer gives that of the zero value.
 func textBehind(pointer any) string {
 	v := reflect.ValueOf(pointer)
 	if v.IsNil() {

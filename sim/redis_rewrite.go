@@ -10,31 +10,32 @@ import (
 	"sync"
 )
 
-// rewriter is a connection to Redis on which another command goes in the place of some, and a look behind those of an operation.
+// rewriter is a connection to Redis that replaces some commands, and sends a look after those of an
+// operation.
 type rewriter struct {
 	net.Conn
 	client *redisClient
 
-	part    []byte // of a command that has not been written to its end
+	part    []byte // the beginning of a command that is not written completely
 	out     []byte
 	args    [][]byte
-	keys    [][]byte     // of the commands that were written since the last read
-	copied  []byte       // where they are kept
+	keys    [][]byte     // of the commands written since the last read
+	copied  []byte       // their memory
 	watches []string     // the keys that the connection WATCHes
-	look    *look        // which was sent
-	in      []byte       // of replies that have come
-	whole   int          // so many bytes of them are of replies that have come to their ends
-	replies int          // so many are those
-	ready   bytes.Buffer // of them what is the process's
+	look    *look        // the look that was sent
+	in      []byte       // replies as they have come
+	whole   int          // how many of its bytes belong to complete replies
+	replies int          // the number of those
+	ready   bytes.Buffer // replies for the process
 }
 
-// watched counts, for each key, how often the connections of a process WATCH it.
+// watched counts, for each key, how many connections of a process WATCH it.
 type watched struct {
 	mu    sync.Mutex
 	times map[string]int
 }
 
-// keys are in order, so that it does not matter on which connection each was WATCHed, and when.
+// keys lists them in order, so that it does not matter which connection WATCHed which first.
 func (w *watched) keys() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,7 +74,8 @@ func (c *rewriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// unwatches says whether the command that was read is an UNWATCH that has nothing to do: go-redis sends one behind every EXEC.
+// unwatches says whether the command just read is an UNWATCH that has no effect: go-redis sends one after
+// every EXEC.
 func (c *rewriter) unwatches() bool {
 	switch name := string(c.args[0]); {
 	case strings.EqualFold(name, "watch"):
@@ -104,7 +106,7 @@ func (c *rewriter) watch(keys [][]byte) {
 	}
 }
 
-// unwatch notes that the connection WATCHes nothing, and says whether it did.
+// unwatch notes that the connection WATCHes nothing, and says whether it WATCHed keys before.
 func (c *rewriter) unwatch() (did bool) {
 	w := &c.client.watched
 	w.mu.Lock()
@@ -127,10 +129,10 @@ func (c *rewriter) Close() error {
 	return c.Conn.Close()
 }
 
-// lookBehind sends the look of the operation of which the command that was read is the last.
+// lookBehind sends the operation's look, if the command just read is the operation's last.
 func (c *rewriter) lookBehind() {
 	l := c.client.look
-	if l == nil || l.left == l.call.replies && !strings.EqualFold(string(c.args[0]), text(l.call.args[0])) { // it sets the connection up
+	if l == nil || l.left == l.call.replies && !strings.EqualFold(string(c.args[0]), text(l.call.args[0])) { // the command sets the connection up
 		return
 	}
 	if l.left--; l.left == 0 {
@@ -154,7 +156,7 @@ func (c *rewriter) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// readLook reads on until the look's answers are there, which come last.
+// readLook reads until the answers to the look have come, which are the last.
 func (c *rewriter) readLook(b []byte) error {
 	n, err := c.Conn.Read(b)
 	if err != nil {
@@ -182,17 +184,17 @@ func (c *rewriter) readLook(b []byte) error {
 	return nil
 }
 
-// put is what goes in the place of the command that was read, or nil.
+// put returns the command to send in place of the one just read, or nil.
 func (c *rewriter) put() []string {
 	if c.client.aborts.Load() && !bytes.EqualFold(c.args[0], []byte("multi")) && !bytes.EqualFold(c.args[0], []byte("exec")) {
-		return []string{"GET"} // of nothing, which is an error
+		return []string{"GET"} // without arguments, which is an error
 	}
 	if len(c.args) < 2 {
 		return c.client.server.store.instead(c.args, false)
 	}
 	switch name := string(c.args[0]); {
 	case strings.EqualFold(name, nameWait):
-		return []string{"EVAL", "return 1", "0"} // one replica has what was written
+		return []string{"EVAL", "return 1", "0"} // one replica has everything that was written
 	case strings.EqualFold(name, "info") && strings.EqualFold(string(c.args[1]), "replication"):
 		return []string{"ECHO", c.client.server.replication()}
 	}
@@ -204,14 +206,14 @@ func (c *rewriter) put() []string {
 	return c.client.server.store.instead(c.args, again)
 }
 
-// replication is what INFO replication says of the master. A replica that takes its place takes another ID, and so does a
-// server that starts again.
+// replication is the answer of a master to INFO replication. A replica that takes its place has another ID,
+// and so does a server that starts again.
 func (s *redisServer) replication() string {
 	id := s.world.Draw("replication ID", strconv.Itoa(s.gone))
 	return fmt.Sprintf("# Replication\r\nrole:master\r\nconnected_slaves:1\r\nslave0:ip=replica,port=6379,state=online,offset=0,lag=0\r\nmaster_replid:%040x\r\n", id)
 }
 
-// stringsOf copies args.
+// stringsOf converts args to strings.
 func stringsOf(args [][]byte) []string {
 	list := make([]string, len(args))
 	for i, a := range args {

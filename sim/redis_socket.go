@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// socket is a connection to a redis-server, which answers at once. Who reads from it waits in the kernel: that takes a third of the
-// system calls that Go's poller would, and nobody else in the world has anything to do meanwhile.
+// socket is a connection to a redis-server, which answers at once. A reader blocks in the kernel: that takes
+// a third of the system calls of Go's poller, and nobody else in the world has anything to do meanwhile.
 //
-// The server answers while no time passes in the world: a deadline for reads counts only if it has passed, and one for writes does not.
+// The server answers while no time passes in the world. So a read deadline counts only if it has passed
+// already, and a write deadline does not count.
 type socket struct {
 	fd       int
 	now      func() time.Time
@@ -39,7 +40,7 @@ func (s *socket) SetReadDeadline(t time.Time) error { s.deadline = t; return nil
 func (*socket) SetWriteDeadline(time.Time) error    { return nil }
 
 func (s *socket) Read(b []byte) (int, error) {
-	if s.closed.Load() { // its number may be that of another connection by now
+	if s.closed.Load() { // its descriptor may belong to another connection by now
 		return 0, net.ErrClosed
 	}
 	if !s.deadline.IsZero() && !s.deadline.After(s.now()) {
@@ -66,7 +67,7 @@ func (s *socket) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// uninterrupted makes a system call again that a signal has interrupted.
+// uninterrupted repeats a system call that a signal has interrupted.
 func uninterrupted(call func() (int, error)) (n int, err error) {
 	for {
 		if n, err = call(); !errors.Is(err, syscall.EINTR) {

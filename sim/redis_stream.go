@@ -9,12 +9,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Streams of a redis-server, but for groups of consumers: how long an entry is pending there goes by the server's clock.
+// Streams of a redis-server. Consumer groups are missing: how long an entry has been pending is measured by
+// the server's clock.
 
-// lastID is the field under which a stream has the last ID that it gave.
+// lastID is the field that holds a stream's last generated ID.
 const lastID = ""
 
-// entryText is an entry's names and values, which come in turn.
+// entryText encodes an entry, whose names and values come in turn.
 func entryText(namesAndValues []any) string {
 	quoted := make([]string, len(namesAndValues))
 	for i, s := range namesAndValues {
@@ -23,7 +24,8 @@ func entryText(namesAndValues []any) string {
 	return strings.Join(quoted, " ")
 }
 
-// writeStream makes a stream of such entries. The last ID is that of an entry which is deleted, if it is none of theirs.
+// writeStream makes a stream of such entries. If none of them has the last ID, it adds an entry with that ID
+// and deletes it.
 func writeStream(p redis.Pipeliner, key string, fields map[string]string) {
 	ids := sortedKeys(fields)[1:]
 	slices.SortFunc(ids, compareIDs)

@@ -9,23 +9,23 @@ import (
 	"strings"
 )
 
-// A redis-server decides by its own clock when a key expires, and what is left of its TTL. In a world it must not. So it is
-// told instants only, which are those of the world: a millisecond of the server's is a nanosecond of the world's, and the world
-// begins at an instant of the server's that its clock does not reach.
+// A redis-server uses its own clock to expire keys and to compute the rest of a TTL. In a world it must not.
+// So the world gives it only instants, in the world's time: a millisecond of the server's stands for a
+// nanosecond of the world's, and the world begins at an instant that the server's clock does not reach.
 //
-// EXPIRE k 30 becomes PEXPIREAT k with the instant at which the key expires in the world ([realRedis.expiring]; redis_time.lua does
-// the same in scripts). PTTL k becomes what PEXPIRETIME k says, less the time that it is in the world. The server does that itself,
-// in a script, so that transactions have it right, too. So do the scripts of processes. Commands that have nothing to do with time
-// pass as they are.
+// EXPIRE k 30 becomes PEXPIREAT k with the instant at which the key expires in the world
+// ([realRedis.expiring]; redis_time.lua does the same in scripts). PTTL k becomes PEXPIRETIME k minus the
+// world's present time. The server subtracts in a script, so that the answer is right in transactions, too.
+// Scripts of processes are rewritten likewise. Commands that do not depend on time pass unchanged.
 
-// epoch is the instant of the server's at which a world begins, in milliseconds: in the year 2109. A script reads float64, which hold
-// every instant of the hundred days after it, up to 2^53.
+// epoch is the server's instant at which a world begins, in milliseconds: in the year 2109. A script reads
+// instants as float64, which is exact up to 2^53: for a hundred days of the world's time.
 const epoch = 1 << 42
 
 //go:embed redis_time.lua
 var worldTime string
 
-// inWorldTime is what a script begins with, on one line, so that lines are counted as its author does.
+// inWorldTime is the prefix of a script. It has no line break, so the script's line numbers stay as they are.
 var inWorldTime = strings.NewReplacer("ALLOWED", allowed(), "LONGEST", strconv.FormatInt(longestTTL.Milliseconds(), 10)).Replace(oneLine(worldTime)) + " "
 
 // allowed is a Lua table of the commands that a script may call.
@@ -40,16 +40,16 @@ func allowed() string {
 	return "{" + strings.Join(names, ",") + "}"
 }
 
-// asOne runs a command as a script.
+// asOne is a script that runs one command.
 var asOne = inWorldTime + "return redis.pcall(unpack(ARGV))"
 
-// timed lists the commands that answer by the server's clock, or in an order that hangs on how it hashes.
+// timed lists the commands that answer by the server's clock, or in an order that depends on its hashing.
 var timed = setOf(`ttl pttl expiretime pexpiretime time smembers keys sunion sinter sdiff scan xadd`)
 
-// scripts lists the commands that are about scripts.
+// scripts lists the commands that handle scripts.
 var scripts = setOf(`eval eval_ro evalsha evalsha_ro script`)
 
-// instead is the command that goes by the time of the world in the place of one that goes by the server's, or nil.
+// instead returns the command that uses the world's time in place of one that uses the server's, or nil.
 func (r *realRedis) instead(of [][]byte, _ bool) []string {
 	name := strings.ToLower(string(of[0]))
 	if !timed[name] && optionOf[name] == "" && (optionsFrom[name] == 0 || len(of) <= optionsFrom[name]) && !scripts[name] {
@@ -73,7 +73,7 @@ func (r *realRedis) instead(of [][]byte, _ bool) []string {
 	return r.expiring(name, args)
 }
 
-// hasItsKeys says whether there are as many keys behind a script as it is said to have.
+// hasItsKeys says whether a script has at least as many keys as its arguments claim.
 func hasItsKeys(args []string) bool {
 	if len(args) < 3 {
 		return false
@@ -82,7 +82,7 @@ func hasItsKeys(args []string) bool {
 	return err == nil && keys >= 0 && keys <= len(args)-3
 }
 
-// expiring puts an instant in the place of a command's TTL, or is nil.
+// expiring replaces a command's TTL by an instant; it returns nil if there is none to replace.
 func (r *realRedis) expiring(name string, args []string) []string {
 	option, i := ttlAt(name, args)
 	if i == 0 {
@@ -103,8 +103,8 @@ func (r *realRedis) expiring(name string, args []string) []string {
 	}
 }
 
-// instant is that of the server's at which a key expires that is given n behind an option. One that has passed is before the server's
-// own time, too.
+// instant returns the server's instant at which a key expires, given an option and its number n. An instant
+// that has passed in the world is before the server's own time, too.
 func (r *realRedis) instant(option string, n int64) string {
 	left := n * int64(unitOf[option])
 	if strings.HasSuffix(option, "at") {
@@ -116,10 +116,10 @@ func (r *realRedis) instant(option string, n int64) string {
 	return strconv.FormatInt(epoch+int64(r.world.Now())+left, 10)
 }
 
-// script is the command in the place of a SCRIPT.
+// script returns the command to send in place of a SCRIPT.
 func (r *realRedis) script(args []string) []string {
 	switch strings.ToLower(args[1]) {
-	case "load": // as does to run it, which the argument keeps it from; the answer names it as its author does
+	case "load": // running a script loads it, too; the argument keeps the script from running, and the answer is the hash of the author's script
 		return []string{"EVAL", r.wrap(args[2]), "0", sha(args[2]), "load"}
 	case "exists":
 		put := append([]string{}, args...)
@@ -133,7 +133,7 @@ func (r *realRedis) script(args []string) []string {
 	return nil
 }
 
-// wrap is a script that goes by the time of the world.
+// wrap returns the script in a form that uses the world's time.
 func (r *realRedis) wrap(script string) string {
 	first := ""
 	if strings.HasPrefix(script, "#!") {
@@ -145,18 +145,18 @@ func (r *realRedis) wrap(script string) string {
 	return wrapped
 }
 
-// stamp appends the time of the world, for redis_time.lua.
+// stamp appends the world's time, for redis_time.lua.
 func (r *realRedis) stamp(args []string) []string {
 	at := r.now()
 	return append(args, strconv.FormatInt(epoch+int64(r.world.Now()), 10), strconv.FormatInt(at.UnixMilli(), 10), strconv.Itoa(at.Nanosecond()%1e6))
 }
 
 func sha(script string) string {
-	sum := sha1.Sum([]byte(script)) // by which Redis names scripts
+	sum := sha1.Sum([]byte(script)) // Redis names scripts by it
 	return hex.EncodeToString(sum[:])
 }
 
-// oneLine puts a script without its comments on one line.
+// oneLine puts a script on one line, without its comments.
 func oneLine(script string) string {
 	var lines []string
 	for line := range strings.Lines(script) {

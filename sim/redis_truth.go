@@ -2,7 +2,7 @@ package sim
 
 import "slices"
 
-// behind is the look that goes to a redis-server behind a call's commands, or nil.
+// behind returns the look to send to a redis-server after a call's commands, or nil.
 func (s *redisServer) behind(c *redisCall) *look {
 	server, ok := s.store.(*realRedis)
 	if !ok || len(c.touched) == 0 {
@@ -12,8 +12,8 @@ func (s *redisServer) behind(c *redisCall) *look {
 	return server.behind(c)
 }
 
-// known notes of the keys at which to look what they were last seen to be. A key of which fields are removed may be gone with its
-// TTL, and be there again.
+// known notes, for the keys to look at, what they were last seen to be. If a call removes fields of a key
+// with a TTL, the whole key is looked at: it may be gone, with its TTL, and exist again.
 func (s *redisServer) known(c *redisCall) {
 	for _, t := range slices.Clip(c.touched) {
 		if !t.whole && t.removes && s.shadow[t.key].expires > 0 {
@@ -28,11 +28,11 @@ func (s *redisServer) known(c *redisCall) {
 	}
 }
 
-// readTouched reads from Redis what a call may have changed, and appends it to the step's changes.
-// Fields that a write named are reported even when they hold what they held before: to write the same
-// value again is to write. Of whole keys, and of a write that the server refused, only what differs is.
+// readTouched reads from Redis what a call may have changed, and appends it to the step's changes. A field
+// that a write named is reported even if it holds what it held before, since writing the same value again is
+// a write. For whole keys, and for a write that the server refused, only differences are reported.
 func (s *redisServer) readTouched(changes []Change, c *redisCall) []Change {
-	if c.look == nil || c.look.answers == nil { // none went behind it: it has just arrived
+	if c.look == nil || c.look.answers == nil { // none was sent after it: it has just arrived
 		s.known(c)
 	}
 	s.seen = s.store.look(c, s.seen[:0])

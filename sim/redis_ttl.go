@@ -8,19 +8,20 @@ import (
 	"time"
 )
 
-// unitOf has the unit of what is behind each option that gives a TTL, or an instant since 1970.
+// unitOf maps the options that give a TTL, or an instant since 1970, to the unit of their number.
 var unitOf = map[string]time.Duration{"ex": time.Second, "px": time.Millisecond, "exat": time.Second, "pxat": time.Millisecond}
 
-// optionOf has the option of SET that does what a command does with its second argument.
+// optionOf maps a command that takes a TTL as its second argument to the option of SET with the same meaning.
 var optionOf = map[string]string{
 	"setex": "ex", "psetex": "px",
 	"expire": "ex", "pexpire": "px", "expireat": "exat", "pexpireat": "pxat",
 }
 
-// optionsFrom has the first argument that may be such an option, of the commands that take one.
+// optionsFrom maps the commands that take such options to the first argument that may be one.
 var optionsFrom = map[string]int{"set": 3, "getex": 2}
 
-// ttlAt says where among a command's arguments a TTL or an instant is, and which option says its unit; 0 if there is none.
+// ttlAt returns where among a command's arguments a TTL or an instant is, or 0, and the option that gives its
+// unit.
 func ttlAt[T any](name string, args []T) (option string, at int) {
 	if option = optionOf[name]; option != "" && len(args) > 2 {
 		return option, 2
@@ -35,10 +36,10 @@ func ttlAt[T any](name string, args []T) (option string, at int) {
 	return "", 0
 }
 
-// longestTTL is the longest that a world can count to. A [time.Duration] ends at 292 years.
+// longestTTL is the longest TTL that a world supports. A [time.Duration] ends at 292 years.
 const longestTTL = 100 * 365 * 24 * time.Hour
 
-// tooLong says whether a command gives a TTL that a world cannot count to.
+// tooLong says whether a command gives a TTL that a world does not support.
 func tooLong[T any](name string, args []T, w *World) bool {
 	option, at := ttlAt(name, args)
 	if at == 0 {
@@ -55,8 +56,8 @@ func tooLong[T any](name string, args []T, w *World) bool {
 	return n == math.MinInt64 || max(n, -n) > int64(most/unitOf[option])
 }
 
-// usesTTL tells the commands that read a key's TTL, or change it by what it was. EXPIRE is one of them only with an
-// option.
+// usesTTL says whether a command reads a key's TTL, or changes it depending on its value. EXPIRE does so only
+// with an option.
 func usesTTL(name string, args []any) bool {
 	switch name {
 	case "ttl", "pttl", "expiretime", "pexpiretime", "getex", "eval", "evalsha", "rename", "renamenx", "copy":
@@ -69,12 +70,12 @@ func usesTTL(name string, args []any) bool {
 	return false
 }
 
-// givesTTL tells the commands after which a key's TTL counts from now.
+// givesTTL says whether a key's TTL counts from now after a command.
 func givesTTL(name string, args []any) bool {
 	return name == "set" || optionOf[name] != "" || usesTTL(name, args)
 }
 
-// hasOption says whether a SET carries the option behind its key and value.
+// hasOption says whether a SET has the option after its key and value.
 func hasOption(args []any, option string) bool {
 	return slices.ContainsFunc(args[min(3, len(args)):], func(a any) bool { return strings.EqualFold(text(a), option) })
 }

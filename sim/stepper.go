@@ -11,13 +11,13 @@ type Stop string
 
 // The reasons for which stepping ends.
 const (
-	StopDone  Stop = "done"  // what the caller waited for came about
-	StopTime  Stop = "time"  // the virtual time it was given is over
-	StopSteps Stop = "steps" // Config.StepsMax is used up, or the run has failed and [Run] will say why
+	StopDone  Stop = "done"  // the condition that the caller waits for holds
+	StopTime  Stop = "time"  // the limit has passed
+	StopSteps Stop = "steps" // Config.StepsMax is reached, or the run has failed and [Run] will say why
 )
 
-// Step moves the world, one operation at a time, until done says so (it is asked between steps,
-// when everything is settled) or until limit, an instant of virtual time, has passed.
+// Step moves the world, one operation at a time, until done returns true or virtual time reaches limit. It
+// calls done between steps, when everything is settled.
 func (w *World) Step(limit time.Duration, done func() bool) Stop {
 	if !w.cfg.Ungated {
 		for _, s := range w.servers {
@@ -51,12 +51,12 @@ func (w *World) Step(limit time.Duration, done func() bool) Stop {
 	}
 }
 
-// admit takes in what has arrived since the last step.
+// admit queues the operations that have arrived since the last step.
 func (w *World) admit() {
 	w.mu.Lock()
 	arrived := w.arrivals
 	w.arrivals = nil
-	select { // or waitUntil would wake for them at once
+	select { // otherwise waitUntil would wake for them at once
 	case <-w.wake:
 	default:
 	}
@@ -64,7 +64,7 @@ func (w *World) admit() {
 	w.queue.admit(arrived, w.Now(), w.steps)
 }
 
-// waitUntil lets virtual time pass to the given instant, or to the next arrival.
+// waitUntil lets virtual time pass until the given instant, or until the next arrival.
 func (w *World) waitUntil(at time.Duration) {
 	w.timer.Reset(at - w.Now())
 	select {
@@ -74,7 +74,7 @@ func (w *World) waitUntil(at time.Duration) {
 	w.timer.Stop()
 }
 
-// orEvery is the given instant, or that of the next look if it is earlier.
+// orEvery returns the given instant, or that of the next OnEvery if it is earlier.
 func (w *World) orEvery(at time.Duration) time.Duration {
 	if w.cfg.Every > 0 {
 		return min(at, w.nextEvery)
@@ -82,7 +82,7 @@ func (w *World) orEvery(at time.Duration) time.Duration {
 	return at
 }
 
-// every has the world looked at, as often as it was to be since the last time.
+// every calls OnEvery for each multiple of Every since its last call.
 func (w *World) every() {
 	for w.cfg.Every > 0 && w.Now() >= w.nextEvery {
 		w.cfg.OnEvery(w.nextEvery)
@@ -95,7 +95,7 @@ func (w *World) grant(op *Op, now time.Duration) {
 	w.queue.take(op, now)
 	w.steps++
 	op.step = w.steps
-	if w.steps&0xff == 0 { // it is a system call
+	if w.steps&0xff == 0 { // the check is a system call
 		w.checkRoom()
 	}
 	w.current = op
@@ -109,7 +109,7 @@ func (w *World) grant(op *Op, now time.Duration) {
 	op.wake(true)
 }
 
-// settle completes the step before: it asks the servers what the step changed, and hands its event out.
+// settle completes the last step: it asks the servers what the step changed, and emits its event.
 func (w *World) settle() {
 	if op := w.current; op != nil {
 		w.current = nil

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Strategy decides the order of steps. It sees operations only as they are described, and takes
-// its chance only from keyed draws, so that a seed fixes its choices. One that remembers what it chose
-// is for one run.
+// Strategy decides the order of steps. It knows operations only by their descriptions, and takes chance only
+// from keyed draws, so a seed fixes its choices. A Strategy that keeps state is for one run.
 type Strategy interface {
-	// Delay is asked once for each operation, when it parks: how long until it may be granted.
+	// Delay is called once for each operation, when it parks. It returns how long until the operation may be
+	// granted.
 	Delay(op *Op, chance uint64) time.Duration
-	// Pick chooses among the operations that may be granted now: at least one, in a fixed order. It is asked once
-	// for each step that is not the harness's own, and what it chooses is granted.
+	// Pick chooses among the operations that may be granted now: at least one, in a fixed order. It is called
+	// once for each step that is not the harness's own, and its choice is granted.
 	Pick(ready []*Op) int
 }
 
-// Latency is discrete-event order: every operation takes a drawn time, and the earliest goes first.
-// One operation in a hundred is slow, which is what moves replicas past each other.
+// Latency is discrete-event order: every operation takes a drawn time, and the earliest goes first. One
+// operation in a hundred is slow, which makes replicas overtake each other.
 type Latency struct{}
 
 // span is a range of latencies, [least, least+width).
@@ -48,18 +48,18 @@ func (Latency) Delay(op *Op, chance uint64) time.Duration {
 	return d
 }
 
-// Pick takes the first: the earliest to be ready.
+// Pick takes the first operation, which is the earliest to be ready.
 func (Latency) Pick([]*Op) int { return 0 }
 
-// Random picks by priorities that are drawn for each operation when it parks, and each is ready then:
-// virtual time passes only when no actor can move. It reaches interleavings that latencies make
-// unlikely. An operation that is left out moves no other before or after another.
+// Random picks by a priority that is drawn for each operation when it parks. An operation is ready at once,
+// so virtual time passes only when no actor can move. Random reaches interleavings that latencies make
+// unlikely. Leaving an operation out changes the order of no others.
 type Random struct{}
 
 // Delay is zero.
 func (Random) Delay(*Op, uint64) time.Duration { return 0 }
 
-// Pick takes the operation of the lowest priority.
+// Pick takes the operation with the lowest priority.
 func (Random) Pick(ready []*Op) int {
 	return slices.Index(ready, slices.MinFunc(ready, func(a, b *Op) int { return cmp.Compare(a.Priority, b.Priority) }))
 }

@@ -19,12 +19,12 @@ import (
 type trace struct {
 	out  io.Writer // trace.jsonl, or nil
 	sum  *xxhash.Digest
-	last Event  // kept for its memory
-	line []byte // of it, likewise
+	last Event  // kept to reuse its memory
+	line []byte // its line, likewise
 	err  error
 }
 
-// event is what op says of the step that it was, which lacks what the step changed. It holds until the next.
+// event describes op's step, without its changes. The result is valid until the next call.
 func (t *trace) event(op *Op) *Event {
 	t.last = Event{
 		Node: op.Node(), Kind: op.Kind, Name: op.Name, Target: op.Target, Job: op.Job, Phase: op.Phase, Occurrence: op.Occurrence,
@@ -45,18 +45,17 @@ func (t *trace) add(e *Event) {
 	}
 }
 
-// digest is the run's fingerprint: 16 hexadecimal digits over every event.
+// digest is the run's fingerprint: 16 hexadecimal digits computed from every event.
 func (t *trace) digest() string { return fmt.Sprintf("%016x", t.sum.Sum64()) }
 
-// DigestOf reads a trace.jsonl, and returns the digest of the run that wrote it.
+// DigestOf reads a trace.jsonl, and returns the digest of its run.
 func DigestOf(r io.Reader) (string, error) {
 	t := trace{sum: xxhash.New()}
 	_, err := io.Copy(t.sum, r)
 	return t.digest(), err
 }
 
-// appendEvent writes e as encoding/json would, in one pass and without reflection: it is on the
-// path of every step.
+// appendEvent writes e as encoding/json would, in one pass and without reflection: every step calls it.
 func appendEvent(b []byte, e *Event) []byte {
 	b = append(b, `{"step":`...)
 	b = strconv.AppendInt(b, int64(e.Step), 10)
@@ -116,7 +115,7 @@ func appendChange(b []byte, c *Change) []byte {
 		}
 		b = append(b, '}')
 	}
-	b[open] = '{' // in place of the first field's comma: a change always has one
+	b[open] = '{' // replaces the first field's comma; a change has at least one field
 	return append(b, '}')
 }
 
@@ -158,15 +157,16 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// Parting is where two traces part.
+// Parting is the place where two traces part.
 type Parting struct {
-	Line   int      // the first whose events differ, from 1; 0 when they are equal
+	Line   int      // the first line whose events differ, from 1; 0 when the traces are equal
 	Common []*Event // the last events before it
-	A, B   *Event   // what each has there; nil of a trace that has ended
+	A, B   *Event   // the event of each trace there; nil for a trace that has ended
 }
 
-// PartingOf compares two traces event by event, and keeps so many before the first that differs. The traces may be of two builds:
-// what this one does not know of a line is no difference. It fails if either cannot be read, or has a line that is no event.
+// PartingOf compares two traces event by event, and keeps the last common events before the first that
+// differs, as many as common says. The traces may be of two builds: a field of a line that this build does
+// not know is no difference. PartingOf fails if a trace cannot be read, or has a line that is no event.
 func PartingOf(a, b io.Reader, common int) (p Parting, err error) {
 	var before [][2][]byte
 	err = eachLine(a, b, func(n int, la, lb []byte) (more bool, err error) {
@@ -201,7 +201,7 @@ func PartingOf(a, b io.Reader, common int) (p Parting, err error) {
 	return p, nil
 }
 
-// eventOf reads a line of a trace; nil is that of a trace that has ended.
+// eventOf parses a line of a trace; it returns nil for a trace that has ended.
 func eventOf(line []byte) (*Event, error) {
 	if len(line) == 0 {
 		return nil, nil
@@ -210,9 +210,9 @@ func eventOf(line []byte) (*Event, error) {
 	return e, json.Unmarshal(line, e)
 }
 
-// FirstDifference compares two traces line by line and returns the first line in which they
-// differ, by its number from 1, with what each holds there. A trace that ends early holds "".
-// The number is 0 when they are equal.
+// FirstDifference compares two traces line by line. It returns the number of the first line that differs,
+// from 1, and the line of each trace; the line is "" of a trace that has ended. The number is 0 if the traces
+// are equal.
 func FirstDifference(a, b io.Reader) (line int, inA, inB string, err error) {
 	err = eachLine(a, b, func(n int, la, lb []byte) (more bool, err error) {
 		if more = bytes.Equal(la, lb); !more {
@@ -223,7 +223,7 @@ func FirstDifference(a, b io.Reader) (line int, inA, inB string, err error) {
 	return line, inA, inB, err
 }
 
-// eachLine goes through the lines of two traces, from 1; a trace that has ended has empty ones.
+// eachLine visits the lines of two traces in parallel, from 1. A trace that has ended yields empty lines.
 func eachLine(a, b io.Reader, visit func(n int, la, lb []byte) (more bool, err error)) error {
 	ra, rb := bufio.NewReader(a), bufio.NewReader(b)
 	for n := 1; ; n++ {
@@ -243,7 +243,7 @@ func eachLine(a, b io.Reader, visit func(n int, la, lb []byte) (more bool, err e
 	}
 }
 
-// sortedKeys lists the keys of m in order: no order of a map may reach the trace.
+// sortedKeys returns the keys of m in order: the order of a map must not reach the trace.
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {

@@ -2,28 +2,29 @@ package sim
 
 import "strings"
 
-// Use is one thing that an operation has to do with, besides its own node: what is kept of it on a server, or another
-// node. Two operations of different nodes that have nothing in common, or only what neither of them changes, have the same
-// effect in either order, but for the instants at which they have it.
+// Use is one thing that an operation depends on or changes, besides its own node: something on a server, or
+// another node. Two operations of different nodes commute, except for their instants, if everything that they
+// share is changed by neither.
 type Use struct {
 	What    string
 	Changes bool
 }
 
-// allKeys is what a command that looks at all keys changes, so to speak, and what every write reads.
+// allKeys stands for all keys of Redis. A command that looks at all keys is taken to change it, and every
+// write to read it.
 const allKeys = "redis *"
 
-// allSubjects is what says which streams store what is sent to a subject.
+// allSubjects stands for which streams store which subjects.
 const allSubjects = "subjects *"
 
-// Uses lists what the operation has to do with. It errs on the side of too much: all streams are one thing, which publishes
-// change. A fetch and an acknowledgement look at that and change their consumer: it takes it for granted that streams
-// keep messages that were acknowledged. A transaction looks at every key that its process WATCHes just then: on which
-// connection it will go is not known before it goes.
+// Uses lists what the operation depends on or changes. It errs on the side of too much. All streams are one
+// thing, which publishes change. A fetch and an acknowledgement read it and change their consumer; that
+// assumes that streams keep acknowledged messages. A transaction reads every key that its process WATCHes
+// just then, since its connection is not known before it is sent.
 func (op *Op) Uses() []Use {
 	switch op.Kind {
 	case KindStart, KindTimer, KindReturn, KindDeliver, KindFetchEnd, KindReceive:
-		return nil // what it hands over has left the server
+		return nil // what it delivers has left the server
 	case KindRedis:
 		if c, ok := op.call.(*redisCall); ok {
 			list := c.uses()
@@ -43,7 +44,7 @@ func (op *Op) Uses() []Use {
 	case KindAPI:
 		switch {
 		case lists(op.Name):
-			return []Use{{"jetstream", true}} // of any stream and any consumer
+			return []Use{{"jetstream", true}} // for any stream and any consumer
 		case strings.Contains(op.Name, "Consumer"):
 			return []Use{{"jetstream", false}, {"consumer " + op.Target, op.Write}}
 		case strings.HasSuffix(op.Name, "Stream"):
@@ -60,7 +61,7 @@ func (op *Op) Uses() []Use {
 	return []Use{{string(op.Kind) + " " + op.Target, true}}
 }
 
-// uses lists the keys of a command, of a pipeline or of a transaction.
+// uses lists the keys of a command, a pipeline or a transaction.
 func (c *redisCall) uses() (list []Use) {
 	begin := 0
 	for _, end := range append(c.ends[:len(c.ends):len(c.ends)], len(c.args)) {

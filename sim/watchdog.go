@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// stallDefault is far above what any step takes, on any machine and under any load.
+// stallDefault is far longer than any step takes, on any machine and under any load.
 const stallDefault = time.Minute
 
-// watch looks, on the real clock and from outside the bubble, whether the world still moves. One
-// that does not cannot be ended from within: an actor waits for something that is neither a gate,
-// its clock nor its context (a mutex held across a gate, most often), or loops without one.
+// watch checks, on the real clock and from outside the bubble, whether the world still moves. A world that
+// does not cannot be ended from within: an actor waits for something other than a gate, its clock or its
+// context (most often a mutex held across a gate), or loops without them.
 func watch(progress *atomic.Int64, limit time.Duration, stalled func(dump string)) (stop func()) {
 	limit = cmp.Or(limit, stallDefault)
 	if stalled == nil {

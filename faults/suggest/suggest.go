@@ -7,11 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Closest returns the name of known that is most like name, or "" when none is near. Case, and
-// the difference between dashes, underscores and spaces, count for nothing; of names that are
-// equally near, the first wins.
+// Closest returns the name in known that is most like name, or "" if none is near. It ignores case, and
+// treats dashes, underscores and spaces as equal. Of names that are equally near it returns the first.
 func Closest(name string, known []string) string {
-	const lengthMax = 64 // longer ones are no slip of the hand
+	const lengthMax = 64 // a longer name is no typing error
 	want := fold(name)
 	if want == "" || len(want) > lengthMax {
 		return ""
@@ -26,7 +25,7 @@ func Closest(name string, known []string) string {
 	return found
 }
 
-// Hint is Closest as the end of an error's sentence: ` (did you mean "x"?)`, or nothing.
+// Hint returns the closest name in the form ` (did you mean "x"?)`, for the end of an error message, or "".
 func Hint(name string, known []string) string {
 	if c := Closest(name, known); c != "" {
 		return fmt.Sprintf(" (did you mean %q?)", c)
@@ -34,7 +33,7 @@ func Hint(name string, known []string) string {
 	return ""
 }
 
-// nearness is the edit distance; a dotted name's last part, and its beginning, are near as well.
+// nearness is the edit distance. The last part of a dotted name, and its beginning, count as near as well.
 func nearness(want, known string) int {
 	d := distance(want, known)
 	if dot := strings.LastIndexByte(known, '.'); dot >= 0 && strings.LastIndexByte(want, '.') < 0 {
@@ -50,8 +49,7 @@ func fold(s string) string {
 	return strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(strings.TrimSpace(s)))
 }
 
-// distance counts the insertions, deletions, substitutions and swaps of neighbours that turn a
-// into b.
+// distance is the number of insertions, deletions, substitutions and swaps of neighbours that turn a into b.
 func distance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	before, prev, row := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)

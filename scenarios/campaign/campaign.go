@@ -2,10 +2,10 @@ package campaign
 
 import "context"
 
-// Run runs the campaign in dir from where it stands, and writes its findings and result.json. When
-// ctx is cancelled it stops as soon as the runs under way are over, or 30 s later without them, and
-// returns what there is, with Complete false, and no error; the journal lets a later Run go on. What there is
-// comes with an error that ended it, too. Of a campaign that is over it returns the result that is there.
+// Run continues the campaign in dir, and writes its findings and result.json. When ctx is cancelled, it
+// returns once the runs under way are over, or after 30 s without them. The result then has Complete false,
+// and err is nil; a later Run continues from the journal. If an error ends the campaign, Run returns the
+// result so far with it. For a finished campaign it returns the stored result.
 func Run(ctx context.Context, dir string, opt Options) (*Result, error) {
 	s, err := newSupervisor(ctx, dir, opt.withDefaults())
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// cause is what a plan has that a calm one has not, in words without numbers: its kinds of fault, and
-// the settings of engine and world. Plans of one cause are taken to show one defect.
+// cause describes what a plan has beyond a calm one, in words without numbers: its kinds of fault, and the
+// settings of engine and world. Plans with the same cause are taken to show the same defect.
 func cause(p *plans.Plan) string {
 	struck := strings.Join(kindsOf(p.Faults), " and ")
 	if struck == "" {
@@ -21,7 +21,7 @@ func cause(p *plans.Plan) string {
 	return struck
 }
 
-// causes are those settings.
+// causes lists those settings.
 func causes(p *plans.Plan) (words []string) {
 	for _, change := range p.Changes() {
 		if isCause(change) {
@@ -31,18 +31,18 @@ func causes(p *plans.Plan) (words []string) {
 	return words
 }
 
-// isCause says whether the setting that change changes is of the code under test, or of the world.
+// isCause says whether a change is to a setting of the code under test or of the world.
 func isCause(change string) bool {
 	return strings.HasPrefix(change, "engine.") || strings.HasPrefix(change, "world.")
 }
 
-// settingOf is the setting that inWords speaks of.
+// settingOf is the setting that words of inWords are about.
 func settingOf(words string) string {
 	name, _, _ := strings.Cut(words[strings.LastIndexByte(words, ' ')+1:], "=")
 	return name
 }
 
-// inWords says how a setting differs from the preset's: which choice, or whether it is less or more.
+// inWords says how a setting differs from the preset's: which choice it is, or whether it is less or more.
 func inWords(p *plans.Plan, change string) string {
 	name, value, _ := strings.Cut(change, "=")
 	s, _ := plans.SettingOf(name)
@@ -60,25 +60,25 @@ func inWords(p *plans.Plan, change string) string {
 	return change
 }
 
-// explains says whether the finding accounts for the promise that a run broke: all that the finding
-// needs took effect there, too.
+// explains says whether the finding accounts for a broken promise of a run: everything that the finding needs
+// took effect there, too.
 func (f *Finding) explains(invariant string, r *Record) bool {
 	struck := r.Fired
 	if r.Contained != nil {
-		struck = r.Drawn // nobody was left to say which of them took effect
+		struck = r.Drawn // which of them took effect is unknown
 	}
 	return f.Invariant == invariant && !f.Flaky && within(plainer(f.Kinds), plainer(struck)) && within(f.Settings, r.Settings)
 }
 
-// Strikes are the kinds of fault, of those that do the same to the world one.
+// Strikes lists the kinds of fault; kinds with the same effect on the world count as one.
 func (f *Finding) Strikes() []string {
 	list := plainer(f.Kinds)
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// plainer makes kinds of fault equal that do the same to the world: what hangs is not applied, as if
-// it had failed, and of a read nothing is applied at all.
+// plainer makes kinds of fault equal that have the same effect on the world. An operation that hangs is not
+// applied, as if it had failed, and a read applies nothing at all.
 func plainer(kinds []string) []string {
 	list := slices.Clone(kinds)
 	for i, kind := range list {
@@ -90,7 +90,7 @@ func plainer(kinds []string) []string {
 	return list
 }
 
-// within says whether all of some are among all.
+// within says whether all contains all of some.
 func within(some, all []string) bool {
 	return !slices.ContainsFunc(some, func(name string) bool { return !slices.Contains(all, name) })
 }

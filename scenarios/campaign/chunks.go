@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Chunks are the runs that a machine does of a campaign on another.
+// Chunks are the runs that this machine does for a campaign on another machine.
 type Chunks struct {
-	In   <-chan Chunk                 // to do; none is taken while the workers have enough
-	Want func()                       // is called when the workers will soon have nothing more to do
-	Done func(c Chunk, runs []Record) // a chunk is done; its runs in order
-	Tick func()                       // is called about five times a second as long as the workers are well
+	In   <-chan Chunk                 // chunks to do; none is received while the workers have enough
+	Want func()                       // is called when the workers will soon run out of work
+	Done func(c Chunk, runs []Record) // is called when a chunk is done, with its runs in order
+	Tick func()                       // is called about five times a second while the workers are well
 }
 
-// Program is a hash of the executable of a worker's command, which tells builds apart.
+// Program is a hash of the executable of a worker's command, which identifies the build.
 func Program(command []string) (string, error) {
 	if len(command) == 0 {
 		return "", errors.New("campaign: the command that starts a worker is empty; give one")
@@ -27,8 +27,8 @@ func Program(command []string) (string, error) {
 	return program, nil
 }
 
-// Do does chunks of the job in worker processes, until ctx ends. What is under way then is left as if it had never
-// begun. It keeps nothing.
+// Do does chunks of the job in worker processes, until ctx ends. Runs under way at that time count as never
+// begun. Do keeps nothing.
 func (j *Job) Do(ctx context.Context, opt Options, chunks Chunks) error {
 	opt = opt.withDefaults()
 	opt.RunTimeout, opt.MemoryMax = j.Timeout, j.MemoryMax
@@ -45,15 +45,15 @@ func (j *Job) Do(ctx context.Context, opt Options, chunks Chunks) error {
 	return b.work(ctx)
 }
 
-// bench is a crew at work on chunks.
+// bench is a crew that works on chunks.
 type bench struct {
 	*crew
 	chunks Chunks
 	of     map[int]*batch // by the numbers of the runs that are not done
-	asked  bool           // for a chunk
+	asked  bool           // it has asked for a chunk
 }
 
-// batch is a chunk that is under way.
+// batch is a chunk under way.
 type batch struct {
 	Chunk
 	runs []Record
@@ -89,7 +89,7 @@ func (b *bench) work(ctx context.Context) error {
 	return b.err
 }
 
-// take begins with a chunk. One that is here already is not begun twice.
+// take begins a chunk, unless it is under way already.
 func (b *bench) take(c Chunk) {
 	b.asked = false
 	in := &batch{Chunk: c, runs: make([]Record, c.Count), left: c.Count}
@@ -100,7 +100,7 @@ func (b *bench) take(c Chunk) {
 	}
 	for n := c.First; n < c.First+c.Count; n++ {
 		b.of[n] = in
-		b.todo.done.remove(n) // it may have been done before, for an answer that was lost
+		b.todo.done.remove(n) // it may have been done before, and its answer lost
 		b.todo.back(n)
 	}
 }

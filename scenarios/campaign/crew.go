@@ -10,18 +10,18 @@ import (
 	"github.com/wavetank-sim/wavetank/sim/tempdir"
 )
 
-// crew is the workers of this machine, and what they are still to do. Its state belongs to one goroutine; workers, and
-// an examination that wants trials, reach it by channels.
+// crew is the workers of this machine, and their work. Its state belongs to one goroutine. Workers, and an
+// examination that needs trials, communicate with it by channels.
 type crew struct {
 	ctx        context.Context
-	temp       string // the folder of the workers' temporary files
+	temp       string // the folder for the workers' temporary files
 	removeTemp func()
 	spec       Spec
 	opt        Options
 	orders     Orders
 	launch     launch
 	err        error         // why it cannot go on
-	sink       func(*Record) // takes a run that is done
+	sink       func(*Record) // takes a finished run
 
 	todo     todo
 	seats    []*seat
@@ -31,10 +31,10 @@ type crew struct {
 	examiner *seat // does trials, and nothing else meanwhile
 	quit     chan struct{}
 
-	looked time.Time     // after the workers
-	ending bool          // no run is handed out any more
-	grace  time.Duration // that runs under way have then
-	leave  time.Time     // when it is over
+	looked time.Time     // when the workers were last checked
+	ending bool          // no more runs are handed out
+	grace  time.Duration // the time that runs under way have then
+	leave  time.Time     // when that time is over
 }
 
 func newCrew(ctx context.Context, spec *Spec, opt Options) crew {
@@ -49,7 +49,7 @@ func newCrew(ctx context.Context, spec *Spec, opt Options) crew {
 	return s
 }
 
-// equip makes the folder of the workers' temporary files.
+// equip makes the folder for the workers' temporary files.
 func (s *crew) equip() (err error) {
 	if s.temp, s.removeTemp, err = tempdir.New(tempdir.Memory(), tempdir.Campaign); err != nil {
 		return fmt.Errorf("no temporary folder: %w; set TMPDIR to one that can be written", strictyaml.FileReason(err))
@@ -71,7 +71,7 @@ func (s *crew) dismiss() {
 	}
 }
 
-// plan is that of the n-th run, which a worker has run before.
+// plan returns the plan of the n-th run, which a worker has run before.
 func (s *crew) plan(n int) *plans.Plan {
 	p, err := s.spec.Plan(n)
 	if err != nil {

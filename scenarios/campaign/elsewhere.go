@@ -11,18 +11,19 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/buildname"
 )
 
-// Elsewhere does the runs of a campaign on other machines. What breaks a promise is examined here.
+// Elsewhere makes the runs of a campaign on other machines. Broken promises are examined here.
 type Elsewhere interface {
-	// Begin is told what is to be run, and which of its runs are done; it returns where what comes of the others is heard,
-	// in any order and more than once. The channel is never closed.
+	// Begin starts the runs of a job, except those that done says are done. It returns a channel with the
+	// results, in any order and maybe more than once. The channel is never closed.
 	Begin(ctx context.Context, job Job, done func(n int) bool) (<-chan Arrival, error)
-	// End says that no more is asked for: over says whether all is done, or whether somebody will go on.
+	// End ends the work. over says that all is done; otherwise somebody will go on.
 	End(over bool)
-	// Over is told instead of both that the campaign is over already. Whoever ran it may have died before End.
+	// Over is called instead of Begin and End if the campaign is over already. The process that ran it may
+	// have died before End.
 	Over(ctx context.Context, job Job)
 }
 
-// Job is all that a machine has to know to do runs of a campaign, as data.
+// Job is, as data, what a machine needs to know to make runs of a campaign.
 type Job struct {
 	Version   int           `json:"version"`
 	Build     string        `json:"build"`
@@ -32,7 +33,7 @@ type Job struct {
 	MemoryMax int64         `json:"memory_bytes"`
 }
 
-// Digest tells jobs apart.
+// Digest identifies the job.
 func (j *Job) Digest() string {
 	text, err := json.Marshal(j)
 	if err != nil {
@@ -41,32 +42,32 @@ func (j *Job) Digest() string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }
 
-// Runs is which runs there are: from first on, to the one before end.
+// Runs returns the range of runs: from first up to but not including end.
 func (j *Job) Runs() (first, end int) {
 	s := j.Spec.span()
 	return s.first, s.end
 }
 
-// Arrival is something that came from another machine. Exactly one of Record, Lost and Err is set.
+// Arrival is a message from another machine. Exactly one of Record, Lost and Err is set.
 type Arrival struct {
 	Record *Record
-	From   string // whose it is
-	Lost   *Chunk // nobody has done it, and nobody will: it is done here
+	From   string // the machine's name
+	Lost   *Chunk // nobody else will do this chunk: it must be done here
 	Err    error  // nothing more will come
 }
 
-// Chunk is runs in a row.
+// Chunk is a range of runs.
 type Chunk struct {
 	First int `json:"first"`
 	Count int `json:"count"`
 }
 
-// jobOf is what there is to do of a campaign for programs of that hash.
+// jobOf returns the job of a campaign for programs with that hash.
 func jobOf(spec *Spec, opt *Options, program string) Job {
 	return Job{SpecVersion, buildname.Of(), program, *spec, opt.RunTimeout, opt.MemoryMax}
 }
 
-// sendAway lets the runs be done elsewhere, if anybody is to do them there.
+// sendAway has the runs done elsewhere, if the options say so.
 func (s *supervisor) sendAway() (err error) {
 	if s.opt.Elsewhere == nil {
 		return nil
@@ -74,13 +75,13 @@ func (s *supervisor) sendAway() (err error) {
 	if s.todo.end == endless {
 		return errors.New("runs on other machines take a budget in runs: how many fit into a time is not the same on each machine")
 	}
-	s.todo.next = s.todo.end // nothing is handed out here but what comes back
+	s.todo.next = s.todo.end // only runs that come back are handed out here
 	done := s.todo.done
 	s.elsewhere, err = s.opt.Elsewhere.Begin(s.ctx, jobOf(&s.spec, &s.opt, s.program), done.has)
 	return err
 }
 
-// arrived takes what comes from elsewhere. A run that comes twice must be the same.
+// arrived handles a message from elsewhere. A run that comes twice must be equal.
 func (s *supervisor) arrived(a Arrival) {
 	switch {
 	case a.Err != nil:

@@ -12,12 +12,12 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
 
-// trials has a trial run. It fails when that cannot be done, not when the code under test goes out of
+// trials makes a trial. It fails if the trial cannot be made, but not if the code under test goes out of
 // bounds.
 type trials func(context.Context, Trial) (*Outcome, error)
 
-// examine looks into a promise that a run broke, or a bound that it did not keep to: it runs the plan
-// again, shrinks it to the smallest that still does the same, and says what happens there.
+// examine makes a finding of a promise that a run broke, or of a bound that it exceeded. It repeats the run,
+// shrinks the plan to the smallest that still shows the same, and describes what happens there.
 func examine(ctx context.Context, spec *Spec, r *Record, invariant string, run trials) (*Finding, error) {
 	plan, err := spec.Plan(r.N)
 	if err != nil {
@@ -50,12 +50,12 @@ type probe struct {
 	ctx       context.Context
 	run       trials
 	invariant string
-	keep      []string // settings that stay as they are
+	keep      []string // settings that stay in the plan
 	tries     int
-	err       error // the first that a trial failed with; no more are had
+	err       error // the first error of a trial; no more are made
 }
 
-// try runs one plan, up to where the promise breaks that stopAt names.
+// try runs a plan, until it breaks the promise stopAt.
 func (x *probe) try(plan *plans.Plan, stopAt string) *Outcome {
 	text, err := plans.Marshal(plan)
 	if err == nil && x.err == nil {
@@ -70,7 +70,7 @@ func (x *probe) try(plan *plans.Plan, stopAt string) *Outcome {
 	return &Outcome{}
 }
 
-// why says what the violation in the plan hangs on, or nil if nobody knows.
+// why returns what the violation in the plan depends on; nil if that is not known.
 func (x *probe) why(plan *plans.Plan) *why.Cause {
 	text, err := plans.Marshal(plan)
 	if err == nil {
@@ -83,7 +83,7 @@ func (x *probe) why(plan *plans.Plan) *why.Cause {
 	return nil
 }
 
-// differs says how the second run of a plan is another than its first, or "".
+// differs says how a repeated run differs from the first, or is "".
 func differs(first *Record, plan *plans.Plan, again *Outcome) string {
 	second := again.record(first.N, plan)
 	was, is := first.Contained, second.Contained
@@ -91,7 +91,7 @@ func differs(first *Record, plan *plans.Plan, again *Outcome) string {
 	case was != nil && was.Flaky:
 		return fmt.Sprintf("the first run was %s, and ended otherwise alone in a process", first.end())
 	case was != nil && is != nil && was.What == is.What:
-		return "" // a hang or a heap is not seen at the same step each time
+		return "" // a hang or a heap is not noticed at the same step each time
 	case was != nil || is != nil:
 		return fmt.Sprintf("the first run was %s, the second %s", first.end(), second.end())
 	case first.Digest != second.Digest:
@@ -109,7 +109,7 @@ func (o *Outcome) record(n int, plan *plans.Plan) *Record {
 	return RecordOf(n, plan, o.Result)
 }
 
-// flaky is the finding of a run that does not repeat, which cannot be shrunk.
+// flaky is the finding of a run that differs when it is repeated, and so cannot be shrunk.
 func (x *probe) flaky(plan *plans.Plan, r *Record, difference string) (*Finding, error) {
 	f := &Finding{
 		Invariant: x.invariant, Cause: causeFlaky, Flaky: true, First: r.N, Runs: 1, Tries: 1,
@@ -126,16 +126,16 @@ func (x *probe) flaky(plan *plans.Plan, r *Record, difference string) (*Finding,
 	return f, f.keep(&p)
 }
 
-// Bounds of shrinking, in runs. One that hangs, uses up its steps or fills its memory takes seconds each
-// time that it is found again.
+// Bounds of shrinking, in runs. A trial that hangs, exceeds its steps or fills its memory takes seconds each
+// time.
 const (
 	triesMax     = 800
 	triesMaxSlow = 30
 )
 
-// shrink is the smallest plan that still breaks the same promise, or bound. Settings that every plan of the
-// campaign has stay in it while other cuts are made, and only those that matter stay for good: nobody is to
-// blame them for what happens without them, too.
+// shrink returns the smallest plan that still breaks the same promise or bound. The settings of all plans of
+// the campaign stay while other parts are cut. Then those without which the violation comes all the same are
+// removed, so that nobody blames them for it.
 func (x *probe) shrink(plan *plans.Plan) *plans.Plan {
 	smallest, kept := x.cut(plan), len(x.keep)
 	x.keep = slices.DeleteFunc(slices.Clone(x.keep), func(setting string) bool {
@@ -156,7 +156,7 @@ func (x *probe) shrink(plan *plans.Plan) *plans.Plan {
 	return smallest
 }
 
-// cut is the smallest plan with the settings that are to stay.
+// cut returns the smallest plan with the settings that are to stay.
 func (x *probe) cut(plan *plans.Plan) *plans.Plan {
 	most := triesMax
 	if c := Containment(x.invariant); c == Hung || c == Endless || c == Overgrew {
@@ -171,7 +171,7 @@ func (x *probe) cut(plan *plans.Plan) *plans.Plan {
 	})
 }
 
-// finding runs the smallest plan once more, to its end, and says what it shows.
+// finding runs the smallest plan once more, to its end, and describes what it shows.
 func (x *probe) finding(p *plans.Plan) (*Finding, error) {
 	p.Story, p.About = "", nil
 	out := x.try(p, "")
@@ -196,7 +196,7 @@ func (x *probe) finding(p *plans.Plan) (*Finding, error) {
 	default:
 		v := out.violation(x.invariant)
 		f.Step, f.Story = v.Step, story(out.Result, v)
-		if c := x.why(p); c != nil { // of the plan as it was judged: what it expects makes promises of other violations, too
+		if c := x.why(p); c != nil { // of the plan as judged: expectations would count other violations as promised, too
 			f.Why, f.Explained, f.Blamed, f.Operations = c.String(), c, blamed(p, c), c.Operations()
 		}
 		p.Expect = plans.Expect{Violates: expected(x.invariant, r.promises())}
@@ -208,13 +208,13 @@ func (x *probe) finding(p *plans.Plan) (*Finding, error) {
 	return f, f.keep(p)
 }
 
-// shows says whether the run broke that promise, or went out of that bound.
+// shows says whether the run broke that promise or exceeded that bound.
 func (o *Outcome) shows(invariant string) bool {
 	return o.violation(invariant) != nil || o.Contained != nil && string(o.Contained.What) == invariant ||
 		invariant == string(Endless) && o.Result != nil && o.Result.OutOfSteps
 }
 
-// violation is the first by which the run broke the promise.
+// violation returns the first violation of the promise in the run.
 func (o *Outcome) violation(invariant string) *scenarios.Violation {
 	if o.Result == nil {
 		return nil
@@ -227,7 +227,7 @@ func (o *Outcome) violation(invariant string) *scenarios.Violation {
 	return nil
 }
 
-// job is the number of the job that the violation is about; 0 for none.
+// job is the number of the job that the violation concerns; 0 if there is none.
 func (o *Outcome) job(invariant string) int {
 	v := o.violation(invariant)
 	if v == nil || v.Job == "" {
@@ -236,11 +236,11 @@ func (o *Outcome) job(invariant string) int {
 	return 1 + slices.IndexFunc(o.Result.Jobs, func(j scenarios.JobResult) bool { return j.ID == v.Job })
 }
 
-// errNotAgain says that the smallest plan broke the promise, and did not when it was run once more.
+// errNotAgain says that the smallest plan broke the promise, but did not when it was run again.
 var errNotAgain = errors.New("the smallest plan that broke the promise did not when it was run once more")
 
-// whole runs the plan as it was drawn once more, of which shrinking made nothing: if it still shows what
-// the run r showed, it is the finding.
+// whole repeats the run of the drawn plan after shrinking has failed. If the run is the same as r, the drawn
+// plan is the finding.
 func (x *probe) whole(spec *Spec, r *Record) (*Finding, error) {
 	plan, err := spec.Plan(r.N)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// writeJSON writes a file of the campaign in its canonical form; nil is an empty file.
+// writeJSON writes a file of the campaign in its canonical form. If content is nil, the file is empty.
 func writeJSON(dir, name string, content any) error {
 	var buf bytes.Buffer
 	if content != nil {
@@ -27,10 +27,10 @@ func writeJSON(dir, name string, content any) error {
 	return writeFile(dir, name, buf.Bytes())
 }
 
-// partial ends the name that a file has until it is complete.
+// partial is the suffix of a file's name until the file is complete.
 const partial = ".partial"
 
-// writeFile gives the file dir/name its content at one stroke.
+// writeFile writes the file dir/name atomically.
 func writeFile(dir, name string, data []byte) error {
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	err := os.WriteFile(path+partial, data, 0o644)
@@ -52,5 +52,5 @@ func unwritable(path string, err error) error {
 	return fmt.Errorf("%s cannot be written: %w; %s", path, strictyaml.FileReason(err), remedy)
 }
 
-// jsonReason is what encoding/json says, without its own name.
+// jsonReason is the message of encoding/json without its prefix.
 func jsonReason(err error) string { return strings.TrimPrefix(err.Error(), "json: ") }

@@ -8,48 +8,50 @@ import (
 	"strings"
 )
 
-// Fingerprint is what a finding is known by in every night: which jobs and nodes its plan has, which seed, and where in the
-// code something happens does not count.
+// Fingerprint identifies a finding across campaigns. It ignores the jobs, nodes and seed of the plan, and the
+// line of code where something happens.
 type Fingerprint struct {
-	Invariant  string   `yaml:"invariant,required"`   // or how the code under test went out of bounds
-	Strikes    []string `yaml:"strikes,omitempty"`    // kinds of fault in the smallest plan, in order of name; of those that do the same one
-	Operations []string `yaml:"operations,omitempty"` // on the path of why, on which the violation hangs; of what went out of bounds, the calls that led there
+	Invariant  string   `yaml:"invariant,required"`   // or the way in which the code under test went out of bounds
+	Strikes    []string `yaml:"strikes,omitempty"`    // kinds of fault in the smallest plan, in order of name; kinds with the same effect count as one
+	Operations []string `yaml:"operations,omitempty"` // the operations on the path of why on which the violation depends; for what went out of bounds, the calls that led there
 }
 
-// Fingerprint is what the finding is known by.
+// Fingerprint returns the finding's fingerprint.
 func (f *Finding) Fingerprint() Fingerprint {
 	p := Fingerprint{Invariant: f.Invariant, Strikes: f.Strikes(), Operations: f.Operations}
 	switch {
 	case f.AsDrawn():
-		p.Strikes, p.Operations = []string{f.Cause}, nil // what else the plan has says little
+		p.Strikes, p.Operations = []string{f.Cause}, nil // the rest of the plan says little
 	case f.Verdict == "":
 		p.Operations = callsOf(f.Detail)
 	}
 	return p
 }
 
-// Name names the finding and its file, in the folder of a campaign and in the ledger: by its invariant, and a hash of the rest.
+// Name names the finding and its file, in the folder of a campaign and in the ledger. It consists of the
+// invariant and a hash of the rest.
 func (p Fingerprint) Name() string {
 	text := strings.Join([]string{p.Invariant, strings.Join(p.Strikes, ","), strings.Join(p.Operations, ",")}, "\n")
 	return fmt.Sprintf("%s-%x", p.Invariant, sha256.Sum256([]byte(text)))[:len(p.Invariant)+9]
 }
 
-// What a finding has for a cause whose plan is as it was drawn.
+// Causes of findings whose plans were not shrunk.
 const (
 	causeFlaky    = "the same plan gave another run"
 	causeUnshrunk = "a plan that could not be shrunk"
 )
 
-// AsDrawn says whether the plan was not shrunk, so that its faults and settings say little.
+// AsDrawn says whether the plan was not shrunk. Its faults and settings then say little.
 func (f *Finding) AsDrawn() bool { return f.Flaky || f.Cause == causeUnshrunk }
 
-// callsMost is how many calls of a stack tell what went out of bounds: those further out are the same for much.
+// callsMost is how many calls of a stack identify what went out of bounds. Calls further out are common to
+// many.
 const callsMost = 4
 
-// unnamed is what the compiler calls functions without a name, by their number.
+// unnamed matches the compiler's numbered names for function literals.
 var unnamed = regexp.MustCompile(`(\.(func|gowrap|deferwrap)\d+|\.\d+)+$`)
 
-// callsOf are the innermost calls of the first stack in a finding's detail, without their lines.
+// callsOf lists the innermost calls of the first stack in a finding's detail, without line numbers.
 func callsOf(detail string) (calls []string) {
 	for line := range strings.Lines(detail) {
 		name, isCall := strings.CutPrefix(line, "  ")

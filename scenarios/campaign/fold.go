@@ -16,7 +16,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// fold is what the records of a campaign come to. The order in which they are added does not matter.
+// fold aggregates the records of a campaign. Their order does not matter.
 type fold struct {
 	runs, contained, steps int
 	unjudged               int // conclusive runs in which an invariant was not judged
@@ -42,7 +42,7 @@ func newFold() *fold {
 		kinds = append(kinds, Coverage{Name: name})
 	}
 	for _, s := range plans.Settings() {
-		if s.Name != "preset" { // of which all others are a variation
+		if s.Name != "preset" { // all other settings are variations of the preset
 			settings = append(settings, Coverage{Name: s.Name})
 		}
 	}
@@ -85,7 +85,7 @@ func (f *fold) add(r *Record) {
 	}
 }
 
-// result is the fold so far, without findings.
+// result is the present result, without findings.
 func (f *fold) result(spec Spec) *Result {
 	res := &Result{
 		Version: ResultVersion, Build: buildname.Of(), Spec: spec, Runs: f.runs, Verdicts: f.verdicts,
@@ -100,7 +100,7 @@ func (f *fold) result(spec Spec) *Result {
 	return res
 }
 
-// Share is the run's part of the campaign's digest, which is their sum.
+// Share is the run's summand in the campaign's digest.
 func (r *Record) Share() uint64 {
 	b := binary.AppendVarint(nil, int64(r.N))
 	b = append(b, r.Digest...)
@@ -110,7 +110,7 @@ func (r *Record) Share() uint64 {
 	return xxhash.Sum64(b)
 }
 
-// coverage is rows that are found by their names.
+// coverage finds rows by their names.
 type coverage struct {
 	rows []Coverage
 	at   map[string]int
@@ -134,7 +134,7 @@ func (c *coverage) count(names []string, add func(*Coverage)) {
 
 var number = regexp.MustCompile(`[0-9](?:[0-9a-zµ.]*[0-9a-zµ])?`)
 
-// sortOf makes reasons equal that differ in numbers, durations and what they enumerate.
+// sortOf makes reasons equal that differ only in numbers, durations and enumerations.
 func sortOf(reason string) string {
 	reason, _, _ = strings.Cut(reason, ": ")
 	return number.ReplaceAllString(reason, "N")

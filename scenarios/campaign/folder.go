@@ -13,14 +13,14 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// The files of a campaign's folder.
+// The files in a campaign's folder.
 const (
 	SpecFile    = "spec.json"
 	JournalFile = "journal.jsonl" // what is finished so far, a line each
-	LockFile    = "journal.lock"  // whose process has the journal
+	LockFile    = "journal.lock"  // locked by the process that has the journal
 	FindingsDir = "findings"      // the smallest plan of each finding
-	ResultFile  = "result.json"   // there once the campaign is over
-	PageFile    = "report.html"   // what whoever ran it makes of that, last
+	ResultFile  = "result.json"   // exists once the campaign is over
+	PageFile    = "report.html"   // the report, which is written last
 )
 
 // State says what a folder holds.
@@ -28,10 +28,10 @@ type State string
 
 // The states of a folder.
 const (
-	None       State = "none"       // nothing, or a campaign whose making was cut short
-	Unfinished State = "unfinished" // a campaign that [Run] goes on with
-	Finished   State = "finished"   // a campaign and its result
-	Foreign    State = "foreign"    // something that is no campaign
+	None       State = "none"       // nothing, or a campaign that was not completely created
+	Unfinished State = "unfinished" // a campaign that [Run] continues
+	Finished   State = "finished"   // a campaign with its result
+	Foreign    State = "foreign"    // something other than a campaign
 )
 
 // Look says what dir holds.
@@ -56,7 +56,7 @@ func Look(dir string) (State, error) {
 	case names[SpecFile] && isCampaign(dir):
 		return Unfinished, nil
 	}
-	if len(names) > 0 && !names[LockFile] { // a campaign has it first
+	if len(names) > 0 && !names[LockFile] { // a campaign is created with this file first
 		return Foreign, nil
 	}
 	known := []string{JournalFile, LockFile, FindingsDir, ResultFile, PageFile, SpecFile + partial, ResultFile + partial}
@@ -68,15 +68,15 @@ func Look(dir string) (State, error) {
 	return None, nil
 }
 
-// isCampaign says whether the spec.json of dir could be a campaign's, of whatever version.
+// isCampaign says whether dir has the spec.json of a campaign, of any version.
 func isCampaign(dir string) bool {
 	data, err := os.ReadFile(filepath.Join(dir, SpecFile))
 	var s map[string]any
 	return err == nil && json.Unmarshal(data, &s) == nil && s["version"] != nil && s["seed"] != nil
 }
 
-// Create makes dir the folder of a new campaign: spec.json and an empty journal. A finished campaign
-// gives way to it; one that was cut short, and anything else, does not.
+// Create makes dir the folder of a new campaign, with spec.json and an empty journal. It replaces a finished
+// campaign, but fails for an unfinished one, and for anything else.
 func Create(dir string, spec Spec) error {
 	if err := spec.Validate(); err != nil {
 		return err
@@ -95,7 +95,7 @@ func Create(dir string, spec Spec) error {
 	if err := giveWay(dir); err != nil { // another process was faster
 		return err
 	}
-	for _, name := range []string{SpecFile, ResultFile, FindingsDir, PageFile} { // without its spec it is no campaign any more
+	for _, name := range []string{SpecFile, ResultFile, FindingsDir, PageFile} { // without its spec, the folder is no campaign any more
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return unwritable(dir, err)
 		}
@@ -106,7 +106,7 @@ func Create(dir string, spec Spec) error {
 	return writeJSON(dir, SpecFile, spec)
 }
 
-// giveWay says why dir cannot become a new campaign's folder.
+// giveWay returns an error if dir cannot become the folder of a new campaign.
 func giveWay(dir string) error {
 	state, err := Look(dir)
 	switch {
@@ -132,7 +132,7 @@ func Load(dir string) (Spec, error) {
 	return spec, nil
 }
 
-// LoadResult reads what the campaign in dir found. It fails if the campaign is not over.
+// LoadResult reads the result of the campaign in dir. It fails if the campaign is not over.
 func LoadResult(dir string) (*Result, error) {
 	res := &Result{}
 	if err := readJSON(dir, ResultFile, ResultVersion, res); err != nil {
@@ -141,10 +141,10 @@ func LoadResult(dir string) (*Result, error) {
 	return res, nil
 }
 
-// Equal says whether both ask for the same runs.
+// Equal says whether both specs ask for the same runs.
 func (s Spec) Equal(other Spec) bool { return s.hash() == other.hash() }
 
-// readJSON reads one of a campaign's files, of that version, strictly.
+// readJSON reads a file of a campaign strictly, if it has that version.
 func readJSON(dir, name string, version int, into any) error {
 	path := filepath.Join(dir, name)
 	data, err := os.ReadFile(path)
@@ -157,7 +157,7 @@ func readJSON(dir, name string, version int, into any) error {
 		return fmt.Errorf("%s cannot be read: %w", path, strictyaml.FileReason(err))
 	}
 	anew := "remove " + dir + " and begin the campaign anew"
-	if name == ResultFile { // it comes of the journal
+	if name == ResultFile { // it can be computed from the journal
 		anew = "remove it and go on with the campaign"
 	}
 	var of struct {

@@ -8,12 +8,12 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/shell"
 )
 
-// GapsError says which runs of a campaign no folder has.
+// GapsError says which runs of a campaign are in no folder.
 type GapsError struct {
-	Runs int      // how many there are not
+	Runs int      // how many are missing
 	Gaps []string // in words
 
-	remedies []string // what makes them, each once
+	remedies []string // how to make them, each once
 }
 
 // gapsShown is how many gaps, and how many remedies, an error names.
@@ -35,7 +35,7 @@ func shown(list []string) string {
 	return strings.Join(list[:min(len(list), gapsShown)], "; ") + more
 }
 
-// gaps fails if a run is missing. It names the folder that ought to have it, or the shard.
+// gaps returns an error if a run is missing. It names the folder or the shard that should have it.
 func (m *merger) gaps() error {
 	e := &GapsError{}
 	for n := 0; n < len(m.runs); {
@@ -67,7 +67,7 @@ func (m *merger) gaps() error {
 	return nil
 }
 
-// owner says who ought to have the n-th run, or "" if there is no telling, and what makes it.
+// owner says who should have the n-th run, or "" if that is unknown, and how to make the run.
 func (m *merger) owner(n int) (owner, remedy string) {
 	for i := range m.sources {
 		s := &m.sources[i]
@@ -94,7 +94,7 @@ func (m *merger) owner(n int) (owner, remedy string) {
 	return fmt.Sprintf("shard %d/%d is not there", k, of.N), fmt.Sprintf("run shard %d/%d (--shard %d/%d), or give its folder", k, of.N, k, of.N)
 }
 
-// goOn is the command that goes on with the folder's campaign.
+// goOn is the command that continues the folder's campaign.
 func (s *source) goOn() string {
 	if s.spec.Drawn == nil {
 		return "the command that began it"

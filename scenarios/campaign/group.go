@@ -10,17 +10,17 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
 
-// Group is findings of one invariant that hang on the same: their smallest plans differ, and what is to blame does not.
+// Group is findings of one invariant with the same causes. Their smallest plans differ.
 type Group []*Finding // the one with the smallest plan first
 
-// Groups are the findings by what is to blame, in the order of the first run that shows one of each.
+// Groups returns the findings by what is to blame, in the order of the first run of each group.
 func (res *Result) Groups() (groups []Group) {
 	at := map[string]int{}
 	for i := range res.Findings {
 		f := &res.Findings[i]
 		key := f.Invariant + ": " + strings.Join(f.Blamed, ", ")
 		if len(f.Blamed) == 0 || f.Flaky {
-			key = strconv.Itoa(i) // by itself
+			key = strconv.Itoa(i) // a group of its own
 		}
 		n, there := at[key]
 		if !there {
@@ -36,12 +36,12 @@ func (res *Result) Groups() (groups []Group) {
 	return groups
 }
 
-// BySize compares two findings by how large their plans are.
+// BySize compares two findings by the sizes of their plans.
 func BySize(a, b *Finding) int {
 	return cmp.Or(cmp.Compare(a.Faults, b.Faults), cmp.Compare(a.Jobs, b.Jobs), cmp.Compare(a.Schedulers+a.Workers, b.Schedulers+b.Workers), cmp.Compare(len(a.Plan), len(b.Plan)))
 }
 
-// Runs is how many runs show one of the group.
+// Runs is how many runs show a finding of the group.
 func (g Group) Runs() (n int) {
 	for _, f := range g {
 		n += f.Runs
@@ -49,9 +49,9 @@ func (g Group) Runs() (n int) {
 	return n
 }
 
-// blamed lists what a violation hangs on, without numbers. A choice of the engine that it does not come without is to blame,
-// whatever strikes; so is a part of the engine that is off and is there to hold this invariant. Else it is the kinds of strike,
-// and the settings that are numbers.
+// blamed lists what a violation depends on, without numbers. If the violation does not come without some
+// choice of the engine, that choice is to blame, whatever strikes. The same holds for a part of the engine
+// that is off and serves this invariant. Otherwise the kinds of strike and the numeric settings are to blame.
 func blamed(p *plans.Plan, c *why.Cause) []string {
 	var choices, rest []string
 	for _, t := range c.Blamed() {

@@ -5,19 +5,19 @@ import (
 	"errors"
 )
 
-// hunt makes findings of the promises that were broken, one after the other in the order of runs:
-// what a finding explains is not looked at again, so that the order decides what is found.
+// hunt makes findings of the broken promises, one after the other in the order of runs. It skips what an
+// earlier finding explains, so the order decides what is found.
 type hunt struct {
 	max      int
-	grid     bool      // whose broken promises are its data: only runs that went out of bounds are looked at
-	queue    []*Record // runs that broke promises, still to be looked at
-	left     []string  // promises of queue[0] not looked at yet; nil: none was
+	grid     bool      // broken promises are the grid's data: only runs that went out of bounds are examined
+	queue    []*Record // runs that broke promises and are still to be examined
+	left     []string  // promises of queue[0] that are still to be examined; nil if none was
 	missed   []string  // promises of queue[0] that were not examined
 	findings []Finding
-	known    map[broken]*Finding // what an earlier process has examined
+	known    map[broken]*Finding // examinations by an earlier process
 	closed   bool                // nothing is examined any more
-	over     int                 // runs that broke a promise, were not examined, and are explained by no finding
-	overBy   map[string]int      // the same by promise: a run may have broken several
+	over     int                 // runs that broke a promise, were not examined, and are not explained by a finding
+	overBy   map[string]int      // the same, by promise; a run may have broken several
 }
 
 // broken is a promise that a run broke.
@@ -26,17 +26,17 @@ type broken struct {
 	invariant string
 }
 
-// see takes the run after those it has seen.
+// see takes the next run.
 func (h *hunt) see(r *Record) {
 	if len(r.promises()) > 0 && (!h.grid || r.Contained != nil) {
-		kept := *r // without what nobody asks of it here: the queue may grow while a run is examined
+		kept := *r // the queue may grow while a run is examined, so it keeps only what is needed
 		kept.Reason, kept.Exercised, kept.Outside, kept.Missed, kept.Measures = "", nil, nil, nil, nil
 		h.queue = append(h.queue, &kept)
 	}
 }
 
-// next is the promise that must be examined before anything else can be said; ok is false if there
-// is none. Its finding goes to found.
+// next returns the next promise to be examined; ok is false if there is none. The finding must be passed to
+// found.
 func (h *hunt) next() (b broken, ok bool) {
 	for ; len(h.queue) > 0; h.queue, h.left, h.missed = h.queue[1:], nil, nil {
 		r := h.queue[0]
@@ -78,24 +78,24 @@ func (h *hunt) explained(invariant string, r *Record) bool {
 	return false
 }
 
-// into enters in a result what was found, and how much was not looked into.
+// into adds to a result what was found, and how much was not examined.
 func (h *hunt) into(res *Result) {
 	res.Findings = append(res.Findings, h.findings...)
 	res.Unexamined, res.UnexaminedBy = h.over, h.overBy
 }
 
-// found is given the finding of the promise that next has asked for.
+// found takes the finding of the promise that next returned.
 func (h *hunt) found(b broken, f Finding) {
 	h.known[b] = &f
 }
 
-// examined takes what an earlier process has found.
+// examined takes the finding of an earlier process.
 func (h *hunt) examined(x examined) error {
 	h.found(broken{x.N, x.Invariant}, *x.Finding)
 	return nil
 }
 
-// add enters what was found, or counts it if it is a finding already.
+// add adds a finding, or counts it if it is known.
 func (h *hunt) add(b broken, f Finding) {
 	name := f.Fingerprint().Name()
 	for i := range h.findings {
@@ -108,13 +108,13 @@ func (h *hunt) add(b broken, f Finding) {
 	h.findings = append(h.findings, f)
 }
 
-// examination is the one that is under way.
+// examination is the examination under way.
 type examination struct {
 	broken
 	cancel context.CancelFunc
 }
 
-// learnt is the end of an examination.
+// learnt is the result of an examination.
 type learnt struct {
 	broken
 	finding *Finding
@@ -124,12 +124,12 @@ type learnt struct {
 // call is a trial that an examination waits for.
 type call struct {
 	Assignment
-	deaths int // of workers, at it
+	deaths int // how many workers have died at it
 	reply  chan<- *Outcome
 }
 
-// believed has a trial run once more that goes out of bounds as an overloaded machine may make it, unless
-// that is what is examined: then the smallest plan is run again anyway.
+// believed repeats a trial once if it goes out of bounds in a way that an overloaded machine can cause. It
+// does not if that bound is what is examined, since the smallest plan is run again anyway.
 func believed(invariant string, run trials) trials {
 	return func(ctx context.Context, t Trial) (*Outcome, error) {
 		o, err := run(ctx, t)
@@ -140,8 +140,8 @@ func believed(invariant string, run trials) trials {
 	}
 }
 
-// trialsBy lets an examination have its trials from whoever takes calls. With steps, workers say how
-// far a trial comes even if it takes them down.
+// trialsBy makes trials through the receivers of calls. With steps, workers report how far a trial comes
+// even if it ends them.
 func trialsBy(calls chan<- call, steps bool) trials {
 	return func(ctx context.Context, t Trial) (*Outcome, error) {
 		reply := make(chan *Outcome, 1)

@@ -19,17 +19,17 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// journal is the file to which a campaign appends what it finishes, a line each. It belongs to one
-// process at a time.
+// journal is the file to which a campaign appends what it finishes, one line each. Only one process at a time
+// may have it.
 type journal struct {
 	path string
 	lock *flock.Flock
 	f    *os.File
-	size int64 // of what is whole
+	size int64 // of the complete lines
 	buf  bytes.Buffer
 }
 
-// entry is a line of the journal. The first has a Header, each other one what was finished.
+// entry is a line of the journal. The first line has a Header. Every other has a record or an examination.
 type entry struct {
 	Header   *header       `json:"journal,omitempty"`
 	Elapsed  time.Duration `json:"elapsed_ns,omitempty"` // real time that the campaign has taken so far
@@ -42,18 +42,18 @@ type header struct {
 	Version int    `json:"version"`
 	Build   string `json:"build"`
 	Program string `json:"program"` // a hash of the workers' executable: two builds may have one name
-	Spec    string `json:"spec"`    // a hash of what was run
+	Spec    string `json:"spec"`    // a hash of the spec
 }
 
-// examined is the end of an examination.
+// examined is a completed examination.
 type examined struct {
 	N         int      `json:"n"`
 	Invariant string   `json:"invariant"`
 	Finding   *Finding `json:"finding"`
 }
 
-// openJournal opens the journal of the campaign in dir and gives take each of its entries but the
-// header. A last line that was not written to its end is dropped.
+// openJournal opens the journal of the campaign in dir and calls take with each entry except the header. It
+// drops a last line that is incomplete.
 func openJournal(dir string, h header, take func(entry) error) (*journal, error) {
 	if path := filepath.Join(dir, JournalFile); missing(path) { // a campaign has one from its beginning
 		return nil, fmt.Errorf("%s is missing, and with it what the campaign has done; %s", path, anew)
@@ -74,7 +74,7 @@ func missing(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// into hands on what the entry has of a campaign of those runs, of which those in done are there already.
+// into checks an entry and passes it on. all are the campaign's runs, and done those already read.
 func (e entry) into(all span, done *set, run func(*Record) error, finding func(examined) error) error {
 	switch {
 	case e.Record != nil:
@@ -91,20 +91,20 @@ func (e entry) into(all span, done *set, run func(*Record) error, finding func(e
 	return errors.New("the line says nothing")
 }
 
-// Running says whether a process has the campaign in dir.
+// Running says whether a process is running the campaign in dir.
 func Running(dir string) bool {
 	lock := flock.New(filepath.Join(dir, LockFile), flock.SetFlag(os.O_RDONLY))
-	defer lock.Close() // read only: nothing to lose
+	defer lock.Close() // it was only read: nothing to lose
 	free, err := lock.TryRLock()
 	return err == nil && !free
 }
 
-// Busy is the error of a campaign that another process has.
+// Busy is the error of a campaign that another process is running.
 func Busy(dir string) error {
 	return fmt.Errorf("another process runs the campaign in %s; wait for it, or end it", dir)
 }
 
-// lockJournal takes the journal of dir for this process.
+// lockJournal locks the journal of dir for this process.
 func lockJournal(dir string) (*journal, error) {
 	j := &journal{path: filepath.Join(dir, JournalFile), lock: flock.New(filepath.Join(dir, LockFile))}
 	mine, err := j.lock.TryLock()
@@ -146,13 +146,13 @@ func (j *journal) open(h header, take func(entry) error) error {
 	return nil
 }
 
-// read gives take what the journal holds, by the numbers of lines, which begin at 1: the first has the header.
+// read calls take with each entry and its line number. Line 1 has the header.
 func (j *journal) read(take func(int, entry) error) error {
 	in := bufio.NewReaderSize(j.f, 1<<16)
 	for n := 1; ; n++ {
 		line, err := in.ReadBytes('\n')
 		if err == io.EOF {
-			return nil // what is there of a line was being written when the process ended
+			return nil // the process ended while it wrote this line
 		} else if err != nil {
 			return fmt.Errorf("%s cannot be read: %w", j.path, strictyaml.FileReason(err))
 		}
@@ -167,13 +167,13 @@ func (j *journal) read(take func(int, entry) error) error {
 	}
 }
 
-// anew is the remedy for a journal that cannot be gone on with.
+// anew is the remedy for a journal that cannot be continued.
 const anew = "remove the folder and begin the campaign anew"
 
-// ErrOtherBuild is of a campaign that was cut short, and whose runs are another build's.
+// ErrOtherBuild is the error of an unfinished campaign whose runs were made by another build.
 var ErrOtherBuild = errors.New("the campaign was begun by another build")
 
-// entryOf reads the n-th line.
+// entryOf parses the n-th line.
 func entryOf(n int, line []byte) (e entry, err error) {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
@@ -189,7 +189,7 @@ func entryOf(n int, line []byte) (e entry, err error) {
 	return e, nil
 }
 
-// continues says why a journal that begins with was cannot be gone on with as one of h.
+// continues returns an error if a journal with the header was cannot be continued under h.
 func (h header) continues(was header) error {
 	switch {
 	case was.Spec != h.Spec:
@@ -200,7 +200,8 @@ func (h header) continues(was header) error {
 	return nil
 }
 
-// differs says of what build was is, and how to have it again if it has no changes that are in no commit.
+// differs returns the error of a journal by the build of was. It says how to get that build, if its code was
+// committed.
 func (h header) differs(was header) error {
 	again := ""
 	if was.Build != buildname.Devel && !strings.HasSuffix(was.Build, buildname.Dirty) {
@@ -209,7 +210,7 @@ func (h header) differs(was header) error {
 	return fmt.Errorf("%w (%s, program %s) than this one (%s, program %s)%s", ErrOtherBuild, was.Build, was.Program, h.Build, h.Program, again)
 }
 
-// append writes one line, whole or not at all.
+// append writes one complete line, or nothing.
 func (j *journal) append(e entry) error {
 	j.buf.Reset()
 	enc := json.NewEncoder(&j.buf)
@@ -220,7 +221,7 @@ func (j *journal) append(e entry) error {
 	n, err := j.f.Write(j.buf.Bytes())
 	if err != nil {
 		if n > 0 {
-			_ = j.rewind() // if that fails, too, the next process drops the torn line
+			_ = j.rewind() // if that fails, too, the next process drops the incomplete line
 		}
 		return unwritable(j.path, err)
 	}
@@ -228,7 +229,7 @@ func (j *journal) append(e entry) error {
 	return nil
 }
 
-// rewind takes away what there is behind the last whole line.
+// rewind removes what follows the last complete line.
 func (j *journal) rewind() error {
 	if err := j.f.Truncate(j.size); err != nil {
 		return err

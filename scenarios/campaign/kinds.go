@@ -8,9 +8,9 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 )
 
-// FaultKind says what sort of fault f is, by what it does and where, but not to which job, when or how
-// often: "fail-after publish", "crash of a scheduler after dispatched_write", "pause of a worker at
-// a time", "partition of heartbeats", "restart of nats".
+// FaultKind describes what kind of fault f is: what it does and where, but not to which job, when or how
+// often. Examples are "fail-after publish", "crash of a scheduler after dispatched_write", "pause of a worker
+// at a time", "partition of heartbeats" and "restart of nats".
 func FaultKind(f faults.Fault) string {
 	switch {
 	case f.On != nil:
@@ -29,7 +29,7 @@ func FaultKind(f faults.Fault) string {
 	return ofBystander(f.Do, actors.RoleOf(f.Node))
 }
 
-// kindsOf lists the kinds of some faults in order, each once.
+// kindsOf lists the kinds of faults in order, each once.
 func kindsOf(list []faults.Fault) (kinds []string) {
 	for _, f := range list {
 		if kind := FaultKind(f); !slices.Contains(kinds, kind) {
@@ -54,8 +54,8 @@ func ofBystander(do faults.Effect, role string) string {
 	return string(do) + " of a " + role + " after another's operation"
 }
 
-// FaultKinds lists every kind of fault that a plan can have: by effect, and in the order in which a
-// job meets the phases.
+// FaultKinds lists every kind of fault that a plan can have, by effect and in the order in which a job passes
+// the phases.
 func FaultKinds() []string {
 	var list []string
 	phases := plans.Phases()

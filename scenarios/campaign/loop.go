@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// tickEvery is how often progress is reported, and time is looked at.
+// tickEvery is how often progress is reported and the time is checked.
 const tickEvery = 200 * time.Millisecond
 
-// run does what is left of the campaign.
+// run does the rest of the campaign.
 func (s *supervisor) run(ctx context.Context) (*Result, error) {
 	s.begun = time.Now()
 	s.looked = s.begun
@@ -55,7 +55,7 @@ func (s *crew) handOut() {
 		free := len(t.assigned) == 0
 		switch {
 		case t.alone != nil && free && s.ctx.Err() != nil:
-			t.alone = nil // a later process sees how it goes
+			t.alone = nil // a later process runs it alone
 		case t.alone != nil && free:
 			s.assign(t, Assignment{First: t.alone.n, Count: 1, Steps: true})
 		case t.alone != nil:
@@ -68,7 +68,7 @@ func (s *crew) handOut() {
 	}
 }
 
-// ahead is how many assignments a worker has, so that it need not wait for the next.
+// ahead is how many assignments a worker has, so that it does not wait for the next.
 const ahead = 2
 
 func (s *crew) keepBusy(t *seat) {
@@ -81,7 +81,7 @@ func (s *crew) keepBusy(t *seat) {
 	}
 }
 
-// end lets no run begin any more.
+// end stops further runs from beginning.
 func (s *crew) end() {
 	if s.ending {
 		return
@@ -94,16 +94,16 @@ func (s *crew) end() {
 	}
 }
 
-// graceMin is how long examinations may go on at least once the time for runs is over.
+// graceMin is the least time that examinations get once the time for runs is over.
 const graceMin = 30 * time.Second
 
-// runGrace is how long the runs that are under way may go on once no more begin.
+// runGrace is how long the runs under way may continue once no more begin.
 const runGrace = 30 * time.Second
 
-// checkTime ends what the campaign's budget, or whoever cancelled it, has no time for.
+// checkTime ends runs and examinations for which the budget, or a cancelled campaign, has no time left.
 func (s *supervisor) checkTime() {
 	if s.ending && time.Now().After(s.leave) && s.leaveRuns() && !s.patience.IsZero() {
-		s.bePatient() // what those runs kept from being examined still is
+		s.bePatient() // what those runs kept waiting is still examined
 	}
 	switch {
 	case s.spec.Budget == 0:
@@ -120,7 +120,7 @@ func (s *supervisor) bePatient() {
 	s.patience = time.Now().Add(max(graceMin, s.spec.Budget/4))
 }
 
-// leaveRuns ends the runs under way, if there are any. They are as if they had never begun.
+// leaveRuns ends the runs under way, and says whether there were any. They count as never begun.
 func (s *crew) leaveRuns() (any bool) {
 	for _, t := range s.seats {
 		t.alone = nil
@@ -133,7 +133,7 @@ func (s *crew) leaveRuns() (any bool) {
 	return any
 }
 
-// over says whether there is nothing left to do.
+// over says whether nothing is left to do.
 func (s *supervisor) over() bool {
 	for _, t := range s.seats {
 		if t != s.examiner && !t.idle() || t.alone != nil {
@@ -148,7 +148,7 @@ func (s *supervisor) over() bool {
 	return s.active == nil
 }
 
-// result is what there is, and is kept if the campaign is complete.
+// result returns the present result, and writes it if the campaign is complete.
 func (s *supervisor) result(complete bool) (*Result, error) {
 	s.opt.Progress(s.progress())
 	res := s.fold.result(s.spec)

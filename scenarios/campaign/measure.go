@@ -10,19 +10,18 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
 
-// Metric describes one of the numbers that [Measure] takes of a run.
+// Metric describes one of the numbers that [Measure] computes.
 type Metric struct {
-	Name  string `json:"name"`  // snake_case, its unit last
+	Name  string `json:"name"`  // snake_case, with the unit last
 	Title string `json:"title"` // for a heading or an axis
-	Unit  string `json:"unit"`  // "s", "%", "" for a count; percentages are from 0 to 100
+	Unit  string `json:"unit"`  // "s", "%", or "" for a count; percentages are from 0 to 100
 	Says  string `json:"says"`  // one sentence
 
-	Neutral bool `json:"neutral,omitempty"` // less of it is not better
-	Harm    bool `json:"harm,omitempty"`    // a job that it counts ends badly, or is done twice
+	Neutral bool `json:"neutral,omitempty"` // less is not better
+	Harm    bool `json:"harm,omitempty"`    // it counts jobs that end badly, or are done twice
 }
 
-// measure is one that is taken of the jobs of a run that were submitted, of which there is one at
-// least.
+// measure computes a metric from the submitted jobs of a run. There is at least one.
 type measure struct {
 	Metric
 	take func(res *scenarios.Result, jobs []scenarios.JobResult) float64
@@ -91,7 +90,7 @@ var measures = []measure{
 		}},
 }
 
-// Metrics lists all that Measure takes. Of each of them, less is better, but for those that are neutral.
+// Metrics lists the metrics of Measure. For each, less is better, unless it is neutral.
 func Metrics() []Metric {
 	list := make([]Metric, len(measures))
 	for i, m := range measures {
@@ -100,8 +99,8 @@ func Metrics() []Metric {
 	return list
 }
 
-// Measure takes the metrics of one run. A job whose submission was never stored is in none of them;
-// a run without any other has no measures.
+// Measure computes the metrics of one run. It ignores jobs whose submissions were never stored. A run with no
+// other jobs has no measures.
 func Measure(res *scenarios.Result) Measures {
 	jobs := slices.DeleteFunc(slices.Clone(res.Jobs), func(j scenarios.JobResult) bool { return j.Submitted == 0 })
 	taken := Measures{}
@@ -116,7 +115,7 @@ func Measure(res *scenarios.Result) Measures {
 	return taken
 }
 
-// mean takes the mean of what of gives for each job.
+// mean returns a function that averages of over the jobs.
 func mean(of func(*scenarios.JobResult) float64) func(*scenarios.Result, []scenarios.JobResult) float64 {
 	return func(_ *scenarios.Result, jobs []scenarios.JobResult) float64 {
 		sum := 0.0
@@ -127,7 +126,7 @@ func mean(of func(*scenarios.JobResult) float64) func(*scenarios.Result, []scena
 	}
 }
 
-// share takes the percentage of jobs for which is says yes.
+// share returns a function for the percentage of jobs for which is is true.
 func share(is func(*scenarios.JobResult) bool) func(*scenarios.Result, []scenarios.JobResult) float64 {
 	return mean(func(j *scenarios.JobResult) float64 {
 		if is(j) {
@@ -137,8 +136,7 @@ func share(is func(*scenarios.JobResult) bool) func(*scenarios.Result, []scenari
 	})
 }
 
-// timesToDispatch lists, in seconds and in ascending order, how long each job waited for its first
-// dispatch.
+// timesToDispatch lists how long each job waited for its first dispatch, in seconds and in ascending order.
 func timesToDispatch(res *scenarios.Result, jobs []scenarios.JobResult) []float64 {
 	times := make([]float64, len(jobs))
 	for i, j := range jobs {
@@ -152,12 +150,12 @@ func timesToDispatch(res *scenarios.Result, jobs []scenarios.JobResult) []float6
 	return times
 }
 
-// quantile of sorted numbers, by nearest rank.
+// quantile returns a quantile of sorted numbers, by nearest rank.
 func quantile(sorted []float64, q float64) float64 {
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
 }
 
-// blind is how long the job was in flight to nobody.
+// blind is how long the job was DISPATCHED or RUNNING without a worker.
 func blind(res *scenarios.Result, j *scenarios.JobResult) time.Duration {
 	switch {
 	case j.Blind == nil:
@@ -168,8 +166,7 @@ func blind(res *scenarios.Result, j *scenarios.JobResult) time.Duration {
 	return j.Blind.Closed - j.Blind.Opened
 }
 
-// counted sums the schedulers' counters of a name whose labels have all of the given ones, each as
-// label="value".
+// counted sums the schedulers' counters with that name and at least these labels, each as label="value".
 func counted(res *scenarios.Result, name string, labels ...string) (sum float64) {
 	for series, n := range res.Counters { // the sum of whole numbers does not depend on their order
 		of, having, _ := strings.Cut(series, "{")
@@ -180,7 +177,8 @@ func counted(res *scenarios.Result, name string, labels ...string) (sum float64)
 	return sum
 }
 
-// staleUnnamed compares the returns that every pick was stale for with those that say so.
+// staleUnnamed compares the number of messages that went back because every pick was stale with the number
+// whose reason says so.
 func staleUnnamed(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
 	returns := 0
 	for _, j := range jobs {

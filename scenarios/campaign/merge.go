@@ -16,13 +16,14 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/buildname"
 )
 
-// Merge makes of the folders of a campaign's shards the campaign's own folder, out, and runs there what is left to do: the
-// examinations that no shard had reason to make. What a shard has examined is not examined again, unless another finding
-// explains it in the whole; so that the result is that of one machine, byte for byte.
+// Merge makes the campaign's own folder, out, from the folders of its shards. There it does what is left to
+// do: the examinations that no shard had reason to make. It does not repeat an examination of a shard, unless
+// another finding explains the violation in the whole campaign. So the result is that of one machine, byte
+// for byte.
 //
-// Folders may have runs in common, which must agree: else the error is a [*NotDeterministicError]. Runs that no folder has
-// are a [*GapsError]. Nothing is written then. A merge that was cut short, were it before its page was made, is gone on with by
-// another, or by [Run].
+// Folders may share runs, which must be equal; otherwise the error is a [*NotDeterministicError]. If no
+// folder has some run, the error is a [*GapsError]. In both cases nothing is written. Another Merge, or
+// [Run], continues one that was cut short, even if only its page is missing.
 func Merge(ctx context.Context, dirs []string, out string, opt Options) (*Result, error) {
 	m, err := newMerger(dirs, out, opt)
 	if err != nil {
@@ -42,14 +43,14 @@ func Merge(ctx context.Context, dirs []string, out string, opt Options) (*Result
 // merger puts the runs of several folders together.
 type merger struct {
 	sources  []source
-	spec     Spec // of the whole
+	spec     Spec // of the whole campaign
 	out      string
 	head     header              // of its journal
-	begun    bool                // there is a part of the merged campaign in out already
-	over     bool                // the whole is there, but for its page
+	begun    bool                // out already has a part of the merged campaign
+	over     bool                // out has the whole campaign, except its page
 	took     time.Duration       // real time of all machines together
-	runs     []uint64            // what records of each run have in common; 0: there is none
-	examined map[broken]examined // what is kept of what the folders have examined
+	runs     []uint64            // for each run, what its records have in common; 0 if there is none
+	examined map[broken]examined // the examinations of the folders that are kept
 }
 
 func newMerger(dirs []string, out string, opt Options) (*merger, error) {
@@ -70,7 +71,7 @@ func newMerger(dirs []string, out string, opt Options) (*merger, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.head != (header{}) { // a journal that holds nothing has none
+		if s.head != (header{}) { // an empty journal has no header
 			if err := s.head.fits(m.head); err != nil {
 				return nil, fmt.Errorf("%s: %w", dir, err)
 			}
@@ -91,7 +92,7 @@ func newMerger(dirs []string, out string, opt Options) (*merger, error) {
 	return m, m.adopt()
 }
 
-// adopt looks at where the campaign is to be, and takes what an earlier merge has done there.
+// adopt examines the folder out, and takes over what an earlier merge has done there.
 func (m *merger) adopt() error {
 	state, err := Look(m.out)
 	if err != nil {
@@ -119,7 +120,7 @@ func (m *merger) adopt() error {
 	return giveWay(m.out)
 }
 
-// fits says why what another program has run cannot be merged by this one.
+// fits returns an error if this program cannot merge what another one has run.
 func (h header) fits(this header) error {
 	if h.Build != this.Build || h.Program != this.Program {
 		return fmt.Errorf("%w; merge with the build that ran it", this.differs(h))
@@ -127,18 +128,18 @@ func (h header) fits(this header) error {
 	return nil
 }
 
-// check reads all that there is, and compares what is there twice.
+// check reads all folders, and compares runs that are in several.
 func (m *merger) check() error {
 	m.runs = make([]uint64, m.spec.size())
 	for i := range m.sources {
 		s := &m.sources[i]
 		took, err := s.replay(func(r *Record) error { return m.run(s, r) }, func(x examined) error { return m.finding(s, x) })
 		if nd := new(NotDeterministicError); errors.As(err, &nd) {
-			return nd // of which a line of a journal says nothing
+			return nd // a line number of a journal would add nothing
 		} else if err != nil {
 			return err
 		}
-		if s.dir == m.out { // which has that of the others, and its own
+		if s.dir == m.out { // its time includes that of the others
 			m.took = max(m.took, took)
 		} else {
 			m.took += took
@@ -158,7 +159,7 @@ func (m *merger) run(s *source, r *Record) error {
 	return nil
 }
 
-// disagree says how a run of s is another than that of a folder before it.
+// disagree says how a run of s differs from the same run of an earlier folder.
 func (m *merger) disagree(s *source, r *Record) error {
 	for i := range m.sources {
 		before := &m.sources[i]
@@ -175,7 +176,7 @@ func (m *merger) disagree(s *source, r *Record) error {
 	return nil
 }
 
-// finding keeps what was examined. What is no finding each time is none that may be relied upon.
+// finding keeps an examination. If a violation is flaky in one folder, that finding replaces others.
 func (m *merger) finding(s *source, x examined) error {
 	b := broken{x.N, x.Invariant}
 	was, there := m.examined[b]
@@ -189,7 +190,8 @@ func (m *merger) finding(s *source, x examined) error {
 	return nil
 }
 
-// write makes out a campaign of which all runs are done: it is one that was cut short, at every moment.
+// write makes out an unfinished campaign whose runs are all done. Whenever it is cut short, out is an
+// unfinished campaign, too.
 func (m *merger) write() error {
 	if !m.begun {
 		if err := Create(m.out, m.spec); err != nil {

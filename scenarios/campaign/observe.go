@@ -7,7 +7,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// RecordOf is what a campaign keeps of the n-th run, which went to its end.
+// RecordOf is what a campaign keeps of the n-th run, if the run came to its end.
 func RecordOf(n int, plan *plans.Plan, res *scenarios.Result) *Record {
 	r := planned(n, plan)
 	r.Verdict, r.Digest, r.Steps, r.Virtual = res.Verdict, res.Digest, res.Steps, res.Virtual
@@ -47,7 +47,7 @@ func RecordOf(n int, plan *plans.Plan, res *scenarios.Result) *Record {
 	return r
 }
 
-// outsideOf says of what, and by what released, an invariant was broken outside of its promise.
+// outsideOf says for which jobs an invariant was broken outside its promise, and what released it.
 func outsideOf(res *scenarios.Result, i *scenarios.InvariantResult) Outside {
 	o := Outside{Invariant: i.Name, Unprovided: i.Unprovided}
 	for _, v := range res.Violations {
@@ -66,20 +66,20 @@ func outsideOf(res *scenarios.Result, i *scenarios.InvariantResult) Outside {
 	return o
 }
 
-// containedRecord is what a campaign keeps of the n-th run, which had no end of its own.
+// containedRecord is what a campaign keeps of the n-th run if the run did not come to its end.
 func containedRecord(n int, plan *plans.Plan, c Contained) *Record {
 	r := planned(n, plan)
 	r.Contained = &c
 	return r
 }
 
-// planned is what the plan alone says of its run.
+// planned is the part of a run's record that the plan determines.
 func planned(n int, plan *plans.Plan) *Record {
 	r := &Record{N: n, Drawn: kindsOf(plan.Faults)}
 	for _, change := range plan.Changes() {
 		name := plans.NameOf(change)
 		if k, _, ok := plans.PerJobOf(name); ok {
-			name = k.Prefix() + "N" // those of single jobs count as one
+			name = k.Prefix() + "N" // the settings of single jobs count as one
 		} else if isCause(change) {
 			name = inWords(plan, change)
 		}
@@ -90,7 +90,7 @@ func planned(n int, plan *plans.Plan) *Record {
 	return r
 }
 
-// promises lists what the run broke, as findings name it.
+// promises lists the promises and bounds that the run broke, by the names that findings use.
 func (r *Record) promises() []string {
 	if r.Contained != nil {
 		return []string{string(r.Contained.What)}

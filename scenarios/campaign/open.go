@@ -37,8 +37,8 @@ func newSupervisor(ctx context.Context, dir string, opt Options) (*supervisor, e
 	return s, nil
 }
 
-// prepare makes the folders, or finds that there is nothing to do. A result of more runs than the journal holds is made again
-// with those that are missing: a copy of the folder was cut off.
+// prepare makes the folders, or finds that there is nothing to do. If a stored result counts more runs than
+// the journal has, the folder is an incomplete copy, and the missing runs are made.
 func (s *supervisor) prepare() error {
 	if state, _ := Look(s.dir); state == Finished {
 		res, err := LoadResult(s.dir)
@@ -54,7 +54,7 @@ func (s *supervisor) prepare() error {
 			return unwritable(filepath.Join(s.dir, ResultFile), err)
 		}
 	}
-	if err := os.RemoveAll(filepath.Join(s.dir, PageFile)); err != nil { // one that Ctrl-C has left is of less
+	if err := os.RemoveAll(filepath.Join(s.dir, PageFile)); err != nil { // a page that Ctrl-C has left shows fewer runs
 		return unwritable(filepath.Join(s.dir, PageFile), err)
 	}
 	if err := os.MkdirAll(filepath.Join(s.dir, FindingsDir), 0o755); err != nil {
@@ -68,7 +68,7 @@ func (s *supervisor) close() {
 	s.journal.close()
 }
 
-// entered takes what the journal holds.
+// entered applies an entry of the journal.
 func (s *supervisor) entered(e entry) error {
 	s.before = max(s.before, e.Elapsed)
 	return e.into(s.todo.span, &s.todo.done, func(r *Record) error {
@@ -78,7 +78,8 @@ func (s *supervisor) entered(e entry) error {
 	}, s.hunt.examined)
 }
 
-// MadeBy fails with [ErrOtherBuild] if another program than that of the command has made the runs of the campaign in dir.
+// MadeBy fails with [ErrOtherBuild] if another program than that of command made the runs of the campaign in
+// dir.
 func MadeBy(dir, command string) error {
 	s, err := sourceOf(dir)
 	if err != nil {

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Options are how a campaign is run. Within a budget of runs, what it finds depends on RunTimeout and
-// MemoryMax, which say what counts as out of bounds, and on FindingsMax, which says how much of what was
-// found is examined. It does not depend on the others.
+// Options are how a campaign is run. With a budget of runs, the findings depend on RunTimeout and MemoryMax,
+// which say what is out of bounds, and on FindingsMax, which bounds the examinations. They do not depend on
+// the other options.
 type Options struct {
-	Workers   int            // processes at once; 0 is one for each processor
-	Command   []string       // starts a worker process, which calls [Serve] on its standard input and output
-	Progress  func(Progress) // called about five times a second; nil is none
-	Elsewhere Elsewhere      // does the runs on other machines; nil does them here
-	Record    func(*Record)  // is given every record, in the order of runs, those of an earlier process included; nil is nobody
+	Workers   int            // how many processes run at once; 0 is one for each processor
+	Command   []string       // the command of a worker process, which calls [Serve] on its standard input and output
+	Progress  func(Progress) // called about five times a second; nil is not called
+	Elsewhere Elsewhere      // makes the runs on other machines; nil makes them here
+	Record    func(*Record)  // called with every record in the order of runs, those of an earlier process included; nil is not called
 
-	RunTimeout  time.Duration // real time without a step after which a run counts as hung; one that goes on for 15 times as long, too; 0 is 20 s
-	MemoryMax   int64         // bytes of heap past which a run counts as overgrown; 0 is 1 GiB
-	FindingsMax int           // findings beyond it are counted, not examined; 0 is 20
+	RunTimeout  time.Duration // real time without a step after which a run counts as hung; a run that takes 15 times as long in all does, too; 0 is 20 s
+	MemoryMax   int64         // bytes of heap beyond which a run counts as overgrown; 0 is 1 GiB
+	FindingsMax int           // further findings are counted, not examined; 0 is 20
 }
 
-// What [Options] of those names are if they are 0.
+// Defaults of the [Options] of the same names.
 const (
 	RunTimeout = 20 * time.Second
 	MemoryMax  = 1 << 30
@@ -51,14 +51,14 @@ func (o Options) withDefaults() Options {
 // runTimeouts is how many times Options.RunTimeout a whole run may take.
 const runTimeouts = 15
 
-// Progress of a campaign that is under way.
+// Progress is how far a campaign has come.
 type Progress struct {
-	Runs      int           // done
+	Runs      int           // done so far
 	RunsAll   int           // 0: as many as the time allows
-	Elapsed   time.Duration // real time, that before a resumption included
+	Elapsed   time.Duration // real time, including that before a resumption
 	Budget    time.Duration // 0 is no limit
 	Steps     int
 	Virtual   time.Duration
 	Findings  int
-	Examining string // the invariant whose violation is being shrunk; empty if none is
+	Examining string // the invariant whose violation is examined; empty if there is none
 }

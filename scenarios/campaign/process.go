@@ -18,7 +18,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// process is a worker that is a process of its own.
+// process is a worker in a process of its own.
 type process struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
@@ -31,14 +31,14 @@ type process struct {
 	ended   chan struct{}
 }
 
-// hello is the first line that a process reads.
+// hello is the first line that a worker process reads.
 type hello struct {
 	Orders
 	Temp string `json:"temp"` // its folder for temporary files, which it removes when its parent is gone
 }
 
-// processes launches workers that are processes started with command, each of which calls [Serve].
-// Their temporary files go below temp.
+// processes launches workers as processes that run command and call [Serve]. Their temporary files are below
+// temp.
 func processes(command []string, temp string) launch {
 	return func(_ context.Context, o Orders) (Worker, error) {
 		dir, err := os.MkdirTemp(temp, "worker-")
@@ -58,8 +58,8 @@ func processes(command []string, temp string) launch {
 	}
 }
 
-// outputDelay is how long a process that has ended is waited for if one that it started holds its
-// standard error open.
+// outputDelay is how long to wait for the standard error of a process that has ended, if a process that it
+// started holds it open.
 const outputDelay = 3 * time.Second
 
 func (p *process) start() (err error) {
@@ -72,11 +72,11 @@ func (p *process) start() (err error) {
 	return p.cmd.Start()
 }
 
-// tell hands assignments on. Nobody waits for a process that does not read.
+// tell sends assignments to the process. Nobody else waits for a process that does not read.
 func (p *process) tell(first hello) {
 	lines := json.NewEncoder(p.in)
 	err := lines.Encode(first)
-	for err == nil { // if it is gone, its end says why
+	for err == nil { // its end says why it is gone
 		select {
 		case a := <-p.tasks:
 			err = lines.Encode(a)
@@ -86,7 +86,7 @@ func (p *process) tell(first hello) {
 	}
 }
 
-// listen hands on what the process answers, until it ends.
+// listen passes on the answers of the process until it ends.
 func (p *process) listen() {
 	defer close(p.ended)
 	defer close(p.answers)
@@ -122,8 +122,8 @@ func (p *process) Death() Death { return Death{Killed: p.killed, Output: p.said.
 func (p *process) End() {
 	_ = p.cmd.Process.Kill()
 	_ = p.in.Close()
-	_ = p.out.Close()     // what the process has started may hold it open
-	for range p.answers { // it may wait for its answers to be taken
+	_ = p.out.Close()     // a child of the process may hold it open
+	for range p.answers { // the process may wait for its answers to be read
 	}
 	<-p.ended
 }
@@ -137,7 +137,7 @@ func plainExec(err error) error {
 	return strictyaml.FileReason(err)
 }
 
-// ProgramOf is a hash of an executable.
+// ProgramOf returns a hash of an executable.
 func ProgramOf(command string) (string, error) {
 	path, err := exec.LookPath(command)
 	if err != nil {

@@ -26,8 +26,8 @@ func (s *supervisor) examine() {
 	}()
 }
 
-// examineSafely makes a finding of its own of an examination that fails: it would again, and what the run
-// broke is not to be lost.
+// examineSafely examines a run. If the examination fails, it returns the unshrunk plan as the finding:
+// another examination would fail, too, and the violation must not be lost.
 func examineSafely(ctx context.Context, s *supervisor, b broken, r *Record) (*Finding, error) {
 	if c := r.Contained; c != nil && c.Stack == tookTooLong { // each trial would take as long
 		return safely(func() (*Finding, error) {
@@ -55,7 +55,7 @@ func safely(examine func() (*Finding, error)) (f *Finding, err error) {
 
 func (s *supervisor) learn(l learnt) {
 	s.active.cancel()
-	cancelled := s.hunt.closed || s.ctx.Err() != nil // an interruption may reach the examination before the supervisor
+	cancelled := s.hunt.closed || s.ctx.Err() != nil // the examination may learn of an interruption before the supervisor
 	if t := s.examiner; t.call != nil {              // nobody waits for that trial any more
 		t.call = nil
 		t.worker.End()
@@ -80,7 +80,7 @@ func (s *supervisor) cancelExamination() {
 	}
 }
 
-// keepFindings writes the plans of findings that are new.
+// keepFindings writes the plans of new findings.
 func (s *supervisor) keepFindings() {
 	for ; s.kept < len(s.hunt.findings); s.kept++ {
 		f := &s.hunt.findings[s.kept]
@@ -91,14 +91,14 @@ func (s *supervisor) keepFindings() {
 	}
 }
 
-// abandon ends the examination that is under way, if there is one.
+// abandon ends the examination under way, if there is one.
 func (s *supervisor) abandon() {
 	s.cancelExamination()
 	for s.active != nil {
 		select {
 		case <-s.learnt:
 			s.active = nil
-		case <-s.calls: // it waits for its context, too
+		case <-s.calls: // the call ends with its context, too
 		}
 	}
 }

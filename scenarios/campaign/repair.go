@@ -8,17 +8,17 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
 
-// repairs are what became of the jobs of a run that failed, and of effects that should be had once.
+// repairs says what became of failed jobs, and how many effects were repeated.
 type repairs struct {
 	failed, repaired int
-	missing          int           // failed, and had no effect, nor had a replay
-	took             time.Duration // from failure to success, of all that were repaired
-	double           int           // effects beyond the first
+	missing          int           // failed, and neither the job nor a replay had its effect
+	took             time.Duration // from failure to success, summed over the repaired jobs
+	double           int           // effects beyond a job's first
 }
 
-// repairsOf follows each job that a client submitted, and its replays.
+// repairsOf follows each job of a client, and its replays.
 func repairsOf(res *scenarios.Result) (r repairs) {
-	replays := map[string][]*scenarios.JobResult{} // by the job of which they are, whatever lies between
+	replays := map[string][]*scenarios.JobResult{} // by the original job, also for replays of replays
 	origin := map[string]string{}
 	for _, d := range res.Derived {
 		if !d.Replay {
@@ -57,7 +57,7 @@ func repairsOf(res *scenarios.Result) (r repairs) {
 	return r
 }
 
-// time is the mean time to repair, in seconds; not a number where nothing was repaired.
+// time is the mean time to repair in seconds; NaN if nothing was repaired.
 func (r repairs) time() float64 {
 	if r.repaired == 0 {
 		return math.NaN()
@@ -65,7 +65,7 @@ func (r repairs) time() float64 {
 	return r.took.Seconds() / float64(r.repaired)
 }
 
-// stayed is the percentage of failures that left what they were to do undone.
+// stayed is the percentage of failed jobs whose effect never came.
 func (r repairs) stayed() float64 {
 	if r.failed == 0 {
 		return 0

@@ -8,32 +8,32 @@ import (
 	"time"
 )
 
-// seat is the place of one worker after the other.
+// seat is the place of a worker, and of its successors.
 type seat struct {
 	worker   Worker
 	assigned []Assignment // oldest first
-	run      int          // under way; -1 is none
-	step     int          // the last one it spoke of
+	run      int          // the run under way; -1 is none
+	step     int          // the last step that the worker reported
 	call     *call        // the trial that it has
-	spoke    bool         // at all
-	heard    time.Time    // of it
-	begun    time.Time    // the run, or trial, under way
-	hung     string       // how, so that it was ended; empty if it was not
+	spoke    bool         // the worker has answered at all
+	heard    time.Time    // when it last answered
+	begun    time.Time    // when the run or trial under way began
+	hung     string       // why it was ended as hung; empty if it was not
 	leaves   bool         // it was ended because the campaign's time is over
 	alone    *alone       // the next assignment
-	idlers   int          // workers that ended one after the other without doing anything
+	idlers   int          // how many workers in succession ended without doing anything
 }
 
-// alone is a run that went out of bounds. It is run again in a fresh worker, by itself: to learn how far
-// it comes, and that it was no accident.
+// alone is a run that went out of bounds. A fresh worker runs it again by itself, to learn how far it comes,
+// and whether it goes out of bounds again.
 type alone struct {
 	n     int
 	first *Contained // how it ended; nil if the worker was killed from outside
 	kills int
 }
 
-// killsMax is how often a run's worker may be killed from outside. It is the system that does it, for
-// want of memory, if it always hits the same run.
+// killsMax is how often a run's worker may be killed from outside. If it is always the same run, the system
+// kills it for lack of memory.
 const killsMax = 8
 
 // idlersMax is how many workers may end before they have done anything.
@@ -41,7 +41,7 @@ const idlersMax = 3
 
 func (t *seat) idle() bool { return len(t.assigned) == 0 && t.alone == nil }
 
-// assign gives the seat something to do.
+// assign gives the seat an assignment.
 func (s *crew) assign(t *seat, a Assignment) {
 	if t.worker == nil {
 		w, err := s.launch(s.ctx, s.orders)
@@ -60,7 +60,7 @@ func (s *crew) assign(t *seat, a Assignment) {
 	t.worker.Assign(a)
 }
 
-// event is what a worker says, or its end.
+// event is an answer of a worker, or its end.
 type event struct {
 	seat   *seat
 	answer Answer
@@ -122,7 +122,7 @@ func (t *seat) reply(o *Outcome) {
 	}
 }
 
-// answered takes a run's record, unless it must be seen how it goes alone.
+// answered takes a run's record, unless the run must be repeated alone first.
 func (s *crew) answered(t *seat, r *Record) {
 	was, c := t.alone, r.Contained
 	if c != nil && c.What.doubtful() && (was == nil || was.first == nil) {
@@ -142,7 +142,7 @@ func (s *crew) answered(t *seat, r *Record) {
 	s.sink(r)
 }
 
-// gone takes the end of a seat's worker.
+// gone handles the end of a seat's worker.
 func (s *crew) gone(t *seat) {
 	death := t.worker.Death()
 	assigned, run, call := t.assigned, t.run, t.call
@@ -176,7 +176,7 @@ func firstLine(output string) string {
 	return ": " + line
 }
 
-// blame says how the run under way ended its worker, or nil if it did not.
+// blame says how the run under way ended its worker; nil if it did not.
 func (t *seat) blame(d Death) *Contained {
 	c := &Contained{What: Panicked, Step: t.step, Stack: stackOfPanic(d.Output)}
 	switch {
@@ -187,12 +187,12 @@ func (t *seat) blame(d Death) *Contained {
 	case c.Stack == "":
 		c.Stack = "the process ended without a panic"
 	case strings.Contains(c.Stack, "out of memory") || strings.Contains(c.Stack, "cannot allocate memory"):
-		c.What, c.Stack = Overgrew, "the system gave the process no more memory" // who asked for it last is chance
+		c.What, c.Stack = Overgrew, "the system gave the process no more memory" // which allocation failed is chance
 	}
 	return c
 }
 
-// runDied takes the end of a worker that the n-th run was under way in.
+// runDied handles the end of a worker during the n-th run.
 func (s *crew) runDied(t *seat, n int, how *Contained) {
 	was := t.alone
 	if was == nil {
@@ -218,7 +218,7 @@ func (s *crew) runDied(t *seat, n int, how *Contained) {
 	s.sink(containedRecord(n, s.plan(n), *how))
 }
 
-// trialDied takes the end of a worker that a trial was under way in.
+// trialDied handles the end of a worker during a trial.
 func (s *crew) trialDied(c *call, how *Contained) {
 	if how == nil {
 		if c.deaths++; c.deaths < killsMax {
@@ -230,15 +230,15 @@ func (s *crew) trialDied(c *call, how *Contained) {
 	c.reply <- &Outcome{Contained: how}
 }
 
-// listenFor ends the workers that have something to do and say nothing, and those that speak and do not
-// end a run that takes too long.
+// listenFor ends workers that have an assignment and no longer answer, and workers that answer but do not end
+// a run that takes too long.
 func (s *crew) listenFor(now time.Time) {
 	gap, slack := now.Sub(s.looked), 3*s.orders.Stall
 	s.looked = now
 	for _, t := range s.seats {
 		switch {
 		case t.worker == nil || len(t.assigned) == 0:
-		case gap > s.orders.Stall: // this process itself was stopped, and so were they
+		case gap > s.orders.Stall: // this process was stopped, and its workers with it
 			t.heard, t.begun = now, t.begun.Add(gap)
 		case now.Sub(t.heard) > slack:
 			t.hung = "the process said nothing any more"

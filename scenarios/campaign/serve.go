@@ -23,19 +23,19 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// ServeOptions are what a worker process may have of its own.
+// ServeOptions are options of a worker process.
 type ServeOptions struct {
 	// Run runs one plan; nil is [scenarios.Run].
 	Run func(context.Context, *plans.Plan, scenarios.RunOptions) (*scenarios.Result, error)
 }
 
-// Serve makes this process a worker, which does what it reads from in and answers to out, both JSON
-// lines. It owns the process: it ignores SIGINT, SIGTERM and SIGHUP, which are for the parent, and ends the
-// process when in ends, when ctx does, and when the code under test is out of bounds.
+// Serve makes this process a worker. It reads assignments from in and writes answers to out, both as JSON
+// lines. It owns the process: it ignores SIGINT, SIGTERM and SIGHUP, which are for the parent. It ends the
+// process when in ends, when ctx ends, and when the code under test goes out of bounds.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, opt ServeOptions) error {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	if out == os.Stdout {
-		os.Stdout = os.Stderr // what the code under test prints is no answer
+		os.Stdout = os.Stderr // output of the code under test is no answer
 	}
 	s := &server{run: opt.Run, out: json.NewEncoder(out), work: make(chan numbered, 64)}
 	if s.run == nil {
@@ -57,33 +57,33 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opt ServeOptions) e
 	return nil
 }
 
-// server is a worker process as it sees itself.
+// server is the state of a worker process.
 type server struct {
 	hello
 	run  func(context.Context, *plans.Plan, scenarios.RunOptions) (*scenarios.Result, error)
 	work chan numbered
-	skip atomic.Int64 // the last assignment that is to be left
+	skip atomic.Int64 // assignments up to this one are dropped
 
 	mu  sync.Mutex // guards out
 	out *json.Encoder
 
 	heap  *heap
-	steps atomic.Int64 // of the run under way, completed
-	runs  atomic.Bool  // one is under way; whoever takes it away answers for it
-	begun atomic.Int64 // runs, so far
-	trial bool         // and it is a trial
-	n     int          // or this one
+	steps atomic.Int64 // completed steps of the run under way
+	runs  atomic.Bool  // a run is under way; whoever resets it gives the answer
+	begun atomic.Int64 // how many runs have begun
+	trial bool         // the run is a trial
+	n     int          // otherwise its number
 	plan  *plans.Plan
 }
 
-// numbered is an assignment by the order in which they came, from 1.
+// numbered is an assignment with its number, from 1, in the order of arrival.
 type numbered struct {
 	Assignment
 	i int64
 }
 
-// listen takes in assignments. The end of the input is the end of the process, whatever it does:
-// nobody waits for its answer.
+// listen receives assignments. The end of the input ends the process, whatever it does: nobody waits for its
+// answer.
 func (s *server) listen(lines *json.Decoder) {
 	for i := int64(1); ; i++ {
 		var a Assignment
@@ -97,20 +97,20 @@ func (s *server) listen(lines *json.Decoder) {
 	}
 }
 
-// leave ends the process, and what it keeps on disk.
+// leave removes what the process keeps on disk, and ends the process.
 func (s *server) leave() {
-	const attempts = 100 // the world that is under way may write into it meanwhile, and make it again
+	const attempts = 100 // the world under way may write into it meanwhile, and make it again
 	for range attempts {
 		if _, err := os.Lstat(s.Temp); s.Temp == "" || errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 		_ = os.RemoveAll(s.Temp)
 	}
-	_ = os.Remove(filepath.Dir(s.Temp)) // if it was the last
+	_ = os.Remove(filepath.Dir(s.Temp)) // if this was the last process
 	os.Exit(0)
 }
 
-// watch says now and then that the process lives, and looks after its heap, its run's time, and ctx.
+// watch reports from time to time that the process lives. It checks the heap, the time of the run, and ctx.
 func (s *server) watch(ctx context.Context) {
 	look := time.NewTicker(heapEvery)
 	alive := time.NewTicker(max(s.Stall/2, heapEvery))
@@ -154,11 +154,11 @@ func (s *server) assigned(ctx context.Context, a numbered) {
 	}
 	s.say(Answer{Done: true})
 	if s.heap.grown() {
-		os.Exit(0) // a new process has it all
+		os.Exit(0) // a new process has all the memory
 	}
 }
 
-// one does the n-th run.
+// one makes the n-th run.
 func (s *server) one(ctx context.Context, n int, tell bool) {
 	plan, err := s.Spec.Plan(n)
 	if err != nil {
@@ -177,7 +177,7 @@ func (s *server) one(ctx context.Context, n int, tell bool) {
 	s.say(Answer{Record: r})
 }
 
-// try does a trial.
+// try makes a trial.
 func (s *server) try(ctx context.Context, a Assignment) {
 	plan, err := plans.Parse("trial", []byte(a.Trial.Plan))
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *server) try(ctx context.Context, a Assignment) {
 	s.say(Answer{Outcome: &Outcome{Result: res}})
 }
 
-// explain finds what the violation of an invariant by the plan hangs on, or nil.
+// explain returns what the violation of an invariant by the plan depends on, or nil.
 func (s *server) explain(ctx context.Context, invariant string) *why.Cause {
 	s.begin()
 	cause, err := whatif.Explain(ctx, s.plan, whatif.Options{Invariant: invariant, Quick: true})
@@ -205,7 +205,7 @@ func (s *server) explain(ctx context.Context, invariant string) *why.Cause {
 	if ctx.Err() != nil {
 		s.leave()
 	}
-	if err != nil { // of a plan with a change made, about which nobody asked
+	if err != nil { // the error is about a changed plan, which nobody asked about
 		return nil
 	}
 	return cause
@@ -224,7 +224,7 @@ func (s *server) bounded(ctx context.Context, opt scenarios.RunOptions, tell boo
 	}
 	s.begin()
 	res, err := s.run(ctx, s.plan, opt)
-	if errors.Is(err, sim.ErrNoRedisServer) { // somebody else has ended it: the next run has another
+	if errors.Is(err, sim.ErrNoRedisServer) { // somebody has ended it: the next run gets another
 		s.steps.Store(0)
 		res, err = s.run(ctx, s.plan, opt)
 	}
@@ -235,7 +235,7 @@ func (s *server) bounded(ctx context.Context, opt scenarios.RunOptions, tell boo
 		return res, nil
 	case ctx.Err() != nil:
 		s.leave()
-	case errors.As(err, &machine), errors.Is(err, sim.ErrNoRedisServer): // a full disk, too many open files: the world has none of its own
+	case errors.As(err, &machine), errors.Is(err, sim.ErrNoRedisServer): // a full disk or too many open files, not errors of the world
 		s.fail(err)
 	case errors.Is(err, sim.ErrNotEnded):
 		return nil, &Contained{What: Leaked, Stack: stackOfLeak(allStacks())}
@@ -251,21 +251,21 @@ func (s *server) begin() {
 	s.runs.Store(true)
 }
 
-// over says that it is over.
+// over says that the run is over.
 func (s *server) over() {
 	if !s.runs.CompareAndSwap(true, false) {
 		select {} // the process is about to end
 	}
 }
 
-// contain ends the run under way, which is out of bounds.
+// contain ends the run under way as out of bounds.
 func (s *server) contain(c Contained) {
 	if s.runs.CompareAndSwap(true, false) {
 		s.end(c)
 	}
 }
 
-// end answers that the run was out of bounds, and ends the process: nothing in it can be relied upon.
+// end answers that the run was out of bounds, and ends the process, whose state cannot be relied upon.
 func (s *server) end(c Contained) {
 	c.Step = int(s.steps.Load())
 	if s.trial {
@@ -282,7 +282,7 @@ func (s *server) fail(err error) {
 	os.Exit(1)
 }
 
-// counter is a run's trace, of which only the number of lines counts: one a step.
+// counter is a run's trace. It only counts lines, one for each step.
 type counter struct {
 	s    *server
 	tell bool

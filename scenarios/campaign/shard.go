@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Shard is one of N parts of a campaign's runs, each about as long as the others, without gaps between them. What a run is
-// depends on the campaign and its number alone, so that any machine may do any of them; [Merge] puts them together.
+// Shard is one of N consecutive parts of a campaign's runs, of about equal length. A run depends only on the
+// campaign and the run's number, so any machine may do it. [Merge] puts the parts together.
 type Shard struct {
-	K int `json:"k"` // which, from 1
-	N int `json:"n"` // of how many
+	K int `json:"k"` // which shard, from 1
+	N int `json:"n"` // how many shards there are
 }
 
 // ShardsMax bounds the shards of one campaign.
 const ShardsMax = 100_000
 
-// ParseShard reads K/N, such as 3/16.
+// ParseShard parses K/N, such as 3/16.
 func ParseShard(text string) (Shard, error) {
 	k, n, ok := strings.Cut(text, "/")
 	var s Shard
@@ -38,17 +38,17 @@ func (s Shard) validate() error {
 
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.K, s.N) }
 
-// of says which of a campaign's runs are the shard's.
+// of returns the shard's runs of a campaign with size runs.
 func (s Shard) of(size int) span { return span{size * (s.K - 1) / s.N, size * s.K / s.N} }
 
-// span is runs in a row: from first on, up to the one before end. An end of endless is none.
+// span is a range of runs, from first up to but not including end. If end is endless, it has no end.
 type span struct{ first, end int }
 
 const endless = -1
 
 func (s span) has(n int) bool { return n >= s.first && (n < s.end || s.end == endless) }
 
-// size is how many there are; 0 if there is no end.
+// size is the number of runs; 0 if there is no end.
 func (s span) size() int {
 	if s.end == endless {
 		return 0

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// SoFar is what the campaign in dir has found, and the real time that it took, or 0 if that is not known. Of one that was cut
-// short it is what is there: runs that broke a promise and were not examined are counted as such.
+// SoFar returns what the campaign in dir has found so far, and the real time that it took, or 0 if that is
+// unknown. For an unfinished campaign, runs that broke a promise and were not examined are counted as such.
 func SoFar(dir string) (*Result, time.Duration, error) {
 	state, err := Look(dir)
 	if err != nil {

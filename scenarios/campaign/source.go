@@ -17,14 +17,14 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// source is a folder that holds some of a campaign's runs.
+// source is a folder with some of a campaign's runs.
 type source struct {
 	dir  string
 	spec Spec
 	head header
 }
 
-// sourceOf reads what the folder dir is of. The journal is read by [source.each].
+// sourceOf reads the spec of the folder dir, and the header of its journal. [source.each] reads the rest.
 func sourceOf(dir string) (source, error) {
 	s := source{dir: dir}
 	var err error
@@ -37,18 +37,18 @@ func sourceOf(dir string) (source, error) {
 	return s, err
 }
 
-// errEnough ends the reading of a journal of which no more is asked.
+// errEnough ends the reading of a journal early.
 var errEnough = errors.New("enough was read")
 
-// each gives take the entries of the journal but the header, up to a last one that is not whole. It takes no lock: who
-// writes there appends, and what is appended meanwhile is none of this.
+// each calls take with each complete entry of the journal except the header. It takes no lock: writers only
+// append, and what they append meanwhile is ignored.
 func (s *source) each(take func(entry) error) error {
 	path := filepath.Join(s.dir, JournalFile)
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("%s cannot be read: %w", path, strictyaml.FileReason(err))
 	}
-	defer f.Close() // read only: nothing to lose
+	defer f.Close() // it was only read: nothing to lose
 	j := &journal{path: path, f: f}
 	return j.read(func(n int, e entry) error {
 		switch {
@@ -62,7 +62,7 @@ func (s *source) each(take func(entry) error) error {
 	})
 }
 
-// replay hands on what the journal holds, and is the real time that it took.
+// replay passes on what the journal holds, and returns the real time that the campaign took.
 func (s *source) replay(run func(*Record) error, finding func(examined) error) (took time.Duration, err error) {
 	done := set{}
 	err = s.each(func(e entry) error {
@@ -72,7 +72,7 @@ func (s *source) replay(run func(*Record) error, finding func(examined) error) (
 	return took, err
 }
 
-// Done counts the runs that the journal of the campaign in dir has, whatever build wrote it.
+// Done counts the runs in the journal of the campaign in dir, whatever build wrote it.
 func Done(dir string) (runs int, err error) {
 	s, err := sourceOf(dir)
 	if err == nil {
@@ -81,8 +81,8 @@ func Done(dir string) (runs int, err error) {
 	return runs, err
 }
 
-// Check says what is wrong with a stored result whose numbers do not agree with each other, or with the journal in dir. A
-// folder without its journal has only the numbers.
+// Check returns an error if the numbers of a stored result disagree with one another, or with the journal in
+// dir. Without a journal it checks only the numbers.
 func (res *Result) Check(dir string) error {
 	all := res.Contained
 	for _, n := range res.Verdicts {
@@ -107,14 +107,14 @@ func (res *Result) Check(dir string) error {
 	return err
 }
 
-// sameFolder says whether both names are of one folder that is there.
+// sameFolder says whether both names are of one existing folder.
 func sameFolder(a, b string) bool {
 	there, errA := os.Stat(a)
 	other, errB := os.Stat(b)
 	return errA == nil && errB == nil && os.SameFile(there, other)
 }
 
-// differs says in what the whole campaign of spec is another, or "".
+// differs says how the whole campaign of another source differs, or is "".
 func (s *source) differs(from *source) string {
 	a, b := s.spec.Whole(), from.spec.Whole()
 	switch {
@@ -130,7 +130,7 @@ func (s *source) differs(from *source) string {
 	return "its plans are others"
 }
 
-// where says in words which folder it is, and what of the campaign is there.
+// where describes the folder, and the part of the campaign in it.
 func (s *source) where() string {
 	if s.spec.Shard == nil {
 		return s.dir
@@ -138,8 +138,8 @@ func (s *source) where() string {
 	return fmt.Sprintf("%s (shard %s)", s.dir, s.spec.Shard)
 }
 
-// same is a number that records of one run have in common, whoever made it: how far a run came that went out of bounds by
-// the real clock, or by its heap, is not the same each time.
+// same is a hash of what equal runs have in common in their records. How far a run came that was ended by the
+// real clock, or by its heap, is not part of it.
 func (r *Record) same() uint64 {
 	kept := *r
 	if c := r.Contained; c != nil && c.What.doubtful() {
@@ -148,19 +148,19 @@ func (r *Record) same() uint64 {
 	return hashOf(kept)
 }
 
-// NotDeterministicError is of a run of which there are two records that differ.
+// NotDeterministicError is the error of a run that has two different records.
 type NotDeterministicError struct {
-	N          int    // of the run
-	Plan       string // as YAML
-	Says       string // how they differ
-	One, Other string // who has them
+	N          int    // the number of the run
+	Plan       string // in YAML
+	Says       string // how the records differ
+	One, Other string // where the two records come from, such as a directory
 }
 
 func (e *NotDeterministicError) Error() string {
 	return fmt.Sprintf("run %d is not deterministic: %s has %s", e.N, e.One, e.Says)
 }
 
-// notDeterministic is the error of two records of a run.
+// notDeterministic returns the error of two different records of a run.
 func notDeterministic(spec *Spec, a, b *Record, one, other string) error {
 	says := fmt.Sprintf("that it was %s, and %s that it was %s", a.end(), other, b.end())
 	if a.end() == b.end() {
@@ -181,7 +181,7 @@ func unlike(spec *Spec, n int, says, one, other string) error {
 	return &NotDeterministicError{N: n, Plan: string(text), Says: says, One: one, Other: other}
 }
 
-// differing is the fields of a in which b is another, as JSON.
+// differing returns the fields of a whose values differ in b, as JSON.
 func differing(a, b *Record) string {
 	fields := func(r *Record) (m map[string]json.RawMessage) {
 		text, _ := json.Marshal(r)

@@ -17,48 +17,49 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// SpecVersion is the format of spec.json and of the journal.
+// SpecVersion is the version of the formats of spec.json and of the journal.
 const SpecVersion = 2
 
-// Spec says, as data, which plans a campaign runs. Equal specs of one build give equal plans,
-// whoever runs them, so all that a worker needs is the spec and the numbers of the runs it is to do.
-// Exactly one of Drawn, Grid, Struck and Given says where the plans come from.
+// Spec says, as data, which plans a campaign runs. Equal specs give equal plans in one build, so a worker
+// needs only the spec and the numbers of its runs. Exactly one of Drawn, Grid, Struck and Given is set, and
+// gives the plans.
 type Spec struct {
 	Version int           `json:"version"`
-	Name    string        `json:"name"`                // kebab-case
+	Name    string        `json:"name"`                // in kebab-case
 	Seed    uint64        `json:"seed"`                // of every draw
 	Runs    int           `json:"runs,omitempty"`      // how many plans; 0 is as many as Budget allows
-	Budget  time.Duration `json:"budget_ns,omitempty"` // real time for runs; 0 is no limit. What was found is examined after it, too
+	Budget  time.Duration `json:"budget_ns,omitempty"` // real time for runs; 0 is no limit; examinations may go on after it
 	Drawn   *Drawn        `json:"drawn,omitempty"`
 	Grid    *Grid         `json:"grid,omitempty"`
 	Struck  *Struck       `json:"struck,omitempty"`
-	Given   []string      `json:"given,omitempty"` // plans as YAML, each of which is run as it is; the first is the one that the others vary
-	Shard   *Shard        `json:"shard,omitempty"` // that part of the runs alone; nil is all
+	Given   []string      `json:"given,omitempty"` // plans in YAML, which are run as they are; the first is the one that the others vary
+	Shard   *Shard        `json:"shard,omitempty"` // only that part of the runs; nil is all
 }
 
-// Drawn plans are rapid's: the n-th is drawn from a seed of its own.
+// Drawn plans are drawn by rapid, the n-th from a seed of its own.
 type Drawn struct {
-	Presets []string `json:"presets,omitempty"` // each plan is of one of them; none is both, and of a plan to perturb its own
-	Plans   []string `json:"plans,omitempty"`   // as YAML: each run perturbs one of them; none draws plans from nothing
+	Presets []string `json:"presets,omitempty"` // each plan has one of these presets; if empty, either preset, or that of the plan to perturb
+	Plans   []string `json:"plans,omitempty"`   // in YAML: each run perturbs one of them; if empty, plans are drawn from nothing
 	Sets    []string `json:"setting,omitempty"` // settings that every plan has, as [plans.Plan.Set] takes them
-	Judged  []string `json:"judged,omitempty"`  // invariants that every plan is judged by, whatever their promise
+	Judged  []string `json:"judged,omitempty"`  // invariants that every plan is judged by, whatever their promises
 }
 
-// Grid is every plan at every point under every seed. Seeds are paired: all points have the same.
+// Grid is every plan at every point with every seed. All points have the same seeds, so that they can be
+// compared in pairs.
 type Grid struct {
-	Plans  []string   `json:"plans"`  // as YAML
+	Plans  []string   `json:"plans"`  // in YAML
 	Points [][]string `json:"points"` // the settings of each, as [plans.Plan.Set] takes them
-	Seeds  int        `json:"seeds"`  // from Spec.Seed on
+	Seeds  int        `json:"seeds"`  // how many, from Spec.Seed on
 }
 
-// Struck is one plan as it is, and then with each set of the faults in turn beside its own.
+// Struck is one plan unchanged, and then with each set of the faults added in turn.
 type Struck struct {
-	Plan   string         `json:"plan"` // as YAML
+	Plan   string         `json:"plan"` // in YAML
 	Faults []faults.Fault `json:"faults"`
-	Sets   [][2]int       `json:"sets,omitempty"` // of two, by their places among the faults; none: each alone
+	Sets   [][2]int       `json:"sets,omitempty"` // pairs of indices of the faults; if empty, each fault is a set
 }
 
-// Size is how many sets there are.
+// Size is the number of sets.
 func (s *Struck) Size() int {
 	if len(s.Sets) > 0 {
 		return len(s.Sets)
@@ -66,7 +67,7 @@ func (s *Struck) Size() int {
 	return len(s.Faults)
 }
 
-// strange says whether a set names a fault that is not there.
+// strange says whether a set has an index without a fault.
 func (s *Struck) strange(set [2]int) bool {
 	return slices.ContainsFunc(set[:], func(i int) bool { return i < 0 || i >= len(s.Faults) })
 }
@@ -85,7 +86,7 @@ func (s *Struck) plan(n int) (*plans.Plan, error) {
 	return StruckBy(s.Plan, by...)
 }
 
-// StruckBy is a plan, as YAML, with more faults.
+// StruckBy returns a plan, given as YAML, with more faults.
 func StruckBy(plan string, by ...faults.Fault) (*plans.Plan, error) {
 	p, err := plans.Parse("struck", []byte(plan))
 	if err != nil {
@@ -95,17 +96,17 @@ func StruckBy(plan string, by ...faults.Fault) (*plans.Plan, error) {
 	return p, p.Validate()
 }
 
-// size is how many runs the grid has.
+// size is the number of runs in the grid.
 func (g *Grid) size() int { return len(g.Plans) * len(g.Points) * g.Seeds }
 
-// At says which plan, point and seed the n-th run is of. Seeds are outermost, so that a campaign
-// that is cut short has seen every point equally often.
+// At returns the plan, point and seed of the n-th run. Seeds are outermost, so that an unfinished campaign
+// has seen every point equally often.
 func (g *Grid) At(n int) (plan, point, seed int) {
 	points, plans := len(g.Points), len(g.Plans)
 	return n / points % plans, n % points, n / points / plans
 }
 
-// size is how many runs the spec asks for; 0 is as many as its budget allows.
+// size is the number of runs that the spec asks for; 0 is as many as its budget allows.
 func (s *Spec) size() int {
 	all := s.Runs
 	switch {
@@ -122,7 +123,7 @@ func (s *Spec) size() int {
 	return min(all, s.Runs)
 }
 
-// span is the runs that are to be done.
+// span returns the runs to be done.
 func (s *Spec) span() span {
 	size := s.size()
 	switch {
@@ -134,11 +135,11 @@ func (s *Spec) span() span {
 	return span{0, size}
 }
 
-// RedisServer says whether plans of the campaign run over a redis-server.
+// RedisServer says whether plans of the campaign use a redis-server.
 func (s *Spec) RedisServer() bool {
 	set := func(p *plans.Plan, sets []string) bool {
 		for _, s := range sets {
-			_ = p.Set(s) // whoever runs it says what is wrong
+			_ = p.Set(s) // the run reports errors
 		}
 		return p.World.Redis == plans.RedisServer
 	}
@@ -163,10 +164,11 @@ func (s *Spec) RedisServer() bool {
 	return slices.ContainsFunc(s.Drawn.Plans, func(text string) bool { return over(text, s.Drawn.Sets) })
 }
 
-// IsList says whether the campaign goes through a list of plans: that nothing is found there bounds nothing else.
+// IsList says whether the campaign runs a given list of plans. Finding nothing then says nothing of other
+// plans.
 func (s *Spec) IsList() bool { return s.Struck != nil || s.Given != nil }
 
-// Part says in words which of the campaign's runs a shard has; "" of a campaign that is whole.
+// Part describes the shard's runs; it is "" for a whole campaign.
 func (s *Spec) Part() string {
 	if s.Shard == nil {
 		return ""
@@ -174,13 +176,14 @@ func (s *Spec) Part() string {
 	return fmt.Sprintf("shard %s: %s", s.Shard, s.span())
 }
 
-// Whole is the campaign of which this is a shard, or itself.
+// Whole is the campaign that this is a shard of, or itself.
 func (s Spec) Whole() Spec {
 	s.Shard = nil
 	return s
 }
 
-// Shares says whether some runs are those of both, as of a campaign and its shard, or of two budgets of one search.
+// Shares says whether both specs have some runs in common, as a campaign and its shard do, or two budgets of
+// one search.
 func (s Spec) Shares(other Spec) bool {
 	ours, theirs := s.span(), other.span()
 	for _, spec := range []*Spec{&s, &other} {
@@ -189,7 +192,7 @@ func (s Spec) Shares(other Spec) bool {
 	return s.hash() == other.hash() && (ours.has(theirs.first) || theirs.has(ours.first))
 }
 
-// Validate says what is wrong with the spec.
+// Validate returns an error if the spec is invalid.
 func (s *Spec) Validate() error {
 	switch {
 	case s.Version != SpecVersion:
@@ -230,7 +233,7 @@ func (s *Spec) Validate() error {
 	return nil
 }
 
-// sources counts what says where the plans come from.
+// sources counts the fields that give plans.
 func (s *Spec) sources() (n int) {
 	for _, there := range []bool{s.Drawn != nil, s.Grid != nil, s.Struck != nil, s.Given != nil} {
 		if there {
@@ -240,7 +243,7 @@ func (s *Spec) sources() (n int) {
 	return n
 }
 
-// Plan is the n-th plan, from 0.
+// Plan returns the n-th plan, from 0.
 func (s *Spec) Plan(n int) (*plans.Plan, error) {
 	switch {
 	case s.Grid != nil:
@@ -291,7 +294,7 @@ func (s *Spec) fixed() (names []string) {
 	return names
 }
 
-// hash tells specs apart.
+// hash identifies the spec.
 func (s *Spec) hash() string {
 	return fmt.Sprintf("%016x", hashOf(s))
 }

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// capture keeps the beginning of what a process says on its standard error; once it says that it
-// panics, it keeps that instead.
+// capture keeps the beginning of a process's standard error or, if the process panics, the part from the
+// panic on.
 type capture struct {
 	mu      sync.Mutex
-	line    []byte // begun
+	line    []byte // the line that has begun
 	text    []byte
 	panicks bool
 }
@@ -48,15 +48,15 @@ func (c *capture) String() string {
 	return string(c.text) + string(c.line)
 }
 
-// panics says whether a line is the first of those with which the runtime ends a process.
+// panics says whether a line is the first that the runtime writes when it ends a process.
 func panics(line string) bool {
 	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
 }
 
-// What is kept of a stack is what is the same in every process that takes the same steps: no addresses, no numbers of
-// goroutines, no paths of this machine.
+// A kept stack has only what is the same in every process that takes the same steps. It has no addresses, no
+// numbers of goroutines and no paths of this machine.
 
-// modulePath begins the names of this module's functions.
+// modulePath is the prefix of this module's function names.
 const modulePath = "github.com/wavetank-sim/wavetank/"
 
 // Bounds of what is kept.
@@ -68,8 +68,8 @@ const (
 // frame is a call on a stack.
 type frame struct {
 	function string // without this module's path
-	at       string // file and line, without folder
-	ours     bool   // of this module
+	at       string // file and line, without the folder
+	ours     bool   // it belongs to this module
 }
 
 var (
@@ -77,8 +77,8 @@ var (
 	fileLine = regexp.MustCompile(`([^/\\]+\.(?:go|s):\d+)`)
 )
 
-// stackOfPanic is the canonical form of what a panicking process said: the panic's message, and the
-// calls that led to it. It is empty if the process did not panic.
+// stackOfPanic is the canonical form of a process's panic: its message, and the calls that led to it. It is
+// empty if the process did not panic.
 func stackOfPanic(said string) string {
 	if !panics(said) {
 		return ""
@@ -100,7 +100,7 @@ func stackOfPanic(said string) string {
 	return text
 }
 
-// stackOfError is the canonical form of the error with which a world broke off; it may hold a stack.
+// stackOfError is the canonical form of the error that ended a world. It may contain a stack.
 func stackOfError(err error) string {
 	message, stack, _ := strings.Cut(err.Error(), "\ngoroutine ")
 	text := address.ReplaceAllString(strings.TrimSpace(message), "0x?")
@@ -111,7 +111,7 @@ func stackOfError(err error) string {
 	return text
 }
 
-// framesOf reads the stack of one goroutine, the runtime's own calls left out.
+// framesOf parses the stack of one goroutine, and leaves out the runtime's own calls.
 func framesOf(stack string) []frame {
 	var frames []frame
 	lines := strings.Split(stack, "\n")
@@ -135,15 +135,15 @@ func framesOf(stack string) []frame {
 	return frames
 }
 
-// bubbled is a goroutine of a bubble, in a dump.
+// bubbled is a goroutine of a bubble in a dump.
 type bubbled struct {
 	id      string
-	waits   bool // in a way that lets virtual time pass
+	waits   bool // it waits in a way that lets virtual time pass
 	frames  []frame
 	stepper bool // it runs the world itself
 }
 
-// bubbleIn lists the goroutines of bubbles in a dump that run this module's code.
+// bubbleIn lists the goroutines in a dump that belong to a bubble and run this module's code.
 func bubbleIn(dump string) []bubbled {
 	var list []bubbled
 	for text := range strings.SplitSeq(dump, "\n\n") {
@@ -167,7 +167,7 @@ func bubbleIn(dump string) []bubbled {
 	return list
 }
 
-// outlived says whether a world that does not move has ended: what moves no more is what it left.
+// outlived says whether a world that does not move has ended, so that only what it left does not move.
 func outlived(dump string) bool {
 	return !strings.Contains(dump, "sim.(*World).Step(")
 }
@@ -183,14 +183,14 @@ func stackOfLeak(dump string) string {
 	return together("goroutines outlived their world", stacks)
 }
 
-// Samples of a world that hangs: a loop is somewhere else in each.
+// Samples of a world that hangs. A loop is at another place in each.
 const (
 	samples     = 16
 	sampleEvery = 5 * time.Millisecond
 )
 
-// stackOfHang is the canonical form of the goroutines that keep a world from moving, since they
-// neither wait for it nor end. Of a loop it is the calls that it never leaves.
+// stackOfHang is the canonical form of the goroutines that keep a world from moving: they neither wait for it
+// nor end. For a loop it has the calls that the loop never leaves.
 func stackOfHang() string {
 	stuck := map[string][]frame{}
 	for i := range samples {
@@ -213,7 +213,7 @@ func stackOfHang() string {
 	return together("the world does not move", stacks)
 }
 
-// common is the calls from the outermost on that both stacks have.
+// common returns the calls that both stacks have, from the outermost on.
 func common(a, b []frame) []frame {
 	n := 0
 	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
@@ -233,7 +233,7 @@ func calls(frames []frame) string {
 // stacksMax is how many different stacks are kept.
 const stacksMax = 8
 
-// together puts stacks under a title, equal ones once, in an order that is their own.
+// together joins stacks under a title, each once, in an order that does not depend on theirs.
 func together(title string, stacks []string) string {
 	slices.Sort(stacks)
 	stacks = slices.Compact(stacks)

@@ -2,15 +2,15 @@ package campaign
 
 import "time"
 
-// stopwatch measures how long the run under way takes, by ticks. Time in which the process was stopped,
-// or had no processor, does not count.
+// stopwatch measures by ticks how long the run under way takes. Time in which the process was stopped, or had
+// no processor, does not count.
 type stopwatch struct {
 	run  int64
 	last time.Time
 	took time.Duration
 }
 
-// tickMax is what one tick adds at most: between two that come further apart the process did not run.
+// tickMax is the most that one tick adds. If ticks come further apart, the process did not run between them.
 const tickMax = 10 * heapEvery
 
 func (w *stopwatch) tick(run int64, now time.Time) time.Duration {
@@ -23,5 +23,5 @@ func (w *stopwatch) tick(run int64, now time.Time) time.Duration {
 	return w.took
 }
 
-// tookTooLong is the dump of a run that moved, and did not end in time.
+// tookTooLong stands for the dump of a run that moved, and did not end in time.
 const tookTooLong = "the run moved, and did not end in time"

@@ -9,14 +9,14 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// How much else than what a violation depends on a story of a finding takes of a run's telling, and how many faults it
-// names.
+// Bounds of a finding's story: the sentences that it takes from a run besides the steps that the violation
+// depends on, and the faults that it names.
 const (
 	storyLines   = 12
 	storyStrikes = 3
 )
 
-// story says what happened in a run that broke a promise, up to how it broke.
+// story tells what happened in a run up to the violation.
 func story(res *scenarios.Result, v *scenarios.Violation) string {
 	leading, left := res.Leading(v, storyLines)
 	var told []string
@@ -35,7 +35,7 @@ func story(res *scenarios.Result, v *scenarios.Violation) string {
 	return strings.Join(told, " ") + end
 }
 
-// lasting is the step, if it is the same each time, or 0.
+// lasting is the step at which the run went out of bounds, or 0 if it is not the same each time.
 func (c *Contained) lasting() int {
 	if c.What.repeatsItsStep() {
 		return c.Step

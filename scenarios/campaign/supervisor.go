@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// supervisor runs one campaign. Its state belongs to the goroutine that runs it; workers and the
-// examination that is under way reach it by channels.
+// supervisor runs one campaign. Its state belongs to the goroutine that runs it. Workers, and the examination
+// under way, communicate with it by channels.
 type supervisor struct {
 	crew
 	dir     string
 	program string // a hash of the workers' executable
 	journal *journal
 	begun   time.Time
-	before  time.Duration // that the campaign took until then
+	before  time.Duration // how long the campaign took in earlier processes
 
 	fold     *fold
-	waiting  map[int]*Record // for a run before them
+	waiting  map[int]*Record // runs that wait for an earlier run
 	inOrder  int             // all runs before this one are done
 	hunt     hunt
-	kept     int     // findings that have their file
-	finished *Result // it was over before
+	kept     int     // how many findings have their file
+	finished *Result // the result of a campaign that was over before
 
 	learnt   chan learnt
 	active   *examination
 	patience time.Time // when examinations end, too; zero is never
 
-	elsewhere <-chan Arrival // what is run on other machines; nil is nothing
-	same      []uint64       // of what is run there, what records of each run have in common; 0: there is none yet
+	elsewhere <-chan Arrival // results from other machines; nil if there are none
+	same      []uint64       // for each run made there, what its records have in common; 0 if there is none yet
 }
 
 func (s *supervisor) elapsed() time.Duration {
@@ -39,7 +39,7 @@ func (s *supervisor) elapsed() time.Duration {
 	return s.before + time.Since(s.begun)
 }
 
-// record takes a finished run. One that came from elsewhere meanwhile must be the same.
+// record takes a finished run. If the run has also come from elsewhere meanwhile, both must be equal.
 func (s *supervisor) record(r *Record) {
 	switch {
 	case s.err != nil:
@@ -56,7 +56,7 @@ func (s *supervisor) record(r *Record) {
 	s.deliver()
 }
 
-// compare fails if a run that was done before, and now by from, was another, and says how.
+// compare fails if the run was done before with another outcome, and says how they differ.
 func (s *supervisor) compare(r *Record, from string) {
 	if s.same == nil || s.same[r.N-s.todo.first] == r.same() {
 		return
@@ -69,7 +69,7 @@ func (s *supervisor) compare(r *Record, from string) {
 		return nil
 	})
 	if differ := new(NotDeterministicError); errors.As(err, &differ) {
-		err = differ // of which a line of a journal says nothing
+		err = differ // a line number of a journal would add nothing
 	}
 	s.fail(err)
 }
@@ -83,7 +83,7 @@ func (s *supervisor) done(r *Record) {
 	s.waiting[r.N] = r
 }
 
-// deliver hands on each run once all before it are done.
+// deliver passes on each run once all runs before it are done.
 func (s *supervisor) deliver() {
 	for r := s.waiting[s.inOrder]; r != nil; r = s.waiting[s.inOrder] {
 		delete(s.waiting, s.inOrder)
@@ -93,7 +93,8 @@ func (s *supervisor) deliver() {
 	}
 }
 
-// deliverAll hands on the others, too, once no more will come; quietly, to the hunt alone.
+// deliverAll also passes on the other runs, once no more will come. With quietly, it passes them only to the
+// hunt.
 func (s *supervisor) deliverAll(quietly bool) {
 	s.deliver()
 	for _, n := range slices.Sorted(maps.Keys(s.waiting)) {

@@ -2,23 +2,22 @@ package campaign
 
 import "slices"
 
-// todo is the runs of a campaign that are still to be handed out.
+// todo is the set of runs that are still to be handed out.
 type todo struct {
-	span        // of all
-	next  int   // all from here on were never handed out
-	again []int // handed out, and come back; sorted
+	span        // of all runs
+	next  int   // no run from here on was ever handed out
+	again []int // runs that were handed out and came back; sorted
 	done  set
 }
 
-// newTodo is all runs of a span.
+// newTodo returns a todo with all runs of a span.
 func newTodo(s span) todo { return todo{span: s, next: s.first} }
 
-// rangeMax is how many runs an assignment has at most: so many that no worker waits for the next, so
-// few that all end at about the same time.
+// rangeMax is the largest number of runs in an assignment: enough that no worker waits for the next, and few
+// enough that all workers end at about the same time.
 const rangeMax = 8
 
-// take hands out the lowest numbers that there are, to one of so many workers. No number is left if
-// count is 0.
+// take hands out the lowest numbers, to one of so many workers. A count of 0 means that none is left.
 func (t *todo) take(workers int) (first, count int) {
 	most := rangeMax
 	if t.end != endless {
@@ -39,14 +38,14 @@ func (t *todo) take(workers int) (first, count int) {
 	return first, count
 }
 
-// back takes a run back that was handed out and not done.
+// back returns a run that was handed out and not done.
 func (t *todo) back(n int) {
 	if i, there := slices.BinarySearch(t.again, n); !there && !t.done.has(n) {
 		t.again = slices.Insert(t.again, i, n)
 	}
 }
 
-// empty says whether all were handed out.
+// empty says whether all runs are handed out.
 func (t *todo) empty() bool {
 	for t.done.has(t.next) {
 		t.next++
@@ -54,7 +53,7 @@ func (t *todo) empty() bool {
 	return len(t.again) == 0 && !t.has(t.next)
 }
 
-// set is a set of numbers from 0, a bit each.
+// set is a set of numbers from 0, with a bit for each.
 type set []uint64
 
 func (s set) has(n int) bool { return n/64 < len(s) && s[n/64]&(1<<(n%64)) != 0 }

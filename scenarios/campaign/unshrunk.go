@@ -7,8 +7,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// unshrunk is the finding of a run that could not be examined: its plan as it was drawn, and what its
-// record says.
+// unshrunk is the finding of a run that could not be examined: its plan as drawn, and what its record says.
 func unshrunk(spec *Spec, r *Record, invariant, reason string) (*Finding, error) {
 	plan, err := spec.Plan(r.N)
 	if err != nil {

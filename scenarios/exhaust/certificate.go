@@ -12,75 +12,76 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
-// The formats of certificate.json: what is written, and the oldest that is read. Certificates before version 3 do not say what
-// was not judged.
+// Versions of the format of certificate.json: the one that is written, and the oldest that is read.
+// Certificates before version 3 do not say what was not judged.
 const (
 	CertificateVersion = 3
 	oldestVersion      = 2
 )
 
-// CertificateVersions lists the formats that are read, the present one first.
+// CertificateVersions lists the versions that are read, the present one first.
 func CertificateVersions() []int { return []int{CertificateVersion, oldestVersion} }
 
-// saysUnjudged says whether the certificate's format has what was not judged.
+// saysUnjudged says whether the certificate's version lists what was not judged.
 func (c *Certificate) saysUnjudged() bool { return c.Version > oldestVersion }
 
 // Parts of a certificate's folder.
 const (
 	CertificateFile = "certificate.json"
 	OptionsFile     = "options.json" // what was asked for, before the first run
-	CampaignDir     = "campaign"     // of the runs
+	CampaignDir     = "campaign"     // the campaign of the runs
 	TriesDir        = "tries"        // the plans of tries that did not hold
 )
 
-// TryFile names the files of the n-th try, without their ending.
+// TryFile is the name of the files of the n-th try, without extension.
 func TryFile(n int) string { return fmt.Sprintf("%s/%06d", TriesDir, n+1) }
 
-// Outcome is what came of a try.
+// Outcome is the outcome of a try.
 type Outcome string
 
-// The outcomes, the worst first. What the plan breaks by itself does not count; see [Certificate.Baseline].
+// The outcomes, the worst first. Violations of the plan without an added fault do not count; see
+// [Certificate.Baseline].
 const (
-	OutOfBounds  Outcome = "out of bounds" // it took its process down, or did not end
-	Broken       Outcome = "broken"        // a promise was
+	OutOfBounds  Outcome = "out of bounds" // the run took its process down, or did not end
+	Broken       Outcome = "broken"        // a promise was broken
 	Inconclusive Outcome = "inconclusive"  // no promise was broken, and not everything could be judged
-	Outside      Outcome = "outside"       // an invariant was broken outside of its promise
+	Outside      Outcome = "outside"       // an invariant was broken outside its promise
 	Missed       Outcome = "missed"        // the fault had no effect
 	Held         Outcome = "held"          // nothing was broken
 )
 
-// Certificate says what was tried on a plan, and what came of it.
+// Certificate says what was tried on a plan, and with what outcomes.
 type Certificate struct {
 	Version  int             `json:"version"`
 	Build    string          `json:"build"`
-	Name     string          `json:"name"`                 // the plan's
-	Preset   string          `json:"preset"`               // likewise
-	Plan     string          `json:"plan"`                 // as YAML
-	All      int             `json:"all"`                  // tries that there are
-	Alike    int             `json:"alike,omitempty"`      // faults that were not tried, first or second, as one that was, or of pairs a single fault, looks the same; see LooksTheSame
-	Beyond   int             `json:"beyond,omitempty"`     // of pairs: single faults that no second follows, as their runs took their process down
-	Own      int             `json:"own,omitempty"`        // likewise, as a fault that comes before strikes the operation or keeps it from its server
+	Name     string          `json:"name"`                 // the plan's name
+	Preset   string          `json:"preset"`               // the plan's preset
+	Plan     string          `json:"plan"`                 // in YAML
+	All      int             `json:"all"`                  // how many tries there are
+	Alike    int             `json:"alike,omitempty"`      // faults, first or second, that were not tried because they look the same as a tried one or, for pairs, as a single fault; see LooksTheSame
+	Beyond   int             `json:"beyond,omitempty"`     // for pairs: single faults without a second, because their runs took their process down
+	Own      int             `json:"own,omitempty"`        // faults that were not tried because an earlier fault strikes the operation or keeps it from its server
 	Reduced  bool            `json:"reduced,omitempty"`    // see Options
-	Pairs    bool            `json:"pairs,omitempty"`      // each try is of two faults; the single faults are in a certificate of their own
-	Unpruned bool            `json:"unpruned,omitempty"`   // pairs that are alike were tried, too
+	Pairs    bool            `json:"pairs,omitempty"`      // each try has two faults; the single faults are in another certificate
+	Unpruned bool            `json:"unpruned,omitempty"`   // pairs that look the same were tried, too
 	Complete bool            `json:"complete"`             // every try was made
 	Calm     string          `json:"calm"`                 // the digest of the run without a fault
-	Digest   string          `json:"digest"`               // over the digests of all runs
-	Lengths  []time.Duration `json:"lengths_ns,omitempty"` // of faults that last; none: one of their own
-	Phases   []string        `json:"phases,omitempty"`     // operations of these alone were struck; none: all
-	Apart    int             `json:"apart,omitempty"`      // operations that no fault can name, so that they were not struck; of pairs, in the runs of first faults, too
+	Digest   string          `json:"digest"`               // computed from the digests of all runs
+	Lengths  []time.Duration `json:"lengths_ns,omitempty"` // of faults that last; none if each has its single length
+	Phases   []string        `json:"phases,omitempty"`     // only operations of these phases were struck; none is all
+	Apart    int             `json:"apart,omitempty"`      // operations that were not struck because no fault can name them; for pairs, those of the first faults' runs included
 	Aside    int             `json:"aside,omitempty"`      // operations of jobs that the plan is not about, likewise; none unless Reduced
 	Kinds    []string        `json:"kinds"`
 	Sites    []Site          `json:"sites"`
-	Firsts   []First         `json:"firsts,omitempty"`   // of pairs
-	Baseline []Break         `json:"baseline,omitempty"` // what the plan breaks outside of promises by itself, in the run without an added fault
+	Firsts   []First         `json:"firsts,omitempty"`   // for pairs: the first faults
+	Baseline []Break         `json:"baseline,omitempty"` // what the plan breaks outside promises without an added fault
 	Counts   map[Outcome]int `json:"counts"`
 	Tries    []Tried         `json:"tries"`
-	Releases []Release       `json:"releases"`           // why what is outside of its promise is so
+	Releases []Release       `json:"releases"`           // what releases the violations outside their promises
 	Unjudged []Unjudged      `json:"unjudged,omitempty"` // what was not judged
 }
 
-// Check says what is wrong with a stored certificate.
+// Check returns an error if a stored certificate is inconsistent.
 func (c *Certificate) Check() error {
 	for i, f := range c.Firsts {
 		if !c.has(f.Site, f.Kind) {
@@ -119,9 +120,9 @@ func (c *Certificate) has(site, kind int) bool {
 	return site >= 0 && site < len(c.Sites) && kind >= 0 && kind < len(c.Kinds)
 }
 
-// LooksTheSame says of faults that are left out, by the rule of pairs, what they have in common with one that is tried. It is
-// what is known where they strike, and neither the time nor, if the search is reduced, what other jobs do.
-// A pair is left out for a single fault, too, of which a certificate of single faults tells.
+// LooksTheSame says in what a fault that was left out equals one that was tried, by the rule for pairs. That
+// is what is known at the strike, without the time and, if the search is reduced, without what other jobs do.
+// A pair may also be left out because of a single fault, whose outcome is in a certificate of single faults.
 func LooksTheSame(reduced, pairs bool) string {
 	what, to := "", ""
 	if pairs {
@@ -133,7 +134,7 @@ func LooksTheSame(reduced, pairs bool) string {
 	return what + "looks the same" + to + ", whatever the time"
 }
 
-// Noun is what one try is called.
+// Noun is the word for one try.
 func (c *Certificate) Noun() string {
 	if c.Pairs {
 		return "pair"
@@ -141,7 +142,7 @@ func (c *Certificate) Noun() string {
 	return "single fault"
 }
 
-// Words gives the faults of the n-th try in words.
+// Words describes the faults of the n-th try.
 func (c *Certificate) Words(n int) string {
 	t := &c.Tries[n]
 	if t.First > 0 {
@@ -150,8 +151,8 @@ func (c *Certificate) Words(n int) string {
 	return t.Fault
 }
 
-// HasPlan says whether the folder has a plan of the n-th try: of all that did not hold, but of pairs that are outside of a
-// promise only where they are examples.
+// HasPlan says whether the folder has a plan of the n-th try. Tries that did not hold have one. Of pairs
+// outside a promise, only the examples do.
 func (c *Certificate) HasPlan(n int) bool {
 	switch c.Tries[n].Outcome {
 	case Held, Missed:
@@ -162,12 +163,12 @@ func (c *Certificate) HasPlan(n int) bool {
 	return true
 }
 
-// IsExample says whether the n-th try is the first that a release was used by.
+// IsExample says whether the n-th try is the first that uses some release.
 func (c *Certificate) IsExample(n int) bool {
 	return slices.ContainsFunc(c.Releases, func(r Release) bool { return r.First == n })
 }
 
-// First is a fault after which others strike.
+// First is a first fault of pairs.
 type First struct {
 	Site  int    `json:"site"`
 	Kind  int    `json:"kind"`
@@ -176,18 +177,18 @@ type First struct {
 
 // Tried is a try that was made.
 type Tried struct {
-	First      int      `json:"first,omitempty"` // of a pair: the number of its first fault, from 1
+	First      int      `json:"first,omitempty"` // for a pair: the number of its first fault, from 1
 	Site       int      `json:"site"`
 	Kind       int      `json:"kind"`
 	Fault      string   `json:"fault"` // in words
 	Outcome    Outcome  `json:"outcome"`
-	Invariants []string `json:"invariants,omitempty"` // that were broken; or the way out of bounds
-	Unjudged   []string `json:"unjudged,omitempty"`   // invariants that were not judged, of some job at least, once one that they need was violated
+	Invariants []string `json:"invariants,omitempty"` // the invariants that were broken, or the way out of bounds
+	Unjudged   []string `json:"unjudged,omitempty"`   // invariants that were not judged, at least for some job, because one that they depend on was violated
 	Digest     string   `json:"digest,omitempty"`     // of its run
-	Page       string   `json:"page,omitempty"`       // in the certificate's folder, if it has one
+	Page       string   `json:"page,omitempty"`       // its page in the certificate's folder, if there is one
 }
 
-// agrees says whether the try names what it broke, or how it went out of bounds, if and only if it did.
+// agrees says whether the try names invariants if its outcome calls for them, and only then.
 func (t *Tried) agrees() bool {
 	switch t.Outcome {
 	case Broken, Outside:
@@ -200,7 +201,7 @@ func (t *Tried) agrees() bool {
 	return false
 }
 
-// Came says what came of the try, and which invariants that was about.
+// Came gives the outcome of the try, and the invariants concerned.
 func (t *Tried) Came() string { return came(t.Outcome, t.Invariants) }
 
 func came(is Outcome, invariants []string) string {
@@ -210,13 +211,14 @@ func came(is Outcome, invariants []string) string {
 	return fmt.Sprintf("%s (%s)", is, strings.Join(invariants, ", "))
 }
 
-// Unjudged is an invariant that was not judged in so many tries, of some job at least, once one that it needs was violated.
+// Unjudged is an invariant, and the number of tries in which it was not judged, at least for some job,
+// because one that it depends on was violated.
 type Unjudged struct {
 	Invariant string `json:"invariant"`
 	Tries     int    `json:"tries"`
 }
 
-// unjudged sums up what was not judged in the tries, most often first.
+// unjudged counts what was not judged in the tries, most frequent first.
 func unjudged(tries []Tried) (list []Unjudged) {
 	for i := range tries {
 		for _, name := range tries[i].Unjudged {
@@ -232,7 +234,8 @@ func unjudged(tries []Tried) (list []Unjudged) {
 	return list
 }
 
-// NotJudged says what was not judged, and in how many of the tries; "" is nothing. An old certificate does not know.
+// NotJudged says what was not judged, and in how many of the tries. It is "" if everything was judged, or the
+// certificate is too old to say.
 func (c *Certificate) NotJudged() string {
 	if !c.saysUnjudged() {
 		return fmt.Sprintf("What was not judged is not known: version %d of a certificate does not say", c.Version)
@@ -247,13 +250,14 @@ func (c *Certificate) NotJudged() string {
 	return "Not judged, once an invariant that it needs was violated: " + strings.Join(says, ", ")
 }
 
-// Break is an invariant that was broken outside of its promise, with the cells of the promise matrix that release it.
+// Break is an invariant that was broken outside its promise, with the cells of the promise matrix that
+// release it.
 type Break struct {
 	campaign.Outside
 	Cells []invariants.Cell `json:"cells"`
 }
 
-// Says gives the cells in words.
+// Says describes the cells.
 func (b *Break) Says() string {
 	var says []string
 	for i := range b.Cells {
@@ -262,15 +266,16 @@ func (b *Break) Says() string {
 	return strings.Join(says, "; ")
 }
 
-// Release is a cell of the promise matrix that tries used: the invariant was broken, and the strike releases it.
+// Release is a cell of the promise matrix that tries used: they broke the invariant, and the cell releases
+// it.
 type Release struct {
 	Invariant string          `json:"invariant"`
 	Cell      invariants.Cell `json:"cell"`
-	Tries     int             `json:"tries"` // that used it
-	First     int             `json:"first"` // of them, by its place among the tries
+	Tries     int             `json:"tries"` // how many tries used it
+	First     int             `json:"first"` // the index of the first of them
 }
 
-// Says gives the cell in a sentence.
+// Says describes the cell in a sentence.
 func (r *Release) Says() string { return saysOf(&r.Cell) }
 
 func saysOf(c *invariants.Cell) string {
@@ -284,5 +289,5 @@ func saysOf(c *invariants.Cell) string {
 	return fmt.Sprintf("%s (%s: %s)", c.Strike, c.Status, says)
 }
 
-// notProvided is the status of a cell that no strike is behind: the settings have nothing that the promise takes.
+// notProvided is the status of a cell without a strike: the settings lack what the promise takes.
 const notProvided = "not provided"

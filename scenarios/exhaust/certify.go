@@ -13,8 +13,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// Certify makes a certificate of the campaign's records, which are in the order of runs. It fails if the run without a fault
-// did not come out as when the tries were listed.
+// Certify makes a certificate of the campaign's records, which are in the order of runs. It fails if the run
+// without a fault differs from the one in which the tries were listed.
 func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (*Certificate, error) {
 	p, err := plans.Parse("certified", []byte(d.Plan))
 	if err != nil {
@@ -30,7 +30,7 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 		t := d.tried(&d.Firsts[i], c.Kinds)
 		c.Firsts = append(c.Firsts, First{t.Site, t.Kind, t.Fault})
 	}
-	last := len(p.Faults) // of the faults of a try, the last one's place
+	last := len(p.Faults) // the index of a try's last fault
 	if d.Pairs {
 		last++
 	}
@@ -62,7 +62,7 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 	return c, nil
 }
 
-// baselineOf is what the plan breaks outside of promises by itself, given the record of its run.
+// baselineOf lists what the plan breaks outside promises by itself, given the record of its run.
 func baselineOf(r *campaign.Record) (list []Break) {
 	for _, o := range r.Outside {
 		list = append(list, Break{o, cellsOf(o)})
@@ -70,8 +70,8 @@ func baselineOf(r *campaign.Record) (list []Break) {
 	return list
 }
 
-// besides is what of that the plan does not break by itself: an invariant of another job, or that the plan's own strikes do
-// not release, is another matter.
+// besides lists what was broken beyond the baseline. An invariant broken for another job is beyond it, and so
+// is one that the plan's own strikes no longer release.
 func (c *Certificate) besides(list []campaign.Outside) []campaign.Outside {
 	return slices.DeleteFunc(slices.Clone(list), func(o campaign.Outside) bool {
 		return slices.ContainsFunc(c.Baseline, func(b Break) bool {
@@ -80,7 +80,7 @@ func (c *Certificate) besides(list []campaign.Outside) []campaign.Outside {
 	})
 }
 
-// among says whether all of some are among the others.
+// among says whether others contains all of some.
 func among(some, others []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(others, s) })
 }
@@ -89,12 +89,12 @@ func sameOutside(a, b campaign.Outside) bool {
 	return a.Invariant == b.Invariant && slices.Equal(a.Released, b.Released) && slices.Equal(a.Jobs, b.Jobs)
 }
 
-// tried is a try before it is made.
+// tried describes a try before it is made.
 func (d *Definition) tried(t *Try, kinds []string) Tried {
 	return Tried{First: t.First + 1, Site: t.Site, Kind: slices.Index(kinds, kindOf(&t.Fault)), Fault: t.Fault.String()}
 }
 
-// outcomeOf is what came of a run; last is the place of the fault that was tried last.
+// outcomeOf is the outcome of a run. last is the index of the fault that was added last.
 func outcomeOf(r *campaign.Record, outside []campaign.Outside, last int) (is Outcome, invariants []string) {
 	switch {
 	case r.Contained != nil:
@@ -104,7 +104,7 @@ func outcomeOf(r *campaign.Record, outside []campaign.Outside, last int) (is Out
 			invariants = append(invariants, b.Invariant)
 		}
 		return Broken, invariants
-	case r.Verdict == scenarios.Inconclusive: // what is to come about in the end was not judged
+	case r.Verdict == scenarios.Inconclusive: // the Eventually invariants were not judged
 		return Inconclusive, nil
 	case len(outside) > 0:
 		for _, o := range outside {
@@ -117,7 +117,7 @@ func outcomeOf(r *campaign.Record, outside []campaign.Outside, last int) (is Out
 	return Held, nil
 }
 
-// release counts the cells by which the try that is to come next broke an invariant outside of its promise.
+// release counts the cells by which the next try to be added broke an invariant outside its promise.
 func (c *Certificate) release(o campaign.Outside) {
 	for _, cell := range cellsOf(o) {
 		i := slices.IndexFunc(c.Releases, func(r Release) bool {
@@ -131,7 +131,7 @@ func (c *Certificate) release(o campaign.Outside) {
 	}
 }
 
-// cellsOf are the cells of the promise matrix that release what was broken.
+// cellsOf lists the cells of the promise matrix that release what was broken.
 func cellsOf(o campaign.Outside) (cells []invariants.Cell) {
 	i := slices.IndexFunc(promises(), func(p invariants.Promise) bool { return p.Invariant == o.Invariant })
 	if i < 0 {

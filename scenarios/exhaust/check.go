@@ -13,12 +13,12 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// Options are those under which the certificate came about.
+// Options are the options with which the certificate was made.
 func (c *Certificate) Options() Options {
 	return Options{Pairs: c.Pairs, Unpruned: c.Unpruned, Reduced: c.Reduced, EveryLength: len(c.Lengths) > 0, Phases: c.Phases, Kinds: c.Kinds}
 }
 
-// Differs says where what d tries is not what the certificate is of, without a run; "" is nowhere.
+// Differs says, without a run, how the tries of d differ from the certificate's; "" if they do not.
 func (d *Definition) Differs(c *Certificate) string {
 	p, err := plans.Parse("certified", []byte(d.Plan))
 	switch {
@@ -72,7 +72,7 @@ func (d *Definition) Differs(c *Certificate) string {
 	return ""
 }
 
-// digest is that of the campaign, over the runs as the certificate has them.
+// digest is the campaign's digest, computed from the runs in the certificate.
 func (c *Certificate) digest() string {
 	sum := (&campaign.Record{Digest: c.Calm}).Share()
 	for n := range c.Tries {
@@ -90,8 +90,9 @@ func (c *Certificate) outOfBounds(n int) *campaign.Record {
 	return &campaign.Record{N: n + 1, Digest: c.Tries[n].Digest, Contained: &campaign.Contained{What: campaign.Containment(c.Tries[n].Invariants[0])}}
 }
 
-// again makes the n-th try once more, and says how what comes of it is not what the certificate says; "" is not at all. It
-// fails only if the run cannot be had, or ctx was cancelled. There is no record of what took its process down: it is not tried.
+// again repeats the n-th try, and says how its outcome differs from the certificate's; "" if it does not. It
+// fails only if the run fails, or ctx was cancelled. It does not repeat a try that took its process down, and
+// returns no record for it.
 func (d *Definition) again(ctx context.Context, c *Certificate, n int) (r *campaign.Record, differs string, err error) {
 	t := &c.Tries[n]
 	if t.Outcome == OutOfBounds {
@@ -116,9 +117,10 @@ func (d *Definition) again(ctx context.Context, c *Certificate, n int) (r *campa
 	return r, differs, nil
 }
 
-// Repeat makes the plan's own run once more, and the tries that are listed, in order, until one is not what the certificate
-// says; differs says how, and "" is none. After all tries it compares the certificate's sums, too. tell is given the place in
-// the list of each try before it is made. made counts the tries alone: what took its process down is not tried.
+// Repeat repeats the plan's own run and the tries in list, in order, until one differs from the certificate.
+// differs says how, and is "" if none does. If list has all tries, Repeat compares the certificate's sums,
+// too. It calls tell with the index in list before each try. made is the number of tries that were repeated;
+// tries that took their process down are not.
 func (d *Definition) Repeat(ctx context.Context, c *Certificate, list []int, tell func(i int)) (differs string, made int, err error) {
 	p, err := plans.Parse("struck", []byte(d.Plan))
 	if err != nil {
@@ -164,7 +166,7 @@ func sameBreak(a, b Break) bool {
 	return sameOutside(a.Outside, b.Outside) && slices.EqualFunc(a.Cells, b.Cells, sameCell)
 }
 
-// sameCell says whether two cells say the same; one that was read from a file has no more.
+// sameCell says whether two cells describe the same; a cell read from a file has nothing else.
 func sameCell(a, b invariants.Cell) bool {
 	return a.Strike == b.Strike && a.Status == b.Status && a.Says == b.Says && slices.Equal(a.With, b.With)
 }
@@ -179,7 +181,7 @@ func breaksIn(list []Break) string {
 	return cmp.Or(strings.Join(says, ", "), "nothing")
 }
 
-// saysOfRelease is what the certificate says of its i-th release.
+// saysOfRelease describes the certificate's i-th release.
 func (c *Certificate) saysOfRelease(i int) string {
 	if i >= len(c.Releases) {
 		return "nothing"
@@ -188,7 +190,7 @@ func (c *Certificate) saysOfRelease(i int) string {
 	return fmt.Sprintf("%s by %s in %d runs, first in run %d", r.Invariant, r.Says(), r.Tries, r.First+1)
 }
 
-// record makes a run, and is what a campaign keeps of it.
+// record makes a run, and returns what a campaign keeps of it.
 func (o *Options) record(ctx context.Context, n int, p *plans.Plan) (*campaign.Record, error) {
 	res, err := scenarios.Run(ctx, p, o.options(p))
 	if err != nil {
@@ -197,7 +199,8 @@ func (o *Options) record(ctx context.Context, n int, p *plans.Plan) (*campaign.R
 	return campaign.RecordOf(n, p, res), nil
 }
 
-// Sample lists so many tries, spread evenly over all that were made; 0, or more than there are, is all.
+// Sample lists size tries, spread evenly over those that were made. If size is 0, or larger than their
+// number, it lists all.
 func (c *Certificate) Sample(size int) (list []int) {
 	if size <= 0 || size > len(c.Tries) {
 		size = len(c.Tries)

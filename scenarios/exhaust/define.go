@@ -11,9 +11,10 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// Define runs the plan and lists what is to be tried; for pairs it runs each single fault, too. What the plan expects is
-// put aside: every promise is judged in every run. It fails if a run cannot be had, if the plan breaks a promise by itself,
-// if it makes no operation of a phase that is asked for, or if there is nothing to try: see [BrokenError] and [NothingError].
+// Define runs the plan and lists what is to be tried. For pairs it also runs each single fault. It ignores
+// the plan's expectations: every promise is judged in every run. It fails if a run fails. It also fails if
+// the plan breaks a promise by itself ([BrokenError]), makes no operation of a phase that is asked for, or
+// leaves nothing to try ([NothingError]).
 func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -33,7 +34,7 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 	met := func(phase string) func(moment) bool { return func(m moment) bool { return m.Phase == phase } }
 	for _, name := range o.Phases {
 		_, known := phases[name]
-		brought := o.Pairs && known // by a first fault, maybe
+		brought := o.Pairs && known // a first fault may bring it about
 		if !brought && !slices.ContainsFunc(l.Moments, met(name)) {
 			hint := ""
 			if !known {
@@ -69,6 +70,9 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 	if len(d.Tries) == 0 {
 		return nil, d.nothingAt(p, moments)
 	}
+	if o.Only != nil {
+		d.Tries = o.Only(d.Tries)
+	}
 	if !o.Pairs {
 		return d, nil
 	}
@@ -85,9 +89,10 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 	return nil, nothing("%s makes no operation after a first fault that a second can strike", p.Name)
 }
 
-// BrokenError is of a plan that breaks a promise by itself, so that nothing can be said of more faults.
+// BrokenError is the error of a plan that breaks a promise by itself, so that added faults would show
+// nothing.
 type BrokenError struct {
-	Name      string // the plan's
+	Name      string // the plan's name
 	Invariant string
 	Step      int
 }
@@ -96,14 +101,15 @@ func (e *BrokenError) Error() string {
 	return fmt.Sprintf("%s breaks a promise by itself, %s at step %d, so that nothing can be said of more faults: run it alone first", e.Name, e.Invariant, e.Step)
 }
 
-// NothingError is of a plan on which there is nothing to try.
+// NothingError is the error of a plan with nothing to try.
 type NothingError struct{ Says string }
 
 func (e *NothingError) Error() string { return e.Says }
 
 func nothing(format string, args ...any) error { return &NothingError{fmt.Sprintf(format, args...)} }
 
-// nothingAt says that there is nothing to try at the moments, and which kinds of fault could be.
+// nothingAt returns the error for moments with nothing to try. It says which kinds of fault could strike
+// there.
 func (d *Definition) nothingAt(p *plans.Plan, moments []moment) error {
 	of, by, first := "", "a fault", ""
 	if len(d.Phases) > 0 {
@@ -132,7 +138,7 @@ func (d *Definition) nothingAt(p *plans.Plan, moments []moment) error {
 	return nothing("%s; no kind can", says)
 }
 
-// names are the phases of the moments, each once.
+// names lists the phases of the moments, each once.
 func names(moments []moment) (list []string) {
 	for i := range moments {
 		if !slices.Contains(list, moments[i].Phase) {

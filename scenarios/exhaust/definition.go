@@ -16,29 +16,30 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
 
-// Try is one fault at one site, alone or after another.
+// Try is one fault at one site, alone or after another fault.
 type Try struct {
-	First int // the fault before it, by its place among the definition's firsts; -1: none
-	Site  int // by its place among the definition's
+	First int // the index of the fault before it among the definition's first faults; -1 if there is none
+	Site  int // the index of its site among the definition's
 	Fault faults.Fault
 }
 
-// Options say what of a plan is tried.
+// Options say what is tried on a plan.
 type Options struct {
-	Pairs       bool     `json:"pairs,omitempty"`        // two faults a run, and not one
+	Pairs       bool     `json:"pairs,omitempty"`        // two faults in a run instead of one
 	Unpruned    bool     `json:"unpruned,omitempty"`     // pairs that look the same as another, too
-	EveryLength bool     `json:"every_length,omitempty"` // faults that last have every length at which something may change
-	Phases      []string `json:"phases,omitempty"`       // operations of these alone are struck; none: all
-	Kinds       []string `json:"kinds,omitempty"`        // faults of these kinds alone strike; none: all
-	Reduced     bool     `json:"reduced,omitempty"`      // operations are struck of the jobs that the plan is about, and of no job; of tries that look the same to those, one is made
+	EveryLength bool     `json:"every_length,omitempty"` // faults that last have every length at which the outcome may change
+	Phases      []string `json:"phases,omitempty"`       // only operations of these phases are struck; none is all
+	Kinds       []string `json:"kinds,omitempty"`        // only faults of these kinds strike; none is all
+	Reduced     bool     `json:"reduced,omitempty"`      // only operations of the jobs that the plan is about, and of no job, are struck; of tries that look the same to them, one is made
 
-	Progress func(done, all int)                                    `json:"-"` // is told of the runs that look for pairs; nil is nobody
-	Keep     func() (*Kept, error)                                  `json:"-"` // is asked before the first of them where they are kept; nil is nowhere
-	Lists    func(ctx context.Context, plan string) (Listed, error) `json:"-"` // is [Options.List] in a process that the run may take down; nil is in this one
-	Variant  func() scheduler.Variant                               `json:"-"` // gives each run what changes its code under test; nil leaves that as it is
+	Only     func([]Try) []Try                                      `json:"-"` // chooses the single faults that are tried, or after which others strike; nil chooses all
+	Progress func(done, all int)                                    `json:"-"` // is called with the progress of the runs that look for pairs; nil is not called
+	Keep     func() (*Kept, error)                                  `json:"-"` // is called before the first of those runs for the place to keep their results; nil keeps none
+	Lists    func(ctx context.Context, plan string) (Listed, error) `json:"-"` // is [Options.List] in a process that the run may take down; nil is this process
+	Variant  func() scheduler.Variant                               `json:"-"` // returns, for each run, what changes the code under test; nil changes nothing
 }
 
-// Check says what is wrong whatever the plan is.
+// Check returns the errors in the options that do not depend on the plan.
 func (o *Options) Check() error {
 	if o.Reduced && o.Unpruned {
 		return errors.New("a reduced search leaves faults out, and an unpruned one leaves none; ask for one of them")
@@ -54,21 +55,21 @@ func (o *Options) Check() error {
 // Definition is what an exhaustion tries.
 type Definition struct {
 	Options
-	Plan    string // as YAML
+	Plan    string // in YAML
 	Sites   []Site
-	Apart   int             // operations of jobs that no fault can name; of pairs, in the runs of first faults, too
+	Apart   int             // operations of jobs that no fault can name; for pairs, those of the first faults' runs included
 	Aside   int             // likewise, of jobs that the plan is not about; none unless Reduced
-	Lengths []time.Duration // of faults that last; none: one of their own
-	Firsts  []Try           // that the tries strike after; none: each try is alone
+	Lengths []time.Duration // of faults that last; none if each has its single length
+	Firsts  []Try           // the first faults of pairs; none if each try is a single fault
 	Tries   []Try
-	Beyond  int    // single faults that no second follows, as their runs took their process down
-	Alike   int    // faults that are not tried, first or second, as one that is, or of pairs a single fault, looks the same
-	Own     int    // likewise, as a fault that comes before strikes the operation or keeps it from its server
-	Calm    string // the digest of the run without any
+	Beyond  int    // single faults without a second, because their runs took their process down
+	Alike   int    // faults, first or second, that are not tried because they look the same as a tried one or, for pairs, as a single fault
+	Own     int    // faults that are not tried because an earlier fault strikes the operation or keeps it from its server
+	Calm    string // the digest of the run without an added fault
 }
 
-// wanted leaves the moments of the phases that are asked for, and if the search is reduced, of the jobs that the plan is about:
-// of all jobs, if it is about none. It counts those of other jobs.
+// wanted keeps the moments of the phases that are asked for. If the search is reduced, it keeps those of the
+// jobs that the plan is about, or of all jobs if it is about none, and counts the others.
 func (o *Options) wanted(l *listed, about []int) {
 	l.Moments = slices.DeleteFunc(l.Moments, func(m moment) bool {
 		if !o.asks(m.Phase) {
@@ -82,13 +83,13 @@ func (o *Options) wanted(l *listed, about []int) {
 	})
 }
 
-// Spec is the campaign that runs the tries, after the plan as it is.
+// Spec is the campaign that runs the plan unchanged and then the tries.
 func (d *Definition) Spec() campaign.Spec {
 	s := &campaign.Struck{Plan: d.Plan}
 	for i := range d.Firsts {
 		s.Faults = append(s.Faults, d.Firsts[i].Fault)
 	}
-	places := map[string]int{} // of what is a second fault, each once: every process that runs tries holds them all
+	places := map[string]int{} // the indices of the second faults, each once: every process that runs tries holds them all
 	for i := range d.Tries {
 		t := &d.Tries[i]
 		if t.First < 0 {
@@ -97,7 +98,7 @@ func (d *Definition) Spec() campaign.Spec {
 		}
 		text, err := json.Marshal(&t.Fault)
 		if err != nil {
-			panic(err) // it has nothing that JSON has not
+			panic(err) // all of it can be encoded
 		}
 		place, there := places[string(text)]
 		if !there {
@@ -109,7 +110,7 @@ func (d *Definition) Spec() campaign.Spec {
 	return campaign.Spec{Version: campaign.SpecVersion, Name: "exhaust", Struck: s}
 }
 
-// PlanOf is the plan of the n-th try.
+// PlanOf returns the plan of the n-th try.
 func (d *Definition) PlanOf(n int) (*plans.Plan, error) {
 	t := &d.Tries[n]
 	if t.First < 0 {

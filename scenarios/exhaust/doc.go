@@ -1,39 +1,49 @@
-// Package exhaust strikes every operation of a run, by everything that can strike it, one fault a run or two, and certifies
-// what came of that.
+// Package exhaust strikes every operation of a run with every fault that can strike it, one or two faults in
+// a run, and certifies the outcomes.
 //
-// [Define] runs a plan as it is and lists its [Site]s: the operations, each of a phase, a job and an occurrence. From them
-// it makes a [Try] for each site and each fault that can strike there: each effect on the operation itself, and right after
-// it a crash of the node that made it, with and without a restart, a pause, a clock an hour ahead, a partition from each server
-// that it has a way to and of a worker's heartbeats, a failover of Redis, a restart of nats-server, a kill and a power loss of
-// either, and a Redis without memory. A crash before an operation is one after the
-// operation of its node before it. Faults that last have one length each, or each length just below and just above every
-// duration that the engine's settings name.
+// [Define] runs a plan unchanged and lists its operations. Each is a [Site]: a phase, a job and an
+// occurrence. For each site and each fault that can strike there, Define makes a [Try]. The faults are the
+// effects on the operation itself and, right after it:
 //
-// A pair is a single fault, and after it every fault at every operation that its run makes from then on, those that only
-// the first brings about among them. Of pairs that look the same, one is tried, and none that looks the same as a single
-// fault; [Options.Unpruned] tries all. Two faults do not strike one operation. A first fault that takes its process down ([Options.Lists]) has no second, and is counted.
+//   - a crash of its node, with and without a restart, a pause, or a clock that is an hour ahead
+//   - a partition of its node from each server that it uses, or of a worker's heartbeats
+//   - a failover of Redis, a restart of nats-server, a kill or a power loss of either
+//   - a Redis without memory
 //
-// The tries are a campaign; [Definition.Certify] makes a [Certificate] of its records: what was tried, what held, what broke,
-// what was broken outside of its promise and by which cell of the promise matrix, and what did not come about. Equal plans
-// under equal builds give equal certificates; [Definition.Repeat] makes tries once more, and compares.
+// A crash before an operation is a crash after the node's previous operation. A fault that lasts has one
+// length. With [Options.EveryLength] it has each length just below and just above every duration in the
+// engine's settings.
 //
-// A plan of many jobs and long waits has very many single faults. [Options.Reduced] strikes operations of the jobs that the plan
-// is about, and of no job; and of single faults that look the same to those it tries one, by the rule for pairs. What is known of
-// everything is then what is known of those jobs, and of no job. Faults that look the same may yet find another thing: the rule
-// knows no time, so that an outage at the first poll of a wait stands for one at its last, and nothing of what other jobs do.
+// A pair is a single fault, followed by any fault at any later operation of its run, including operations
+// that only the first fault brings about. Of pairs that look the same, one is tried. A pair that looks the
+// same as a single fault is not tried. [Options.Unpruned] tries all pairs. Two faults do not strike one
+// operation. A first fault that takes its process down ([Options.Lists]) gets no second fault, and is
+// counted.
 //
-// Operations that only a fault brings about, such as a rollback, are struck by pairs alone. Those of compensations, replays
-// and steps, of which a fault cannot say the job, are not struck; a certificate counts them.
+// The tries form a campaign. [Definition.Certify] makes a [Certificate] of its records. It says what was
+// tried, what held, what broke, what was broken outside its promise and by which cell of the promise matrix,
+// and which faults had no effect. Equal plans and equal builds give equal certificates. [Definition.Repeat]
+// repeats tries, and compares.
+//
+// A plan with many jobs and long waits has very many single faults. [Options.Reduced] strikes only operations
+// of the jobs that the plan is about, and operations of no job. It also prunes single faults that look the
+// same, by the rule for pairs. Only those jobs, and what belongs to no job, then count for the rule. Faults
+// that look the same may still have different outcomes. The rule ignores time, so an outage at the first poll
+// of a wait stands for one at the last. It also ignores what other jobs do.
+//
+// Operations that only a fault brings about, such as a rollback, are struck in pairs alone. Operations of
+// compensations, replays and steps are not struck, since a fault cannot name their jobs. A certificate counts
+// them.
 //
 // Its files, each of which calls only those after it:
 //
-//	check.go        a certificate against what there is
-//	certify.go      records into a certificate
-//	table.go        the certificates of several plans, in a table
+//	check.go        a certificate, compared with new runs
+//	certify.go      from records to a certificate
+//	table.go        certificates of several plans, in a table
 //	certificate.go  the certificate, as a file
 //	define.go       what is to be tried
 //	pairs.go        pairs
-//	kept.go         the runs that look for them, in a file
+//	kept.go         the results of the runs that look for pairs, in a file
 //	definition.go   the tries, as plans
 //	strikes.go      what can strike a site
 //	lengths.go      how long faults last

@@ -8,24 +8,25 @@ import (
 	"os"
 )
 
-// KeptFile has what the runs of single faults come to that pairs are looked for in, a line each.
+// KeptFile has the operations that the runs of single faults make after their faults, a line for each run.
+// Pairs are found in them.
 const KeptFile = "singles.jsonl"
 
-// Kept is a file of the runs that look for pairs: none of them is made again, by whatever process. Nil keeps nothing.
+// Kept is a file with the results of those runs, so that no process repeats one. A nil Kept keeps nothing.
 type Kept struct {
 	file *os.File // nil: it is read only
 	runs map[int]listed
 }
 
-// kept is a line of the file: who wrote it, or what a run came to.
+// kept is a line of the file: the writer, or the result of a run.
 type kept struct {
 	By    string `json:"by,omitempty"`
-	First int    `json:"first"` // the fault of the run, by its place among the firsts
+	First int    `json:"first"` // the index of the run's fault among the first faults
 	listed
 }
 
-// Keep opens the file at path, or makes it. What another program, or a search for others, has written is thrown away: by says
-// who writes, and for what.
+// Keep opens or makes the file at path. It discards what another program, or a search for other pairs, has
+// written. by identifies the writer and the search.
 func Keep(path, by string) (*Kept, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -47,7 +48,7 @@ func Keep(path, by string) (*Kept, error) {
 	return k, nil
 }
 
-// ReadKept reads the file at path, if it is there and by that writer, and writes nothing.
+// ReadKept reads the file at path if it exists and has the same writer. It writes nothing.
 func ReadKept(path, by string) *Kept {
 	k := &Kept{runs: map[int]listed{}}
 	if data, err := os.ReadFile(path); err == nil && !k.read(data, by) {
@@ -56,13 +57,13 @@ func ReadKept(path, by string) *Kept {
 	return k
 }
 
-// KeptByOther says whether another writer, or a search for others, has left the file at path.
+// KeptByOther says whether the file at path has another writer.
 func KeptByOther(path, by string) bool {
 	data, err := os.ReadFile(path)
 	return err == nil && len(data) > 0 && !(&Kept{runs: map[int]listed{}}).read(data, by)
 }
 
-// read says whether the lines are by that writer, and enters them. One that was cut short is none.
+// read reads the lines, and says whether that writer wrote them. A line that was cut short does not count.
 func (k *Kept) read(data []byte, by string) bool {
 	for n, line := range bytes.Split(data, []byte("\n")) {
 		var l kept
@@ -88,7 +89,7 @@ func (k *Kept) write(l kept) error {
 	return err
 }
 
-// listed is what the run of the n-th first fault comes to, from the file or else from run.
+// listed returns the operations of the n-th first fault's run, from the file or else from run.
 func (k *Kept) listed(n int, run func() (listed, error)) (listed, error) {
 	if k == nil {
 		return run()
@@ -103,7 +104,7 @@ func (k *Kept) listed(n int, run func() (listed, error)) (listed, error) {
 	return l, err
 }
 
-// Close ends the writing.
+// Close closes the file.
 func (k *Kept) Close() error {
 	if k == nil || k.file == nil {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// The one length of each fault that lasts, where not every length is tried: longer than any lock, deadline or silence of
-// the presets, a dispatch timeout excepted; a process that starts again; a server that is replaced. A clock that is wrong is past
-// every deadline.
+// The single length of each fault that lasts, unless every length is tried, and what faults lose. A standstill is
+// longer than any lock, deadline or silence of the presets except a dispatch timeout. A process or a server that
+// is down is back after startUp. A wrong clock is past every deadline.
 const (
 	standstill = 90 * time.Second
 	startUp    = 5 * time.Second
@@ -19,11 +19,11 @@ const (
 	ahead      = time.Hour
 )
 
-// longest is how long a fault is tried at most. Past it a run is of nothing but polls.
+// longest is the longest length that is tried. A run with a longer one would only add polls.
 const longest = time.Hour
 
-// lengthsOf lists the lengths at which something may change: just below and just above every duration that the engine's
-// settings name, up to an hour. Just is a hundredth, and at least a millisecond.
+// lengthsOf lists the lengths at which the outcome may change: just below and just above every duration in
+// the engine's settings, up to an hour. "Just" is a hundredth, and at least a millisecond.
 func lengthsOf(p *plans.Plan) (list []time.Duration) {
 	for _, s := range p.Settings() {
 		d, ok := s.Value.Interface().(time.Duration)

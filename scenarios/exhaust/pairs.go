@@ -14,13 +14,13 @@ import (
 // second is a moment after a first fault has struck.
 type second struct {
 	moment
-	first    int // by its place among the firsts
-	distance int // operations between the two
+	first    int // its index among the first faults
+	distance int // how many operations lie between the two faults
 }
 
-// pair makes pairs of the definition's tries: each of them first, and after it every fault at every operation that its run
-// makes from then on, those that it brings about among them. The closest pairs come first. A second fault is left out
-// where it has struck the same before, by itself or in another pair; see [found].
+// pair makes pairs of the definition's tries. Each try is a first fault, and is followed by every fault at
+// every later operation of its run, including operations that it brings about. The closest pairs come first.
+// A second fault is left out if it has struck the same before, alone or in another pair; see [found].
 func (d *Definition) pair(ctx context.Context, p *plans.Plan, calm []moment) error {
 	seconds, err := d.seconds(ctx, p.Concerned())
 	if err != nil {
@@ -55,7 +55,8 @@ func (d *Definition) pair(ctx context.Context, p *plans.Plan, calm []moment) err
 	return nil
 }
 
-// seconds runs each try, unless that was kept, and lists the moments after its fault, the closest first.
+// seconds runs each try, unless its result was kept, and lists the moments after its fault, the closest
+// first.
 func (d *Definition) seconds(ctx context.Context, about []int) (list []second, err error) {
 	var runs *Kept
 	if d.Keep != nil {
@@ -93,7 +94,8 @@ func (d *Definition) seconds(ctx context.Context, about []int) (list []second, e
 	return list, nil
 }
 
-// listedBy lists the moments of the plan's run after its last fault, in another process if there is one for it.
+// listedBy lists the moments of the plan's run after its last fault, in another process if there is one for
+// it.
 func (d *Definition) listedBy(ctx context.Context, plan *plans.Plan) (l listed, err error) {
 	if d.Lists == nil {
 		l, _, err = d.momentsOf(ctx, plan, true)
@@ -106,18 +108,19 @@ func (d *Definition) listedBy(ctx context.Context, plan *plans.Plan) (l listed, 
 	return d.Lists(ctx, string(text))
 }
 
-// found are the moments that faults have struck: of pairs, those of the run without a fault, too, which single faults strike. Two moments are one to a fault if it strikes the same there and they look the
-// same, whatever the time: to an effect, the same operation, and what is known of its job and of what belongs to none; to a fault of a node or of a
-// server, the operation after which it stands, and what is known of everything. So are pruned firsts that have had no
-// effect, and the many polls of a long wait.
+// found has the moments at which faults have been tried. For pairs it includes those of the run without a
+// fault, where single faults strike. Two moments are the same to a fault if they look the same, whatever the
+// time. To an effect on an operation, that means the same operation, and equal knowledge of its job and of
+// what belongs to no job. To a fault on a node or a server, it means the same operation before it, and equal
+// knowledge of everything. This prunes first faults that had no effect, and the many polls of a long wait.
 //
-// It must not have been released from more, either: where strikes have reached a job since, a promise that breaks may
-// be excused by them, and is not where they have not.
+// The strikes so far at the earlier moment must also be among those at the later one. Otherwise a violation
+// that they excused at the earlier moment might not be excused at the later one.
 type found map[foundAt][][]invariants.Kinds
 
-// foundAt is an operation, of the same phase, job and node, and what is known there.
+// foundAt identifies an operation by its phase, job and node, and by what is known there.
 type foundAt struct {
-	effect   bool // on the operation; any other fault strikes after it
+	effect   bool // for an effect on the operation; other faults strike after it
 	own      bool // see moment
 	phase    string
 	job      int
@@ -125,7 +128,7 @@ type foundAt struct {
 	likeness uint64
 }
 
-// fresh are the strikes to which the moment looks like none before. The others are counted.
+// fresh returns the strikes to which the moment looks like no earlier one, and counts the others.
 func (d *Definition) fresh(l found, m *moment, strikes []faults.Fault) []faults.Fault {
 	all := len(strikes)
 	effect, after := l.meet(m)
@@ -134,7 +137,8 @@ func (d *Definition) fresh(l found, m *moment, strikes []faults.Fault) []faults.
 	return strikes
 }
 
-// meet notes a moment, and says whether one before looks the same to effects, and to faults after the operation.
+// meet notes a moment. It says whether an earlier one looks the same to effects, and to faults after the
+// operation.
 func (l found) meet(m *moment) (effect, after bool) {
 	of := m.OfAll
 	if m.Job > 0 {
@@ -151,7 +155,7 @@ func (l found) note(m *moment, effect bool, is standing) (before bool) {
 	return before
 }
 
-// within says whether none of the strikes is beyond those of the others, job by job.
+// within says whether others has all strikes of some, job by job.
 func within(some, others []invariants.Kinds) bool {
 	for i := range some {
 		if some[i]&^others[i] != 0 {

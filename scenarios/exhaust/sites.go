@@ -12,13 +12,13 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// Site is an operation that a run makes, as a fault names it.
+// Site is an operation of a run, as a fault names it.
 type Site struct {
 	Phase      string        `json:"phase"`
-	Job        int           `json:"job,omitempty"` // 0: it is about no job
-	Occurrence int           `json:"occurrence"`    // of that phase and job, or of that phase on the node, from 1
-	Node       string        `json:"node"`          // that made it
-	At         time.Duration `json:"at_ns"`         // when it was made, in the run in which it was met first
+	Job        int           `json:"job,omitempty"` // 0 if it concerns no job
+	Occurrence int           `json:"occurrence"`    // its number among those of its phase and job or, without a job, of its phase and node; from 1
+	Node       string        `json:"node"`          // the node that makes it
+	At         time.Duration `json:"at_ns"`         // when it was made, in the run in which it first appeared
 }
 
 func (s *Site) match() *faults.Match {
@@ -36,21 +36,21 @@ func (s Site) String() string {
 	return fmt.Sprintf("%s %d of job %d", s.Phase, s.Occurrence, s.Job)
 }
 
-// moment is a site and what a fault finds there.
+// moment is a site, and what is known when it is reached.
 type moment struct {
 	Site
-	Own   bool     `json:"own,omitempty"` // a fault of the plan strikes the operation or keeps it from its server, so that no other can
+	Own   bool     `json:"own,omitempty"` // a fault of the plan strikes the operation or keeps it from its server, so no other can strike it
 	OfJob standing `json:"of_job"`
 	OfAll standing `json:"of_all"`
 }
 
-// standing is what is known at a moment, of a site's job or of everything, and the strikes so far.
+// standing is what is known at a moment, of the site's job or of everything, and the strikes so far.
 type standing struct {
 	Likeness uint64             `json:"likeness"`
 	Struck   []invariants.Kinds `json:"struck"`
 }
 
-// listed is what a run has that faults could strike.
+// listed is what faults can strike in a run.
 type listed struct {
 	Moments []moment `json:"moments"`          // in the order in which they come
 	Apart   int      `json:"apart,omitempty"`  // operations of jobs that no fault can name
@@ -58,10 +58,10 @@ type listed struct {
 	Beyond  bool     `json:"beyond,omitempty"` // the run took its process down
 }
 
-// Listed is what a run has that faults could strike, as another process hands it on.
+// Listed is what faults can strike in a run, in a form that another process can pass on.
 type Listed = listed
 
-// List runs the plan, as YAML, and lists the operations after its last fault.
+// List runs the plan, given as YAML, and lists the operations after its last fault.
 func (o *Options) List(ctx context.Context, plan string) (Listed, error) {
 	p, err := plans.Parse("struck", []byte(plan))
 	if err != nil {
@@ -71,7 +71,7 @@ func (o *Options) List(ctx context.Context, plan string) (Listed, error) {
 	return l, err
 }
 
-// momentsOf runs the plan and lists its operations: all, or those after the plan's last fault has struck.
+// momentsOf runs the plan and lists its operations: all, or those after the strike of the plan's last fault.
 func (o *Options) momentsOf(ctx context.Context, p *plans.Plan, afterLast bool) (l listed, res *scenarios.Result, err error) {
 	phases, about := phasesOf(p), o.about(p)
 	seen := map[faults.Match]bool{}
@@ -110,8 +110,8 @@ func (o *Options) asks(phase string) bool {
 	return len(o.Phases) == 0 || slices.Contains(o.Phases, phase)
 }
 
-// about says which jobs belong to everything: if the search is reduced, those that the plan is about, and those without a
-// number, which come of others.
+// about says which jobs count as part of everything. If the search is reduced, those are the jobs that the
+// plan is about, and jobs without a number, which the schedulers submit.
 func (o *Options) about(p *plans.Plan) func(job string) bool {
 	numbers := p.Concerned()
 	return func(job string) bool {
@@ -120,7 +120,7 @@ func (o *Options) about(p *plans.Plan) func(job string) bool {
 	}
 }
 
-// phasesOf are the phases of the plan's world, by name.
+// phasesOf maps the phases of the plan's world by name.
 func phasesOf(p *plans.Plan) map[string]faults.Phase {
 	phases := map[string]faults.Phase{}
 	for _, phase := range p.Phases() {
@@ -129,7 +129,7 @@ func phasesOf(p *plans.Plan) map[string]faults.Phase {
 	return phases
 }
 
-// options are those of a run.
+// options returns the options of a run.
 func (o *Options) options(p *plans.Plan) scenarios.RunOptions {
 	opt := scenarios.RunOptions{Source: p.Name, Modified: true, Drawn: true}
 	if o.Variant != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// Kinds are the columns of a certificate: what can strike a site, whatever its length.
+// Kinds lists the columns of a certificate: what can strike a site, whatever its length.
 func Kinds() (list []string) {
 	for _, k := range faults.Kinds() {
 		switch k.Effect {
@@ -33,7 +33,7 @@ func Kinds() (list []string) {
 	return list
 }
 
-// columns are the kinds that are asked for, in the order of [Kinds].
+// columns lists the kinds that are asked for, in the order of [Kinds].
 func (o *Options) columns() []string {
 	all := Kinds()
 	if len(o.Kinds) == 0 {
@@ -47,7 +47,7 @@ const (
 	outage = "failover of redis with an outage"
 )
 
-// kindOf is the column of a fault.
+// kindOf names the column of a fault.
 func kindOf(f *faults.Fault) string {
 	switch {
 	case f.Do == faults.Crash && f.RestartIn == 0:
@@ -62,9 +62,10 @@ func kindOf(f *faults.Fault) string {
 	return string(f.Do)
 }
 
-// strikesAt lists the faults that can strike a site. Those that last have each of the definition's lengths, or one of
-// their own if there are none. A partition begins at a time and not after an operation: at the one that the site has. It
-// alone strikes where a fault of the plan keeps off all others, which are counted.
+// strikesAt lists the faults that can strike a site. A fault that lasts has each of the definition's lengths,
+// or its single length if there are none. A partition does not begin after an operation but at a time: that
+// of the site. It is the only fault at a site whose operation a fault of the plan strikes already; the others
+// are counted.
 func (d *Definition) strikesAt(p *plans.Plan, phase faults.Phase, s *moment) (list []faults.Fault) {
 	each := func(own time.Duration, add func(time.Duration)) {
 		if len(d.Lengths) == 0 {
@@ -90,7 +91,7 @@ func (d *Definition) strikesAt(p *plans.Plan, phase faults.Phase, s *moment) (li
 	}
 	if slices.Contains(p.Nodes(), s.Node) {
 		each(startUp, func(d time.Duration) { node(faults.Fault{Do: faults.Crash, Node: faults.Actor, RestartIn: d}) })
-		if p.Then.Heal { // else it never ends, and neither does what waits for the node
+		if p.Then.Heal { // otherwise it never ends, nor does what waits for the node
 			node(faults.Fault{Do: faults.Crash, Node: faults.Actor})
 		}
 		each(standstill, func(d time.Duration) {
@@ -113,7 +114,7 @@ func (d *Definition) strikesAt(p *plans.Plan, phase faults.Phase, s *moment) (li
 		node(faults.Fault{Do: faults.Failover, Node: faults.Redis, For: d, Lag: replicaLag})
 		node(faults.Fault{Do: faults.PowerLoss, Node: faults.Redis, For: d})
 	})
-	refusals := []string{"oom"} // which stands for all, where one length does
+	refusals := []string{"oom"} // oom stands for all, if there is a single length
 	if len(d.Lengths) > 0 {
 		refusals = faults.Refusals()
 	}

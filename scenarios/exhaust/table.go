@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// TableFile is the table of certificates that lie side by side, a line each. It outlives their folders.
+// TableFile is the file with a line for each certificate in a folder of certificates. It survives their
+// folders.
 const TableFile = "certificates.tsv"
 
 // TableHead is its first line.
 const TableHead = "scenario\tpreset\tbuild\ttried\tbroken\toutside\tinconclusive\tmissed\tby\n"
 
-// Row is the certificate's line in the table. Its column "by" counts violations outside of a promise, by the status of the
-// cells that release them: each invariant that a run breaks, once for each such cell. A run may have several of them, and
-// the column "outside" counts it once.
+// Row is the certificate's line in the table. Its column "by" counts violations outside a promise by the
+// status of the cells that release them: an invariant that a run breaks counts once for each such cell. A run
+// may break several, and the column "outside" counts it once.
 func (c *Certificate) Row() string {
 	by := map[string]int{}
 	for _, r := range c.Releases {

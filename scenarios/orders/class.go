@@ -6,33 +6,34 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// class is what has happened so far in a run, but for the order of things that have nothing to do with each other: the
-// happens-before hash of Musuvathi and Qadeer's CHESS. Two runs that have come to equal classes are in equal states.
+// class is a hash of what has happened so far in a run, without the order of independent operations: the
+// happens-before hash of Musuvathi and Qadeer's CHESS. Two runs with equal classes are in equal states.
 //
-// An operation comes after what its node did before, and after what was done to whatever it uses: after all of it if it
-// changes that, and after the changes if it only looks. The hash of an operation is of itself and those; that of a class is
-// the sum of its operations', so that it does not depend on their order.
+// An operation comes after what its node did before. It also comes after earlier operations on whatever it
+// uses: all of them if it changes that, and those that changed it if it only reads. The hash of an operation
+// covers itself and those. The class is the sum of the operations' hashes, so it does not depend on their
+// order.
 type class struct {
-	apart  bool // operations that have nothing to do with each other are told apart from those that have
-	step   int  // the last
+	apart  bool // independent operations are distinguished from dependent ones
+	step   int  // the last step
 	sum    uint64
-	base   uint64 // of all that came before the harness's last step, with which everything has to do
+	base   uint64 // of all before the harness's last step, on which everything depends
 	nodes  map[string]uint64
 	things map[string]thing
 }
 
-// thing is what was done last to something that operations use.
+// thing is the last operations on something that operations use.
 type thing struct {
-	changed uint64 // the operation that changed it last
-	looks   uint64 // the sum of those that have looked since
+	changed uint64 // the last operation that changed it
+	looks   uint64 // the sum of the operations that have read it since
 }
 
 func newClass(apart bool) *class {
 	return &class{apart: apart, nodes: map[string]uint64{}, things: map[string]thing{}}
 }
 
-// begin is told of each step that is chosen. Where one is left out the harness has taken it, and everything that is to come is
-// put after everything that was.
+// begin is called at each step that is chosen. A missing step was the harness's own, and everything later
+// comes after everything before it.
 func (c *class) begin(step int) {
 	follows := step == c.step+1
 	c.step = step
@@ -45,7 +46,7 @@ func (c *class) begin(step int) {
 	clear(c.things)
 }
 
-// operation is the hash of an operation that would be next.
+// operation is the hash of an operation if it were next.
 func (c *class) operation(op *sim.Op) uint64 {
 	h := hash(c.base, op.Node(), string(op.Kind), op.Name, op.Target, op.Job, op.Phase, strconv.FormatUint(op.Seq, 10), strconv.FormatUint(op.Delivered, 10))
 	if !c.apart {
@@ -62,7 +63,7 @@ func (c *class) operation(op *sim.Op) uint64 {
 	return h
 }
 
-// add lets an operation of that hash happen.
+// add notes that an operation with that hash happens.
 func (c *class) add(op *sim.Op, h uint64) {
 	c.sum += h
 	if !c.apart {
@@ -80,7 +81,7 @@ func (c *class) add(op *sim.Op, h uint64) {
 	}
 }
 
-// state is the class once the operation of that hash has happened last. What is next depends on both.
+// state is the hash of the class and of the last operation. What comes next depends on both.
 func (c *class) state(last uint64) uint64 { return hash(c.sum, "last", number(last)) }
 
 func hash(seed uint64, words ...string) uint64 { return sim.Draw(seed, words[0], words[1:]...) }

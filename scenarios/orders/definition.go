@@ -6,18 +6,18 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// Definition is what is tried: a plan in every order of few pre-emptions.
+// Definition is what is tried: a plan in every order with few pre-emptions.
 type Definition struct {
-	Plan        string `json:"plan"`        // as YAML
-	Preemptions int    `json:"preemptions"` // how many there are at most
-	Apart       bool   `json:"apart"`       // runs that differ only in the order of things that have nothing to do with each other are taken for one
+	Plan        string `json:"plan"`        // in YAML
+	Preemptions int    `json:"preemptions"` // the largest number
+	Apart       bool   `json:"apart"`       // runs that differ only in the order of independent operations are taken for one
 }
 
-// Define takes a plan and how many pre-emptions there are to be at most. What it expects is put aside: every promise is
-// judged in every run, and an order of its own gives way.
+// Define takes a plan and the largest number of pre-emptions. It ignores the plan's expectations and its
+// order: every promise is judged in every run.
 //
-// A fault may touch anything, and counts operations over all nodes. So a plan with faults is searched without taking
-// runs for one.
+// A fault may affect anything, and counts operations over all nodes. So for a plan with faults, no runs are
+// taken for one.
 func Define(plan *plans.Plan, preemptions int) (*Definition, error) {
 	p := plan.Clone()
 	p.Expect = plans.Expect{}
@@ -35,10 +35,10 @@ func Define(plan *plans.Plan, preemptions int) (*Definition, error) {
 	return &Definition{Plan: string(text), Preemptions: preemptions, Apart: len(p.Faults) == 0 && p.World.Dying == 0}, nil
 }
 
-// PreemptionsMax is how many pre-emptions a search can be asked for at most: there are few worlds so small that even five
-// come to an end.
+// PreemptionsMax is the largest number of pre-emptions that a search can have. Few worlds are so small that a
+// search with even five ends.
 const PreemptionsMax = 10
 
-// stepsMax is how many steps a run has at most. The base order is unfair: an actor that tries again without letting time
-// pass would go on for ever.
+// stepsMax is the largest number of steps in a run. The base order is unfair: an actor that retries without
+// letting time pass would go on for ever.
 const stepsMax = 100_000

@@ -11,40 +11,40 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Run is one order: what came of it, and where it could have been pre-empted once more.
+// Run is the run of an order: its outcome, and where one more pre-emption is possible.
 type Run struct {
 	Digest  string            `json:"digest"`
 	Verdict scenarios.Verdict `json:"verdict"`
 	Reason  string            `json:"reason"`
-	Broken  []string          `json:"broken,omitempty"` // invariants, within their promise; or the way out of bounds
+	Broken  []string          `json:"broken,omitempty"` // invariants, within their promises, or the way out of bounds
 	Steps   int               `json:"steps"`
 	Actors  int               `json:"actors"`
-	Class   uint64            `json:"class"`            // of all that happened, whatever the order of things that have nothing to do with each other
+	Class   uint64            `json:"class"`            // a hash of all that happened, except for the order of independent operations
 	Points  []Point           `json:"points,omitempty"` // the steps after the last pre-emption
 }
 
-// Point is one step at which others could have gone.
+// Point is a step at which other operations could have gone.
 type Point struct {
-	State  uint64  `json:"state"`  // after it
-	Others []Other `json:"others"` // than the one that went
+	State  uint64  `json:"state"`  // after the step
+	Others []Other `json:"others"` // the operations that could have gone instead
 }
 
-// Other is what could have gone.
+// Other is an operation that could have gone.
 type Other struct {
 	Step  int    `json:"step"`
 	To    string `json:"to"`
 	Nth   int    `json:"nth"`
-	State uint64 `json:"state"` // after it
+	State uint64 `json:"state"` // after the operation
 }
 
 func (o Other) preemption() sim.Preemption { return sim.Preemption{Step: o.Step, To: o.To, Nth: o.Nth} }
 
-// Try runs the plan in the order of these pre-emptions.
+// Try runs the plan with these pre-emptions.
 func (d *Definition) Try(ctx context.Context, list []sim.Preemption) (*Run, error) {
 	return d.try(ctx, list, nil, func(*sim.Choice) {})
 }
 
-// try runs it, writes its trace, and tells its choices.
+// try also writes the run's trace, and reports its choices.
 func (d *Definition) try(ctx context.Context, list []sim.Preemption, trace io.Writer, choices func(*sim.Choice)) (*Run, error) {
 	p, err := d.PlanOf(list)
 	if err != nil {
@@ -94,13 +94,13 @@ func (d *Definition) try(ctx context.Context, list []sim.Preemption, trace io.Wr
 		}
 	}
 	slices.Sort(r.Broken)
-	if c := campaign.RecordOf(0, p, res).Contained; c != nil { // a finding to the campaign that looks into it
+	if c := campaign.RecordOf(0, p, res).Contained; c != nil { // the campaign that examines it makes a finding of it
 		r.Broken = []string{string(c.What)}
 	}
 	return r, nil
 }
 
-// PlanOf is the plan in the order of these pre-emptions.
+// PlanOf returns the plan with these pre-emptions.
 func (d *Definition) PlanOf(list []sim.Preemption) (*plans.Plan, error) {
 	p, err := plans.Parse("ordered", []byte(d.Plan))
 	if err != nil {

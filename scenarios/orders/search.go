@@ -14,40 +14,40 @@ import (
 // Runner makes one run of a definition.
 type Runner func(ctx context.Context, list []sim.Preemption) (*Run, error)
 
-// Options of a search; none of them changes what a run finds.
+// Options are options of a search. They do not change what a run finds.
 type Options struct {
-	Runs     int            // at most; 0 is no limit
-	Runners  []Runner       // that work at the same time, each on one run at a time; empty is this process
-	Progress func(Progress) // called after each run; nil is nobody
+	Runs     int            // at most so many runs; 0 is no limit
+	Runners  []Runner       // they work in parallel, each on one run at a time; if empty, this process makes the runs
+	Progress func(Progress) // called after each run; nil is not called
 }
 
-// Progress of a search that is under way.
+// Progress is how far a search has come.
 type Progress struct {
-	Preemptions int // of the runs that are made now
-	Runs, Level int // made so far: in all, and with so many pre-emptions
-	Of          int // runs with so many, as far as is known
+	Preemptions int // the number of pre-emptions of the present runs
+	Runs, Level int // runs made so far: in all, and with that many pre-emptions
+	Of          int // runs with that many, as far as is known
 	Broken      int
 }
 
-// search goes through the orders, those of fewer pre-emptions first. An order of one more is one in whose run something
-// else goes at a step after the last pre-emption.
+// search tries the orders, those with fewer pre-emptions first. A run shows the orders with one more
+// pre-emption: those in which another operation goes at a step after the last pre-emption.
 type search struct {
 	d      *Definition
 	o      Options
-	known  map[uint64]int // the fewest pre-emptions of an order that leads to a state
-	been   map[uint64]int // the same of those that were tried
+	known  map[uint64]int // the fewest pre-emptions of an order that leads to each state
+	been   map[uint64]int // the same, for orders that were tried
 	found  Result
 	digest *xxhash.Digest
 }
 
-// order is one that is to be tried.
+// order is an order to be tried.
 type order struct {
 	list  []sim.Preemption
-	state uint64 // after the last of them
+	state uint64 // after the last pre-emption
 }
 
-// Explore tries every order of the definition, or as many as the options allow. When ctx ends it returns what was found
-// by then. The number of runners does not change what it returns.
+// Explore tries every order of the definition, or as many as the options allow. If ctx ends, it returns what
+// was found by then. The number of runners does not change the result.
 func (d *Definition) Explore(ctx context.Context, o Options) (*Result, error) {
 	if len(o.Runners) == 0 {
 		o.Runners = []Runner{d.Try}
@@ -68,7 +68,7 @@ func (d *Definition) Explore(ctx context.Context, o Options) (*Result, error) {
 	return &s.found, nil
 }
 
-// level tries the orders of n pre-emptions, and returns those of one more.
+// level tries the orders with n pre-emptions, and returns those with one more.
 func (s *search) level(ctx context.Context, n int, list []order) (next []order, err error) {
 	s.found.Levels = append(s.found.Levels, Level{Preemptions: n})
 	told := &s.found.Levels[n]
@@ -100,7 +100,7 @@ func (s *search) level(ctx context.Context, n int, list []order) (next []order, 
 	return next, nil
 }
 
-// count takes a run into the result.
+// count adds a run to the result.
 func (s *search) count(told *Level, o order, r *Run) {
 	told.Runs++
 	s.found.Runs++
@@ -119,14 +119,14 @@ func (s *search) count(told *Level, o order, r *Run) {
 	}
 }
 
-// covers says whether another run has come to where the order's last pre-emption leads, with as many or fewer: from there
-// on everything goes as it did.
+// covers says whether another run with as many or fewer pre-emptions has reached the state to which the
+// order's last pre-emption leads. From there on both runs are the same.
 func (s *search) covers(n int, o order) bool {
 	before, ok := s.been[o.state]
 	return ok && before <= n
 }
 
-// uncovered is how many of the orders are still to be tried.
+// uncovered counts the orders that are still to be tried.
 func (s *search) uncovered(n int, list []order) (left int) {
 	for _, o := range list {
 		if !s.covers(n, o) {
@@ -136,7 +136,8 @@ func (s *search) uncovered(n int, list []order) (left int) {
 	return left
 }
 
-// deeper lists the orders of one pre-emption more that the run shows, up to where another run has been.
+// deeper lists the orders with one more pre-emption that the run shows, up to a state that another run has
+// reached.
 func (s *search) deeper(n int, o order, r *Run) (list []order) {
 	if n > 0 {
 		s.been[o.state] = n

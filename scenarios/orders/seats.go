@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// seats make runs ahead, so that every runner has one in hand, and hand them out in order.
+// seats make runs ahead, so that every runner is busy, and return them in order.
 type seats struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	list    []order
 	answers []chan answer
 	next    chan int
-	ahead   chan struct{} // one for each run that is made or begun, and not taken
+	ahead   chan struct{} // has an element for each run that is begun or made, and not taken
 	all     sync.WaitGroup
 }
 
@@ -21,7 +21,8 @@ type answer struct {
 	err error
 }
 
-// aheadMax is how many runs each runner may be ahead. One that is far ahead makes runs that turn out not to be needed.
+// aheadMax is how many runs each runner may be ahead. Further ahead it would make runs that turn out to be
+// unnecessary.
 const aheadMax = 4
 
 func (s *search) start(ctx context.Context, list []order) *seats {
@@ -72,7 +73,7 @@ func (a *seats) take(i int) (*Run, error) {
 
 func (a *seats) skip(i int) { _, _ = a.take(i) }
 
-// stop waits for the runs that are under way.
+// stop waits for the runs under way.
 func (a *seats) stop() {
 	a.cancel()
 	a.all.Wait()

@@ -6,8 +6,8 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 )
 
-// Concerned are the jobs that the plan is about: those that it names, or else those that its faults name. It is empty if
-// there are none.
+// Concerned lists the jobs that the plan is about: those that it names, or else those that its faults name.
+// It may be empty.
 func (p *Plan) Concerned() []int {
 	numbers := slices.Clone(p.About)
 	if len(numbers) > 0 {

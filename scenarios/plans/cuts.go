@@ -11,7 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 )
 
-// Cuts lists the smallest ways to make the plan smaller.
+// Cuts lists the smallest steps that make the plan smaller.
 func (p *Plan) Cuts() (list []func(*Plan)) {
 	if p.Workload.Jobs > 1 {
 		for _, n := range p.JobsNamed() {
@@ -34,21 +34,21 @@ func (p *Plan) Cuts() (list []func(*Plan)) {
 	return list
 }
 
-// Resettable are the changed settings that can go back to their defaults. Those that say how large the
-// world is, and the order of steps, have their own cuts.
+// Resettable lists the changed settings that can be reset to their defaults. The size of the world and the
+// order of steps have cuts of their own.
 func (p *Plan) Resettable() []string {
 	return slices.DeleteFunc(p.Changes(), func(change string) bool { return slices.Contains(ownCuts, NameOf(change)) })
 }
 
 var ownCuts = []string{"preset", "topology.schedulers", "topology.workers", "workload.jobs", "schedule.strategy"}
 
-// NameOf is the setting that an assignment such as "workload.jobs = 2" names.
+// NameOf is the name of the setting in an assignment such as "workload.jobs = 2".
 func NameOf(assignment string) string {
 	name, _, _ := strings.Cut(assignment, "=")
 	return strings.TrimSpace(name)
 }
 
-// Reset takes the settings that the assignments name back to their defaults.
+// Reset resets the settings in the assignments to their defaults.
 func (p *Plan) Reset(assignments []string) {
 	base := p.base().Settings()
 	for _, a := range assignments {
@@ -65,15 +65,15 @@ func (p *Plan) Reset(assignments []string) {
 	}
 }
 
-// Without returns a copy of the plan in which the setting has its default; false if the plan has that anyway, or
-// is not valid with it.
+// Without returns a copy of the plan in which the setting has its default; false if it has that already, or
+// the copy is not valid.
 func (p *Plan) Without(setting string) (*Plan, bool) {
 	c := p.Clone()
 	c.Reset([]string{setting})
 	return c, !slices.Equal(c.Changes(), p.Changes()) && c.Validate() == nil && CheckStrikes(c) == nil
 }
 
-// JobsNamed are the jobs of which the plan says something.
+// JobsNamed lists the jobs that the plan names.
 func (p *Plan) JobsNamed() (named []int) {
 	for _, m := range p.Matches() {
 		if m.Job > 0 {
@@ -88,7 +88,7 @@ func (p *Plan) JobsNamed() (named []int) {
 	return slices.Compact(named)
 }
 
-// KeepJob makes the plan about that job alone, at the time at which it was the n-th.
+// KeepJob reduces the plan to the n-th job, at the time of its submission.
 func (p *Plan) KeepJob(n int) {
 	before := time.Duration(n-1) * p.Workload.Every
 	p.Faults = slices.DeleteFunc(p.Faults, func(f faults.Fault) bool {
@@ -109,8 +109,8 @@ func (p *Plan) KeepJob(n int) {
 	p.oneJob(func(all reflect.Value) reflect.Value { return all.MapIndex(reflect.ValueOf(n)) })
 }
 
-// MergeJobs makes all that the plan says of jobs about one, and its faults about the given occurrence
-// if that is not 0: with other jobs gone, operations may come in another order.
+// MergeJobs applies everything that the plan says about jobs to a single one. If occurrence is not 0, the
+// faults strike that occurrence: without the other jobs, operations may come in another order.
 func (p *Plan) MergeJobs(occurrence int) {
 	for _, m := range p.Matches() {
 		if occurrence > 0 {
@@ -129,8 +129,8 @@ func (p *Plan) MergeJobs(occurrence int) {
 	})
 }
 
-// oneJob leaves one job. Of what the plan says of single jobs it keeps, for each key, what pick says; no
-// value is nothing.
+// oneJob reduces the plan to one job. For each key of single jobs, pick chooses the value to keep; an invalid
+// value is none.
 func (p *Plan) oneJob(pick func(all reflect.Value) reflect.Value) {
 	for _, m := range p.Matches() {
 		m.Job = min(m.Job, 1)
@@ -147,8 +147,8 @@ func (p *Plan) oneJob(pick func(all reflect.Value) reflect.Value) {
 	p.Workload.Jobs, p.About = 1, nil
 }
 
-// StrikeAt lets the i-th fault, a crash or a pause, strike at a phase of one job, which is the only one. A
-// node that is paused does no more than let an operation of its own run out of time, which then fails.
+// StrikeAt makes the i-th fault, a crash or a pause, strike at a phase of a single job. It turns a pause into
+// a failure of the operation, since all that a pause can do is to make an operation time out.
 func (p *Plan) StrikeAt(i int, phase string) {
 	f, at := &p.Faults[i], &faults.Match{Job: 1, Phase: phase}
 	if f.Do == faults.Pause {
@@ -159,7 +159,7 @@ func (p *Plan) StrikeAt(i int, phase string) {
 	p.MergeJobs(0)
 }
 
-// Pivots are the phases at which a crash or a pause of the node that f strikes changes most.
+// Pivots lists the phases at which a crash or a pause of f's node has most effect.
 func (t Topology) Pivots(f *faults.Fault) []string {
 	node := f.Node
 	if node == faults.Actor {
@@ -174,7 +174,7 @@ func (t Topology) Pivots(f *faults.Fault) []string {
 	return nil
 }
 
-// DropJob takes the last job away, and the faults that are about it.
+// DropJob removes the last job, and the faults that concern it.
 func (p *Plan) DropJob(n int) {
 	p.Faults = slices.DeleteFunc(p.Faults, func(f faults.Fault) bool {
 		m := MatchOf(&f)
@@ -193,7 +193,7 @@ func (p *Plan) DropJob(n int) {
 	p.Workload.Jobs = n - 1
 }
 
-// Fewer leaves n nodes of a role. What faults say of the others they say of the last that is left.
+// Fewer leaves n nodes of a role. Faults on removed nodes move to the last node that is left.
 func (p *Plan) Fewer(role string, count *int, n int) {
 	left := NodeNames(role, n)
 	for i := range p.Faults {
@@ -207,7 +207,7 @@ func (p *Plan) Fewer(role string, count *int, n int) {
 	*count = n
 }
 
-// MatchOf is the operation at which the fault strikes, or after which; nil if it strikes at a time.
+// MatchOf is the operation at or after which the fault strikes; nil if it strikes at a time.
 func MatchOf(f *faults.Fault) *faults.Match {
 	if f.On != nil {
 		return f.On
@@ -215,7 +215,7 @@ func MatchOf(f *faults.Fault) *faults.Match {
 	return f.After
 }
 
-// matchNode is where the fault's match names a node.
+// matchNode points to the node in the fault's match.
 func matchNode(f *faults.Fault) *string {
 	if m := MatchOf(f); m != nil {
 		return &m.Node
@@ -223,7 +223,7 @@ func matchNode(f *faults.Fault) *string {
 	return new(string)
 }
 
-// Matches are those of the plan's faults, to be changed.
+// Matches returns the matches of the plan's faults, which the caller may change.
 func (p *Plan) Matches() (all []*faults.Match) {
 	for i := range p.Faults {
 		if m := MatchOf(&p.Faults[i]); m != nil {
@@ -233,7 +233,7 @@ func (p *Plan) Matches() (all []*faults.Match) {
 	return all
 }
 
-// Clone copies the plan, with nothing shared that shrinking changes.
+// Clone copies the plan. Shrinking one copy does not change the other.
 func (p *Plan) Clone() *Plan {
 	c := *p
 	c.Faults = slices.Clone(p.Faults)

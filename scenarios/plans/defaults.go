@@ -7,7 +7,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Defaults is the plan that a file's keys are laid over. It has no name.
+// Defaults is the plan on which a file's keys are applied. It has no name.
 func Defaults() *Plan {
 	p := &Plan{
 		Version:  PlanVersion,
@@ -23,11 +23,12 @@ func Defaults() *Plan {
 	return p
 }
 
-// OfServers are the settings of servers that a preset sets, as [Plan.TakePreset] does.
+// OfServers are the server settings that a preset sets.
 var OfServers = []string{"world.sync_always", "world.redis_disk"}
 
-// TakePreset gives p all that a preset sets: the engine's settings, and what the servers have on their disks before they
-// acknowledge it. The documentation leaves that at the servers' own defaults, but that Redis has an append-only file.
+// TakePreset sets everything that a preset sets: the engine's settings, and what the servers have on their
+// disks before they acknowledge. The documentation leaves the latter at the servers' defaults, except that
+// Redis has an append-only file.
 func (p *Plan) TakePreset(preset string) {
 	p.Preset, p.Engine = preset, PresetSettings(preset)
 	p.World.RedisDisk, p.World.SyncAlways = sim.DiskEverySec, false
@@ -44,5 +45,5 @@ func PresetSettings(preset string) settings.Settings {
 	return settings.Hardened()
 }
 
-// StepsMaxDefault leaves a job twenty times the steps that it needs when nothing goes wrong.
+// StepsMaxDefault allows a job twenty times the steps that it needs if nothing goes wrong.
 func StepsMaxDefault(jobs int) int { return max(1_000_000, 1_000*jobs) }

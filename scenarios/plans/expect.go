@@ -13,7 +13,7 @@ func (e *Expect) Judges(invariant string) bool {
 	return slices.Contains(e.Violates, invariant) || slices.Contains(e.Judged, invariant)
 }
 
-// under is where the expectations under a preset stand that is not the plan's own.
+// under returns the expectations under a preset that is not the plan's own.
 func (e *Expect) under(preset string) **Expected {
 	if preset == PresetDocumented {
 		return &e.Documented
@@ -21,7 +21,7 @@ func (e *Expect) under(preset string) **Expected {
 	return &e.Hardened
 }
 
-// own makes those that are named for the preset the plan's own, and keeps what stood there under another name.
+// own makes the expectations under preset the plan's own. It stores the former ones under the preset before.
 func (e *Expect) own(preset, before string) {
 	named := e.under(preset)
 	if *named == nil {
@@ -35,7 +35,7 @@ func (e *Expect) own(preset, before string) {
 	e.Violates, e.Sometimes, e.Judged = own.Violates, own.Sometimes, own.Judged
 }
 
-// toldUnder is the preset under which the plan's story comes about; empty is the plan's own.
+// toldUnder is the preset under which the plan's story happens; empty is the plan's own.
 func (e *Expect) toldUnder() string {
 	for _, preset := range Presets() {
 		if named := *e.under(preset); named != nil && named.Told {
@@ -45,13 +45,13 @@ func (e *Expect) toldUnder() string {
 	return ""
 }
 
-// Expects says whether the plan says what it expects under the preset, be it its own or one that it names.
+// Expects says whether the plan has expectations under the preset, its own or another.
 func (p *Plan) Expects(preset string) bool {
 	return preset == p.Preset || *p.Expect.under(preset) != nil
 }
 
-// Lead is the plan's story as it stands above a run: with settings that are not its own, another may come
-// of it.
+// Lead is the plan's story as shown above a run. If the run has other settings than the plan, Lead says that
+// it may turn out otherwise.
 func (p *Plan) Lead() string {
 	switch {
 	case p.Story == "":
@@ -67,7 +67,8 @@ func (p *Plan) Lead() string {
 // Violable lists the invariants that a plan can expect to violate.
 func Violable() []string { return slices.Clone(violable()) }
 
-// violable and reachable list the promises and the situations once: every plan that is drawn is checked against them.
+// violable and reachable list the promises and the situations once, since every drawn plan is checked against
+// them.
 var (
 	violable = sync.OnceValue(func() []string {
 		return invariantNames(func(k invariants.Kind) bool { return k != invariants.Sometimes })

@@ -13,25 +13,25 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// Failing is how the worker of a job fails, as workload.fail says it.
+// Failing is a parsed workload.fail: how the worker of a job fails.
 type Failing struct {
 	ReasonCode string
-	Times      int           // of the job's executions, its replays' among them
-	Committed  bool          // the effect is had all the same
-	Succeeds   time.Duration // after which the worker reports a success after all; 0 is never
+	Times      int           // how many of the job's executions fail, those of its replays included
+	Committed  bool          // the effect takes place all the same
+	Succeeds   time.Duration // the worker reports success after this time; 0 is never
 }
 
 // failWords are the numbers that read better as words.
 var failWords = map[string]int{"once": 1, "twice": 2}
 
-// ParseFailing reads a value of workload.fail. The error says what would be right.
+// ParseFailing parses a value of workload.fail. The error says how to mend it.
 func ParseFailing(text string) (f Failing, err error) {
 	parts := strings.Split(text, ";")
 	f = Failing{ReasonCode: strings.TrimSpace(parts[0]), Times: 1}
 	if !slices.Contains(dlq.ReasonCodes(), f.ReasonCode) {
 		return f, fmt.Errorf("begin with a reason code, one of %s", strings.Join(dlq.ReasonCodes(), ", "))
 	}
-	said := map[string]string{} // by what it is about
+	said := map[string]string{} // by the subject of each part
 	for _, part := range parts[1:] {
 		part = strings.TrimSpace(part)
 		about := part
@@ -80,22 +80,22 @@ func checkFailing(p *Plan) *strictyaml.Error {
 	return nil
 }
 
-// What the operator says of dead letters.
+// What the operator says about dead letters.
 const (
 	Mended = `{"mended":true}` // the payload
-	Denied = "not to be done"  // why not
+	Denied = "not to be done"  // the reason
 )
 
-// ReplayErrand is something that a plan wants of the operator: to decide on the dead letters of some jobs.
+// ReplayErrand is a decision that a plan wants from the operator, on the dead letters of some jobs.
 type ReplayErrand struct {
 	Key       string                // of Workload
-	After     map[int]time.Duration // the submission of the job
-	Occasions []string              // the replay statuses in which a triaged dead letter may wait for that
-	Ends      string                // the one to which that brings it
-	Missed    string                // what is said if the dead letter of %s never was in one
+	After     map[int]time.Duration // by job: how long after its submission
+	Occasions []string              // the replay statuses in which a triaged dead letter may wait for the decision
+	Ends      string                // the replay status after the decision
+	Missed    string                // the message if the dead letter of %s never had one of those statuses
 }
 
-// ReplayErrands lists what the operator has to do.
+// ReplayErrands lists the operator's errands.
 func (w *Workload) ReplayErrands() []ReplayErrand {
 	left := "the dead letter of %s is never left to a person"
 	return []ReplayErrand{
@@ -106,13 +106,13 @@ func (w *Workload) ReplayErrands() []ReplayErrand {
 	}
 }
 
-// HasOperator says whether there is anything for an operator to do.
+// HasOperator says whether the operator has anything to do.
 func (w *Workload) HasOperator() bool {
 	return slices.ContainsFunc(w.ReplayErrands(), func(x ReplayErrand) bool { return len(x.After) > 0 })
 }
 
-// Operator is who decides on the replay of a job: of every group that the triage policy names, if the plan does not
-// say otherwise.
+// Operator is the person who decides on the replay of a job. If the plan does not say otherwise, that person
+// is in every group that the triage policy names.
 func (p *Plan) Operator(job int) dlq.Person {
 	who := dlq.Person{Name: actors.OperatorName, Groups: []string{p.Workload.OperatorOf[job]}}
 	if who.Groups[0] == "" && p.Triage != nil {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 )
 
-// Idle says of each part of the plan that does nothing why that is so. It is no reason to refuse the plan: what
-// the part is for may have been taken away to see what becomes of the jobs.
+// Idle lists the parts of the plan that do nothing, and why. They are no error: what a part needs may have
+// been removed to see what happens to the jobs.
 func (p *Plan) Idle() (list []string) {
 	check := func(part string, n *Need) {
 		if n != nil && !n.met(p) {

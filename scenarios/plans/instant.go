@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Instant is a point of the calendar, in whole seconds of UTC, as 2026-01-01T00:00:00Z. A date alone is its midnight.
+// Instant is a time in whole seconds of UTC, such as 2026-01-01T00:00:00Z. A date alone is its midnight.
 type Instant string
 
-// Between these a world may begin: since a bubble's own clock does (package testing/synctest), and so that all of it fits
-// into an int64 of nanoseconds since 1970.
+// A world may begin between these times: not before a bubble's own clock (package testing/synctest), and so
+// that its whole time fits into an int64 of nanoseconds since 1970.
 var (
 	firstInstant = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	lastInstant  = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// UnmarshalText implements [encoding.TextUnmarshaler]. The error says what the text is not.
+// UnmarshalText implements [encoding.TextUnmarshaler]. Its error says what is wrong with the text.
 func (i *Instant) UnmarshalText(text []byte) error {
 	at, err := time.Parse(time.RFC3339, string(text))
 	if err != nil {
@@ -34,7 +34,7 @@ func (i *Instant) UnmarshalText(text []byte) error {
 // MarshalText implements [encoding.TextMarshaler].
 func (i Instant) MarshalText() ([]byte, error) { return []byte(i), nil }
 
-// Time is the instant, which is one that UnmarshalText took.
+// Time returns the time of an instant that UnmarshalText accepted.
 func (i Instant) Time() time.Time {
 	at, _ := time.Parse(time.RFC3339, string(i))
 	return at

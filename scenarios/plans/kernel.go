@@ -11,8 +11,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// Kernel is the safety kernel of a world, which is its output policy too: a node named kernel, which every
-// scheduler asks before a job runs. A plan that does not mention it has none.
+// Kernel is the safety kernel of a world, and its output policy: a node named kernel that every scheduler
+// asks before a job runs. A plan that does not mention it has none.
 type Kernel struct {
 	Default string              `yaml:"default" json:"default" oneof:"none,ALLOW,REQUIRE_APPROVAL,DENY,THROTTLE,UNKNOWN" doc:"what the safety kernel decides of a job that none of kernel.rules is about; none: the world has no kernel; in a plan with a kernel it is ALLOW unless said"`
 	Rules   []kernel.Rule       `yaml:"rules,omitempty" json:"rules,omitempty" doc:"what it decides of jobs; the first that matches counts"`
@@ -20,7 +20,7 @@ type Kernel struct {
 	Then    []KernelChange      `yaml:"then,omitempty" json:"then,omitempty" doc:"when it goes by other rules; what an entry leaves out stays as the one before it had it"`
 }
 
-// KernelChange replaces parts of a kernel's policy at a time; what it leaves out stays as it was.
+// KernelChange replaces parts of a kernel's policy at a time, and keeps the rest.
 type KernelChange struct {
 	At      time.Duration       `yaml:"at" json:"at" min:"1ms" max:"720h" doc:"when, since the world began"`
 	Default string              `yaml:"default,omitempty" json:"default,omitempty" oneof:"ALLOW,REQUIRE_APPROVAL,DENY,THROTTLE,UNKNOWN" doc:"instead of the default before; without, that stays"`
@@ -28,18 +28,18 @@ type KernelChange struct {
 	Output  []kernel.OutputRule `yaml:"output,omitempty" json:"output,omitempty" doc:"instead of all output rules before; without, those stay"`
 }
 
-// NoKernel is the default of a world without one.
+// NoKernel is the Default of a world without a kernel.
 const NoKernel = "none"
 
 // On says whether the world has a kernel.
 func (k *Kernel) On() bool { return k.Default != NoKernel }
 
-// Changes are those of its policy, in the order of time.
+// Changes lists the changes of its policy, in the order of time.
 func (k *Kernel) Changes() []KernelChange {
 	return slices.SortedStableFunc(slices.Values(k.Then), func(a, b KernelChange) int { return cmp.Compare(a.At, b.At) })
 }
 
-// Policies are those that it goes by, one after the other.
+// Policies lists its policies, one after the other.
 func (k *Kernel) Policies() []kernel.Policy {
 	policies := []kernel.Policy{{Default: k.Default, Rules: k.Rules, Output: k.Output}}
 	for i, t := range k.Changes() {
@@ -48,7 +48,7 @@ func (k *Kernel) Policies() []kernel.Policy {
 	return policies
 }
 
-// clone shares nothing with k that shrinking changes.
+// clone returns a copy. Shrinking one does not change the other.
 func (k Kernel) clone() Kernel {
 	k.Rules, k.Output, k.Then = slices.Clone(k.Rules), slices.Clone(k.Output), slices.Clone(k.Then)
 	for i, t := range k.Then {
@@ -57,7 +57,7 @@ func (k Kernel) clone() Kernel {
 	return k
 }
 
-// After is the policy once t counts.
+// After is the policy p after the change.
 func (t *KernelChange) After(p kernel.Policy) kernel.Policy {
 	p.Default = cmp.Or(t.Default, p.Default)
 	if len(t.Rules) > 0 {
@@ -69,7 +69,7 @@ func (t *KernelChange) After(p kernel.Policy) kernel.Policy {
 	return p
 }
 
-// empty says whether it changes nothing.
+// empty says whether the change changes nothing.
 func (t *KernelChange) empty() bool {
 	return t.Default == "" && len(t.Rules) == 0 && len(t.Output) == 0
 }
@@ -105,7 +105,7 @@ func (p *Plan) checkPolicy(path string, rules []kernel.Rule, output []kernel.Out
 	return p.checkRulesJobs(path, rules, output)
 }
 
-// checkRulesJobs refuses rules about jobs that the workload does not have.
+// checkRulesJobs returns an error for rules about jobs that the workload does not have.
 func (p *Plan) checkRulesJobs(path string, rules []kernel.Rule, output []kernel.OutputRule) *strictyaml.Error {
 	check := func(list string, i int, id string) *strictyaml.Error {
 		if n, ok := JobNumber(id); ok && (n < 1 || n > p.Workload.Jobs || id != JobID(n)) {
@@ -126,7 +126,7 @@ func (p *Plan) checkRulesJobs(path string, rules []kernel.Rule, output []kernel.
 	return nil
 }
 
-// checkTimes refuses changes that come at no time.
+// checkTimes returns an error for changes without a time.
 func checkTimes(p *Plan) *strictyaml.Error {
 	for i, t := range p.Kernel.Then {
 		if t.At == 0 {
@@ -137,7 +137,7 @@ func checkTimes(p *Plan) *strictyaml.Error {
 	return nil
 }
 
-// jobsNamed are those that its rules name.
+// jobsNamed lists the jobs that its rules name.
 func (k *Kernel) jobsNamed() (named []int) {
 	c := k.clone()
 	c.renumber(func(n int) int {
@@ -147,7 +147,7 @@ func (k *Kernel) jobsNamed() (named []int) {
 	return named
 }
 
-// renumber gives the jobs that rules name other numbers; the rules of one that comes to 0 go with it.
+// renumber renumbers the jobs in rules, and drops the rules of a job whose new number is 0.
 func (k *Kernel) renumber(number func(int) int) {
 	gone := func(id *string) bool {
 		n, ok := JobNumber(*id)

@@ -9,29 +9,30 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Knob describes a setting. Its range and its doc are in the tags of its field, its values in the presets.
+// Knob describes a setting. The tags of its field have its range and its doc, and the presets have its
+// values.
 type Knob struct {
 	Name     string
-	Draws    string // the values that plans draw, the plainest first; with them a run stays cheap
-	always   bool   // every plan draws it; of the others a plan draws a few
-	Needs    *Need  // without which it has no effect
-	scenario string // in which it matters; "" is scenarioUsual
+	Draws    string // the values that plans draw, the simplest first; runs with them stay cheap
+	always   bool   // every plan draws it; a plan draws only some of the others
+	Needs    *Need  // otherwise it has no effect
+	scenario string // the scenario in which it matters; "" is scenarioUsual
 
-	// If it takes a part of the engine away (see [Toggle]):
-	off    string // the value that does so
+	// If the setting can switch off a part of the engine (see [Toggle]):
+	off    string // the value that switches it off
 	breaks string // the invariant that the scenario then violates
-	says   string // what is so then: a clause
+	says   string // the effect: a clause
 
-	on string // what switches on a part that no preset has, and without which the engine is no worse
+	on string // the value that switches on a part that no preset has, and without which the engine is no worse
 }
 
-// scenarioUsual shows the settings that need no scenario of their own.
+// scenarioUsual is the scenario of settings that need none of their own.
 const scenarioUsual = "calm"
 
 // Need is a condition for a setting to have an effect.
 type Need struct {
 	met     func(*Plan) bool
-	without string // what a plan is told that does not meet it
+	without string // the message for a plan that does not meet it
 	Drawn   string // plans draw the knob if this is among their [Plan.Changes]; "" is always
 }
 
@@ -61,9 +62,9 @@ var (
 
 // knobs lists the settings with a description. The order of those with draws decides which plans are drawn.
 //
-// These have no draws: the alternatives that are known to lose (publish-first, message-id, fail-open, cached-state), the
-// parts of the documented design that can be taken away, budgets, what a sync costs, and what package search works out. A campaign asks
-// for the first two by the Sets of its search.Space.
+// Some settings have no draws: alternatives that are known to be worse (publish-first, message-id, fail-open,
+// cached-state), parts of the documented design that can be switched off, budgets, the cost of a sync, and
+// what package search computes. A campaign can choose the first two kinds with the Sets of its search.Space.
 var knobs = []Knob{
 	// The shape of a plan.
 	{Name: "topology.schedulers", always: true, Draws: "1 2 3"},
@@ -85,7 +86,7 @@ var knobs = []Knob{
 	{Name: "topology.max_parallel", Draws: "1 2 16"},
 	{Name: "workload.cpu", Draws: "45 90", scenario: "hot-worker"},
 	{Name: "workload.gpu", Draws: "30 100", scenario: "hot-worker"},
-	{Name: "topology.heartbeat_every", Draws: "3s 20s 45s"}, // the last is past the workers' TTL
+	{Name: "topology.heartbeat_every", Draws: "3s 20s 45s"}, // the last is longer than the workers' TTL
 	{Name: "topology.deduplicate", Draws: "true", on: "true"},
 	{Name: "world.heartbeat_lag", Draws: "1s 5s 15s 35s fixed:15s lognormal:median=2s:p99=40s"},
 	{Name: "world.sync_always", Draws: "true false", scenario: "nats-power-cut", off: "false", breaks: "every-intent-is-published",
@@ -109,7 +110,7 @@ var knobs = []Knob{
 	{Name: "engine.retry_delay_store", Draws: "20ms 200ms 5s", scenario: "state-write-failure"},
 	{Name: "engine.retry_delay_publish", Draws: "20ms 500ms 10s", scenario: "publish-failure"},
 	{Name: "engine.retry_delay_no_workers", Draws: "100ms 500ms 10s"},
-	{Name: "engine.store_op_timeout", Draws: "200ms 500ms 10s"}, // none is within what a slow command takes, or nats-server to stop: a timeout is a fault's
+	{Name: "engine.store_op_timeout", Draws: "200ms 500ms 10s"}, // all are longer than a slow command, or a stop of nats-server, takes: only faults cause timeouts
 	{Name: "engine.publish_timeout", Draws: "200ms 1s 20s"},
 	{Name: "engine.job_lock_ttl", Draws: "100ms 1s 4s 15s 5m"},
 	{Name: "engine.max_renewal_failures", Draws: "1 2 10"},
@@ -291,7 +292,7 @@ var knobs = []Knob{
 		says: "each replay that fails begins to count anew, and what cannot succeed is replayed for ever"},
 }
 
-// knobOf is the knob of that name, if there is one.
+// knobOf returns the knob of a setting, if there is one.
 func knobOf(name string) (Knob, bool) {
 	i := slices.IndexFunc(knobs, func(k Knob) bool { return k.Name == name })
 	if i < 0 {
@@ -300,7 +301,7 @@ func knobOf(name string) (Knob, bool) {
 	return knobs[i], true
 }
 
-// DrawnKnobs are those with draws for which is holds.
+// DrawnKnobs lists the knobs with draws for which is holds.
 func DrawnKnobs(is func(Knob) bool) (list []Knob) {
 	for _, k := range knobs {
 		if k.Draws != "" && is(k) {
@@ -315,10 +316,10 @@ var (
 	Dials = DrawnKnobs(func(k Knob) bool { return !k.always })
 )
 
-// Values are those that drawn plans give it.
+// Values lists the values that plans draw.
 func (k Knob) Values() []string { return strings.Fields(k.Draws) }
 
-// requiresApprovals says whether the kernel ever requires one.
+// requiresApprovals says whether the kernel ever requires an approval.
 func requiresApprovals(p *Plan) bool {
 	requires := func(byDefault string, rules []kernel.Rule) bool {
 		return byDefault == kernel.RequireApproval || slices.ContainsFunc(rules, func(r kernel.Rule) bool { return r.Decision == kernel.RequireApproval })

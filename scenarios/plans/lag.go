@@ -13,28 +13,27 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// Lag is a distribution of how long something is under way, as it is written; empty is no time at all:
+// Lag is the text of a distribution of delays. An empty Lag is no delay:
 //
-//	5s                            evenly between nothing and this
+//	5s                            evenly between 0 and this
 //	fixed:5s                      always this
 //	uniform:2s:8s                 evenly between the two
-//	normal:mean=5s:sd=2s          the normal distribution; what is below zero is nothing
+//	normal:mean=5s:sd=2s          the normal distribution; values below zero become 0
 //	lognormal:median=5s:p99=30s   half are below the median, and 1 % above p99; or p90, p99.9 and the like
-//	samples:1s:1.2s:9s            each as often as the others
+//	samples:1s:1.2s:9s            each with equal probability
 //
-// The tails of a normal or lognormal distribution are cut where one in a million is beyond. Nothing takes more
-// than 24 hours.
+// The tails of a normal or lognormal distribution are cut off at one in a million. No delay exceeds 24 hours.
 type Lag string
 
 // Bounds of a lag.
 const (
 	lagMost    = 24 * time.Hour
-	lagSamples = 1000   // as many as a file of samples is thinned to
+	lagSamples = 1000   // the number that a file of samples is reduced to
 	lagBeyond  = 1e-6   // the share that is cut off a tail
-	lagUnit    = 1000.0 // ns: finer than that, the last bits of a logarithm differ between processors
+	lagUnit    = 1000.0 // ns; below that, the last bits of a logarithm differ between processors
 )
 
-// UnmarshalText implements [encoding.TextUnmarshaler]. The error says what the text is not.
+// UnmarshalText implements [encoding.TextUnmarshaler]. Its error says what is wrong with the text.
 func (l *Lag) UnmarshalText(text []byte) error {
 	canonical, _, err := lagOf(string(text))
 	*l = canonical
@@ -44,7 +43,8 @@ func (l *Lag) UnmarshalText(text []byte) error {
 // MarshalText implements [encoding.TextMarshaler].
 func (l Lag) MarshalText() ([]byte, error) { return []byte(cmp.Or(string(l), "0s")), nil }
 
-// At returns how long it takes by a draw; nil if it takes no time. The lag is one that UnmarshalText took.
+// At returns the delay as a function of a draw; nil if there is no delay. The lag must be one that
+// UnmarshalText accepted.
 func (l Lag) At() func(draw uint64) time.Duration {
 	_, at, err := lagOf(string(l))
 	if err != nil || l == "" {
@@ -53,7 +53,7 @@ func (l Lag) At() func(draw uint64) time.Duration {
 	return at
 }
 
-// Most is the longest that it takes.
+// Most is the longest delay.
 func (l Lag) Most() time.Duration {
 	at := l.At()
 	if at == nil {
@@ -71,7 +71,7 @@ func (l Lag) Most() time.Duration {
 	return most
 }
 
-// Words is the lag in a few words: of samples how many there are, and their median.
+// Words describes the lag in a few words; samples by their number and median.
 func (l Lag) Words() string {
 	if rest, ok := strings.CutPrefix(string(l), "samples:"); ok {
 		list := strings.Split(rest, ":")
@@ -80,7 +80,7 @@ func (l Lag) Words() string {
 	return cmp.Or(string(l), "0s")
 }
 
-// SampledLag is the lag of measured durations; of more than 1,000 it keeps 1,000 of their quantiles.
+// SampledLag is the lag of measured durations. Of more than 1,000 it keeps 1,000 quantiles.
 func SampledLag(samples []time.Duration) (Lag, error) {
 	sorted := slices.Sorted(slices.Values(samples))
 	if n := len(sorted); n > lagSamples {
@@ -98,7 +98,7 @@ func SampledLag(samples []time.Duration) (Lag, error) {
 	return canonical, err
 }
 
-// lagOf reads a lag: in its canonical form, and what a draw gives.
+// lagOf parses a lag. It returns its canonical form, and the delay as a function of a draw.
 func lagOf(text string) (canonical Lag, at func(uint64) time.Duration, err error) {
 	kind, rest, ok := strings.Cut(text, ":")
 	if !ok {
@@ -109,7 +109,7 @@ func lagOf(text string) (canonical Lag, at func(uint64) time.Duration, err error
 		return Lag(strictyaml.DurationText(most)), func(draw uint64) time.Duration { return time.Duration(draw % uint64(most)) }, nil
 	}
 	parts := strings.Split(rest, ":")
-	var quantile func(z float64) float64 // by standard deviations from the middle, in ns
+	var quantile func(z float64) float64 // by standard deviations from the centre, in ns
 	switch kind {
 	case "fixed", "uniform", "samples":
 		var list []time.Duration
@@ -160,7 +160,7 @@ func lagLength(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// listed is a lag of which a list says all.
+// listed is a lag that a list describes completely.
 func listed(kind string, list []time.Duration) (func(uint64) time.Duration, error) {
 	switch {
 	case kind == "fixed" && len(list) == 1:
@@ -179,7 +179,7 @@ func listed(kind string, list []time.Duration) (func(uint64) time.Duration, erro
 	return nil, errors.New("more than one duration")
 }
 
-// bell is the quantile function of a normal or lognormal lag by standard deviations.
+// bell is the quantile function of a normal or lognormal lag, by standard deviations.
 func bell(kind string, parts []string) (func(z float64) float64, error) {
 	shape := map[string][2]string{"normal": {"mean", "sd"}, "lognormal": {"median", "p99"}}[kind]
 	if len(parts) != 2 {

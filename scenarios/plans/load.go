@@ -16,7 +16,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// planFile is the kind of file that a plan is.
+// planFile describes the file format to package strictyaml.
 var planFile = strictyaml.Kind{What: "a plan", Has: "a name: `wavetank explain calm` shows a whole one", Version: PlanVersion}
 
 // The presets.
@@ -25,8 +25,8 @@ const (
 	PresetHardened   = "hardened"
 )
 
-// Load reads a plan: the named scenario, or else the file at that path; "-" is standard input.
-// What is wrong with a plan's content is a [*strictyaml.Error].
+// Load reads a plan: the named scenario, or else the file at that path; "-" is standard input. An error in
+// the plan's content is a [*strictyaml.Error].
 func Load(nameOrFile string) (*Plan, error) {
 	if strictyaml.FromStandardInput(nameOrFile) {
 		data, err := strictyaml.ReadAll("standard input", os.Stdin)
@@ -58,14 +58,14 @@ func readPlan(path string) ([]byte, error) {
 	switch {
 	case err == nil && info.IsDir():
 		return nil, &strictyaml.Error{File: path, Message: "this is a directory", Remedy: "give the plan.yaml in it, or another plan's file"}
-	case err == nil && !info.Mode().IsRegular(): // it is read again, to be replayed
+	case err == nil && !info.Mode().IsRegular(): // it is read again for a replay
 		return nil, &strictyaml.Error{File: path, Message: "this is not a regular file", Remedy: "give " + give}
 	}
 	return strictyaml.ReadFile(path, give)
 }
 
-// Parse reads a plan's text strictly and validates it, or that of a finding of the ledger, which holds a plan. name stands for
-// the file in errors.
+// Parse parses a plan's text strictly and validates it. The text may also be that of a finding of the ledger,
+// which holds a plan. name is the file's name in errors.
 func Parse(name string, data []byte) (*Plan, error) {
 	var result struct{ Verdict, Digest string }
 	if json.Unmarshal(data, &result) == nil && result.Verdict != "" && result.Digest != "" {
@@ -89,7 +89,7 @@ func Parse(name string, data []byte) (*Plan, error) {
 	return parse(doc)
 }
 
-// ParsePart reads a plan that is part of another document.
+// ParsePart parses a plan that is part of another document.
 func ParsePart(part strictyaml.Node) (*Plan, error) {
 	doc, err := part.Document(planFile)
 	if err != nil {
@@ -100,7 +100,7 @@ func ParsePart(part strictyaml.Node) (*Plan, error) {
 
 func parse(doc *strictyaml.Document) (*Plan, error) {
 	p := Defaults()
-	preset := doc.DecodeKey("preset", p) // on which the meaning of other keys hangs
+	preset := doc.DecodeKey("preset", p) // the meaning of other keys depends on it
 	p.TakePreset(p.Preset)
 	if doc.HasKey("kernel") {
 		p.Kernel.Default = kernel.Allow
@@ -128,11 +128,11 @@ func parse(doc *strictyaml.Document) (*Plan, error) {
 	return p, nil
 }
 
-// partOfPath is the part of a plan that a key is in: one fault, or a section.
+// partOfPath matches the part of a plan that a key is in: one fault, or a section.
 var partOfPath = regexp.MustCompile(`^[^.\[]*(\[\d+\])?`)
 
-// alsoInvalid adds to what could not be read of a plan what is wrong with the rest of it, unless that may hang on what
-// could not be read.
+// alsoInvalid adds to the parts of a plan that cannot be read the errors in the rest of it, except those that
+// may be consequences.
 func alsoInvalid(doc *strictyaml.Document, p *Plan, err error) error {
 	var unread, wrong *strictyaml.Error
 	if !errors.As(err, &unread) {
@@ -143,7 +143,7 @@ func alsoInvalid(doc *strictyaml.Document, p *Plan, err error) error {
 	for _, e := range append([]*strictyaml.Error{unread}, unread.Also...) {
 		parts[part(e)] = true
 	}
-	if parts["preset"] { // on which the meaning of all hangs
+	if parts["preset"] { // the meaning of everything depends on it
 		return err
 	}
 	world := parts["engine"] || parts["kernel"] || parts["topology"] || parts["workload"]
@@ -162,8 +162,8 @@ func alsoInvalid(doc *strictyaml.Document, p *Plan, err error) error {
 	return strictyaml.Together(all...)
 }
 
-// Marshal writes p as Parse reads it: name, preset, seed and version always, and of the rest what differs from the
-// defaults and the preset. Parse gives back a plan equal to p if p is valid.
+// Marshal writes p in the form that Parse reads: always name, preset, seed and version, and otherwise what
+// differs from the defaults and the preset. If p is valid, Parse returns an equal plan.
 func Marshal(p *Plan) ([]byte, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// files holds the named scenarios. Each file is called after the plan in it.
+// files holds the named scenarios. Each file has the name of its plan.
 //
 //go:embed *.yaml
 var files embed.FS
 
-// Names lists the named scenarios, in the order of the alphabet.
+// Names lists the named scenarios in alphabetical order.
 func Names() []string {
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -21,7 +21,7 @@ func Names() []string {
 	for _, e := range entries {
 		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
 	}
-	slices.Sort(names) // the files are in another order: a dot comes after a dash
+	slices.Sort(names) // files are in another order: a dot sorts after a dash
 	return names
 }
 

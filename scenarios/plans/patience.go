@@ -6,8 +6,8 @@ import (
 	"github.com/wavetank-sim/wavetank/engine"
 )
 
-// Patience is how long a job may take to settle with no fault left to strike, if its settings make
-// that longer than the default of then.settle_within allows for.
+// Patience is how long a job may take to settle when no fault is left to strike. It is longer than the
+// default of then.settle_within if the plan's settings demand that.
 func (p *Plan) Patience() time.Duration {
 	waits := func(p *Plan) time.Duration {
 		e := &p.Engine
@@ -15,21 +15,21 @@ func (p *Plan) Patience() time.Duration {
 		if e.TenantLimit > 0 {
 			noWorkers += time.Duration(e.MaxSchedulingRetries) * e.BackoffMax
 		}
-		outputs := 4*e.Output.ScanTimeout + e.Output.CheckTimeout // a scan that another takes up
+		outputs := 4*e.Output.ScanTimeout + e.Output.CheckTimeout // another scheduler may take over the scan
 		ages := p.Workload.runsTake() + max(e.DispatchTimeout, e.PendingAge, e.ScheduledAge, e.IntentAge)
 		for _, d := range p.TopicTimeouts() {
 			ages = max(ages, d)
 		}
-		ticks := 3 * e.PollInterval // a tick's lock is held for two
+		ticks := 3 * e.PollInterval // a tick's lock is held for two polls
 		return e.AckWait + e.JobLockTTL + e.BackoffMax + e.BackoffJitter + e.RetryDelayBusy + e.RetryDelayStore + e.RetryDelayPublish + noWorkers +
 			p.Topology.HeartbeatEvery + p.World.HeartbeatLag.Most() + ages + e.RunningTimeout + ticks + outputs + p.replays()
 	}
 	base := Defaults()
-	longest := 720 * time.Hour // of then.settle_within
+	longest := 720 * time.Hour // the maximum of then.settle_within
 	return min(longest, base.Then.SettleWithin+max(0, waits(p)-waits(base))+p.sweeps())
 }
 
-// LongestAge is how old a job may be before reconciler or replayer take it up.
+// LongestAge is how old a job may be before the reconciler or the replayer handles it.
 func (p *Plan) LongestAge() (age time.Duration) {
 	e := &p.Engine
 	if e.Reconciler {
@@ -44,14 +44,14 @@ func (p *Plan) LongestAge() (age time.Duration) {
 	if e.SweepScheduled {
 		age = max(age, e.ScheduledAge)
 	}
-	return age + 3*e.PollInterval // a tick's lock is held for two
+	return age + 3*e.PollInterval // a tick's lock is held for two polls
 }
 
-// Budgets says for how long a job of the plan outlasts each cause of retries.
+// Budgets says for how long a job of the plan survives each cause of retries.
 func (p *Plan) Budgets() []engine.Budget { return engine.Budgets(&p.Engine) }
 
-// sweeps is how long a job of which no request is left to come may take to its ceiling: an attempt a sweep,
-// each of which may come by while no worker counts as alive, or none fits, or its tenant is at its limit.
+// sweeps is how long a job without further requests may take to reach its retry ceiling. Each sweep makes an
+// attempt, and each may come while no worker counts as alive, none fits, or the tenant is at its limit.
 func (p *Plan) sweeps() time.Duration {
 	e, t := &p.Engine, &p.Topology
 	choosy := len(p.Workload.Label)+len(p.Workload.Requires) > 0 || e.TenantLimit > 0
@@ -60,12 +60,12 @@ func (p *Plan) sweeps() time.Duration {
 	}
 	attempts := e.MaxSchedulingRetries
 	if e.Replay.Enabled {
-		attempts *= 1 + e.Replay.MaxReplays // each of which may fare like it
+		attempts *= 1 + e.Replay.MaxReplays // each replay may take as many
 	}
 	return time.Duration(attempts) * (e.ScheduledAge + 3*e.PollInterval)
 }
 
-// replays is how long it may take until a job has been replayed as often as it may be, and failed each time.
+// replays is how long a job may take until all its replays have been made and have failed.
 func (p *Plan) replays() time.Duration {
 	r := &p.Engine.Replay
 	if !r.Enabled {
@@ -79,7 +79,7 @@ func (p *Plan) replays() time.Duration {
 	return total
 }
 
-// runsTake is how long a plan's runs take when nothing goes wrong, jobs aside.
+// runsTake is how long a plan's runs take if nothing goes wrong, without their jobs.
 func (w *Workload) runsTake() time.Duration {
 	if w.Runs == 0 {
 		return 0
@@ -93,6 +93,6 @@ func (w *Workload) runsTake() time.Duration {
 
 // TopicTimeouts are the dispatch timeouts of single topics.
 func (p *Plan) TopicTimeouts() map[string]time.Duration {
-	topics, _ := p.Engine.TopicTimeouts.Parse() // a plan that is not valid has none
+	topics, _ := p.Engine.TopicTimeouts.Parse() // an invalid plan has none
 	return topics
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// PerJob is a key of the workload that says something of single jobs, by number: a duration or a text. Its doc calls
+// PerJob is a key of the workload that sets a duration or a text for single jobs, by number. Its doc calls
 // the job N.
 type PerJob struct {
 	key     string // under workload
-	usual   string // what is so for the other jobs
+	usual   string // what holds for the other jobs
 	Example string
 
-	needs    *Need  // as of a [Knob]
+	needs    *Need  // as in a [Knob]
 	scenario string // likewise
 }
 
-// perJobs are such keys: slow in a plan, and workload.slow.3=15m as a setting.
+// perJobs are these keys: for example slow in a plan, and workload.slow.3=15m as a setting.
 var perJobs = []PerJob{
 	{key: "slow", usual: "as workload.work", Example: "15m"},
 	{key: "cancel", usual: "never", Example: "2s"},
@@ -41,13 +41,13 @@ var perJobs = []PerJob{
 	{key: "answer", usual: "SUCCEEDED", Example: "FAILED_FATAL"},
 }
 
-// Prefix begins the settings of single jobs.
+// Prefix is the prefix of the settings of single jobs.
 func (k PerJob) Prefix() string { return "workload." + k.key + "." }
 
-// of is the mapping from the numbers of jobs.
+// of returns the mapping from the numbers of jobs.
 func (k PerJob) of(w *Workload) reflect.Value { return strictyaml.Field(w, k.key) }
 
-// Scalar is what it says of a job, of which name is the setting.
+// Scalar is the scalar of a job's setting with that name.
 func (k PerJob) Scalar(name string) strictyaml.Scalar {
 	s := strictyaml.Element(reflect.TypeFor[Workload](), k.key)
 	s.Name = name
@@ -59,7 +59,7 @@ func (k PerJob) setting() Setting {
 	return Setting{Name: s.Name, Type: s.Type(), Default: k.usual, Doc: s.Doc(), Allowed: s.Allowed(), Example: k.Example, Scenario: cmp.Or(k.scenario, scenarioUsual)}
 }
 
-// PerJobOf finds the key of a setting such as workload.slow.3, and the job.
+// PerJobOf returns the key of a setting such as workload.slow.3, and the job.
 func PerJobOf(name string) (k PerJob, job string, ok bool) {
 	for _, k := range perJobs {
 		if job, ok := strings.CutPrefix(name, k.Prefix()); ok {
@@ -69,7 +69,7 @@ func PerJobOf(name string) (k PerJob, job string, ok bool) {
 	return PerJob{}, "", false
 }
 
-// setPerJob changes such a setting. The plan's own mapping stays as it is: a copy may share it.
+// setPerJob changes such a setting. It does not modify the plan's own mapping, which a copy may share.
 func (p *Plan) setPerJob(k PerJob, name, job, text string) error {
 	n, err := strconv.Atoi(job)
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *Plan) setPerJob(k PerJob, name, job, text string) error {
 	return nil
 }
 
-// copy gives one workload what the key says in another, with nothing shared.
+// copy copies the key's values from one workload to another, which then share nothing.
 func (k PerJob) copy(to, from *Workload) {
 	all := k.of(from)
 	if all.IsNil() {
@@ -101,14 +101,14 @@ func (k PerJob) copy(to, from *Workload) {
 	k.of(to).Set(copied)
 }
 
-// forget takes away what it says of job n.
+// forget removes the value for job n.
 func (k PerJob) forget(w *Workload, n int) {
 	if all := k.of(w); !all.IsNil() {
 		all.SetMapIndex(reflect.ValueOf(n), reflect.Value{})
 	}
 }
 
-// jobs lists those that it says something of.
+// jobs lists the jobs that have a value.
 func (k PerJob) jobs(w *Workload) []int { return jobsOf(k.of(w)) }
 
 func jobsOf(all reflect.Value) (list []int) {
@@ -119,7 +119,7 @@ func jobsOf(all reflect.Value) (list []int) {
 	return list
 }
 
-// Text is what it says of job n, as a setting; "" is nothing.
+// Text is the value for job n, as a setting; "" if there is none.
 func (k PerJob) Text(w *Workload, n int) string {
 	if v := k.of(w).MapIndex(reflect.ValueOf(n)); v.IsValid() {
 		return strictyaml.TextOf(v)
@@ -127,7 +127,7 @@ func (k PerJob) Text(w *Workload, n int) string {
 	return ""
 }
 
-// assignments lists them as [Plan.Set] takes them.
+// assignments lists the values as [Plan.Set] takes them.
 func (k PerJob) assignments(w *Workload) (list []string) {
 	for _, n := range k.jobs(w) {
 		list = append(list, k.Prefix()+strconv.Itoa(n)+"="+k.Text(w, n))

@@ -12,8 +12,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 )
 
-// Phases lists the operations that a fault can name, in the order in which a job meets them: the
-// engine's phases, those of its messages, and those of the world around it.
+// Phases lists the operations that a fault can name: the engine's phases, those of its messages, and those of
+// the world around it. They are in the order in which a job passes them.
 func Phases() []faults.Phase {
 	table := phases()
 	list := make([]faults.Phase, len(table))
@@ -23,7 +23,7 @@ func Phases() []faults.Phase {
 	return list
 }
 
-// acted is a phase, and the role of who operates in it.
+// acted is a phase, and the role of the nodes that operate in it.
 type acted struct {
 	faults.Phase
 	by string
@@ -166,7 +166,7 @@ func phases() []acted {
 	}
 }
 
-// Phases lists those of [Phases] that runs of p can have, given its settings.
+// Phases lists those of [Phases] that runs of p can have with its settings.
 func (p *Plan) Phases() []faults.Phase {
 	e := &p.Engine
 	kernel := p.Kernel.On()
@@ -216,10 +216,10 @@ func (p *Plan) Nodes() []string {
 	return names
 }
 
-// Heartbeats is the link that loses a worker's heartbeats, and nothing else.
+// Heartbeats is the link whose cut loses a worker's heartbeats, and nothing else.
 const Heartbeats = "heartbeats"
 
-// Links are the names of all that partitions can cut.
+// Links lists the links that partitions can cut.
 func Links() []string { return []string{Heartbeats, faults.Redis, faults.NATS, actors.KernelName} }
 
 // FaultWorld is what the plan's faults can refer to.
@@ -237,7 +237,7 @@ func (p *Plan) FaultWorld() faults.World {
 	return faults.World{Jobs: p.Workload.Jobs, Nodes: p.Nodes(), Phases: Phases(), Links: links}
 }
 
-// actedBy are the roles of who operates in a phase.
+// actedBy maps each phase to the role of the nodes that operate in it.
 var actedBy = sync.OnceValue(func() map[string]string {
 	roles := map[string]string{}
 	for _, p := range phases() {
@@ -246,10 +246,10 @@ var actedBy = sync.OnceValue(func() map[string]string {
 	return roles
 })
 
-// ActorIn is the role of who operates in a phase.
+// ActorIn is the role of the nodes that operate in a phase.
 func ActorIn(phase string) string { return actedBy()[phase] }
 
-// Actors are the nodes that operate in a phase.
+// Actors lists the nodes that operate in a phase.
 func (t Topology) Actors(phase string) []string {
 	switch role := ActorIn(phase); role {
 	case actors.SchedulerRole:

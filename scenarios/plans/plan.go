@@ -16,17 +16,17 @@ const (
 	Bounded = "bounded"
 )
 
-// What a world's Redis is.
+// The kinds of Redis of a world.
 const (
 	RedisMini   = "mini"   // miniredis
 	RedisServer = "server" // a redis-server
 )
 
-// PlanVersion is the format that this build reads and writes.
+// PlanVersion is the version of the format that this build reads and writes.
 const PlanVersion = 1
 
-// Plan is everything that a run depends on besides the build. It is one YAML file, whether it was
-// written by hand, drawn by rapid, shrunk from a failure, or kept as a regression.
+// Plan is everything that a run depends on besides the build. It is a YAML file, whether written by hand,
+// drawn by rapid, shrunk from a failure, or kept as a regression.
 type Plan struct {
 	Version  int               `yaml:"version" json:"version" doc:"the format of this file, 1"`
 	Name     string            `yaml:"name" json:"name" doc:"the name of the plan, in kebab-case"`
@@ -45,10 +45,11 @@ type Plan struct {
 	About    []int             `yaml:"about,omitempty" json:"about,omitempty" doc:"the jobs whose story the result tells; empty is those that faults name"`
 	Seed     uint64            `yaml:"seed" json:"seed" doc:"the root of every draw"`
 
-	pinned []string // settings given explicitly with the value that they have by default: another preset leaves them alone
+	pinned []string // settings given explicitly with their default value: another preset does not change them
 }
 
-// Topology says which nodes there are. Schedulers are scheduler-1.., workers are worker-1...
+// Topology says which nodes there are. Schedulers are named scheduler-1 and so on, workers worker-1 and so
+// on.
 type Topology struct {
 	Schedulers     int           `yaml:"schedulers" json:"schedulers" min:"1" max:"64" doc:"scheduler replicas"`
 	Workers        int           `yaml:"workers" json:"workers" min:"1" max:"1000" doc:"workers in the default pool"`
@@ -61,7 +62,7 @@ type Topology struct {
 	FanOut         bool          `yaml:"fan_out" json:"fan_out" doc:"workers have no subject of their own: a job goes to its topic, and one worker of the pool that serves it takes it from there; job.default is then the default pool's alone"`
 }
 
-// Conditions are what the world is like besides its faults.
+// Conditions describe the world besides its faults.
 type Conditions struct {
 	HeartbeatLag Lag           `yaml:"heartbeat_lag" json:"heartbeat_lag" like:"5s, fixed:5s, uniform:2s:8s, normal:mean=5s:sd=2s, lognormal:median=5s:p99=30s or samples:1s:2s:9s" doc:"how long a heartbeat is under way: each takes a time drawn from this distribution, so that they may overtake each other; a duration alone is evenly between nothing and this, p99 is above all but 1 %"`
 	SyncAlways   bool          `yaml:"sync_always" json:"sync_always" doc:"nats-server has each message on the disk before it acknowledges it (sync_interval: always in its configuration): a power loss takes none"`
@@ -73,7 +74,7 @@ type Conditions struct {
 	Dying        float64       `yaml:"dying" json:"dying" min:"0" max:"1" doc:"the share of the workers, rounded, that die, each at an instant drawn over the time of submissions; then.heal brings them back"`
 }
 
-// Workload says what is submitted. Jobs are job-1...
+// Workload says what is submitted. Jobs are named job-1 and so on.
 type Workload struct {
 	Jobs        int                   `yaml:"jobs" json:"jobs" min:"1" max:"100000" doc:"how many jobs are submitted"`
 	Every       time.Duration         `yaml:"every" json:"every" min:"1ns" max:"24h" doc:"time between two submissions"`
@@ -131,8 +132,9 @@ type Then struct {
 	SettleWithin time.Duration `yaml:"settle_within" json:"settle_within" min:"1s" max:"720h" doc:"virtual time the world has to settle once submissions and faults are over"`
 }
 
-// Expect says what the plan is there to show, under its own preset, and under another if it names that. Of a plan
-// with Changed, story and expectations are another's: a run's folder keeps them with the plan that was run.
+// Expect says what the plan is to show, under its own preset and maybe under the other. If Changed is not
+// empty, story and expectations were written for the plan without those changes: the folder of a run stores
+// them with the plan that was run.
 type Expect struct {
 	Violates   []string  `yaml:"violates,omitempty" json:"violates,omitempty" doc:"invariants that this plan breaks"`
 	Sometimes  []string  `yaml:"sometimes,omitempty" json:"sometimes,omitempty" doc:"situations that this plan must reach"`
@@ -142,8 +144,8 @@ type Expect struct {
 	Changed    []string  `yaml:"changed,omitempty" json:"changed,omitempty" like:"engine.fence=false" doc:"what was changed in the plan, as --set takes it: what it expects, and faults that its settings leave nothing to strike, are reported, and not judged"`
 }
 
-// Expected is what a plan expects under one preset. An invariant listed in Violates is judged whatever its promise,
-// and a run of the unmodified plan that does not violate it is inconclusive.
+// Expected is what a plan expects under one preset. An invariant in Violates is judged whatever its promise.
+// If a run of the unmodified plan does not violate it, the run is inconclusive.
 type Expected struct {
 	Violates  []string `yaml:"violates,omitempty" json:"violates,omitempty" doc:"invariants that this plan breaks"`
 	Sometimes []string `yaml:"sometimes,omitempty" json:"sometimes,omitempty" doc:"situations that this plan must reach"`
@@ -151,5 +153,5 @@ type Expected struct {
 	Told      bool     `yaml:"told,omitempty" json:"told,omitempty" doc:"the plan's story comes about under this preset, which is not its own"`
 }
 
-// Presets are those that a plan can have.
+// Presets lists the presets.
 func Presets() []string { return []string{PresetDocumented, PresetHardened} }

@@ -11,14 +11,14 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// The pool of topology.gpu_workers, the topic that it alone serves, and what it offers.
+// The pool of topology.gpu_workers, the topic that it alone serves, and the capability that it offers.
 const (
 	poolGPU    = "gpu"
 	TopicGPU   = "job.gpu"
 	offeredGPU = "gpu"
 )
 
-// Routing is which pools serve which topics; without a second pool it is the engine's own default.
+// Routing returns which pools serve which topics. Without a second pool it is the engine's default.
 func (p *Plan) Routing() routing.Config {
 	if p.Topology.GPUWorkers == 0 {
 		return routing.Config{}
@@ -33,7 +33,7 @@ func (p *Plan) Routing() routing.Config {
 	}
 }
 
-// Pool is that of the n-th worker, from 1, and what the worker can do besides.
+// Pool returns the pool of the n-th worker, from 1, and the worker's further capabilities.
 func (t Topology) Pool(n int) (pool string, capabilities []string) {
 	if n > t.Workers-t.GPUWorkers {
 		return poolGPU, []string{offeredGPU}
@@ -41,19 +41,20 @@ func (t Topology) Pool(n int) (pool string, capabilities []string) {
 	return routing.DefaultPool, nil
 }
 
-// Worker is the id of the worker of that node, which is the n-th, and with fan_out the topics that it takes jobs from.
+// Worker returns the ID of the worker on that node, which is the n-th. With fan_out it also returns the
+// topics that the worker takes jobs from.
 func (t Topology) Worker(node string, n int) (id string, topics []string) {
 	if !t.FanOut {
 		return node, nil
 	}
-	id, topics = node+".host", []string{Topic} // an id that is no token of a subject
+	id, topics = node+".host", []string{Topic} // an ID that is no token of a subject
 	if pool, _ := t.Pool(n); pool == poolGPU {
 		topics = []string{TopicGPU}
 	}
 	return id, topics
 }
 
-// WorkerLabels are those of the n-th worker, from 1.
+// WorkerLabels returns the labels of the n-th worker, from 1.
 func (t Topology) WorkerLabels(n int) map[string]string {
 	if t.Zones == 0 {
 		return nil
@@ -62,7 +63,7 @@ func (t Topology) WorkerLabels(n int) map[string]string {
 	return map[string]string{"zone": zone, "node.zone": zone}
 }
 
-// Route gives the n-th job what the plan says of where it is to go.
+// Route sets in the n-th job's request where the plan wants it to go.
 func (w *Workload) Route(r *job.Request, n int) error {
 	if t, ok := w.Topic[n]; ok {
 		r.Topic = t
@@ -89,7 +90,7 @@ func (w *Workload) Route(r *job.Request, n int) error {
 	return nil
 }
 
-// checkRoutes says which job's labels, requirements or topic make no sense.
+// checkRoutes returns an error for a label, requirement or topic that makes no sense.
 func checkRoutes(p *Plan) *strictyaml.Error {
 	w := &p.Workload
 	for _, k := range perJobs {
@@ -113,10 +114,10 @@ func checkRoutes(p *Plan) *strictyaml.Error {
 	return nil
 }
 
-// Tenant is whose the n-th job is.
+// Tenant returns the tenant of the n-th job.
 func (w *Workload) Tenant(n int) string { return "tenant-" + strconv.Itoa(1+(n-1)%w.Tenants) }
 
-// Key is the idempotency key of the n-th job.
+// Key returns the idempotency key of the n-th job.
 func (w *Workload) Key(n int) string {
 	if w.SharedKeys {
 		return "key-" + strconv.Itoa(1+(n-1)/w.Tenants)

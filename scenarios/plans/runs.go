@@ -13,9 +13,10 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// Run is the workload's n-th: a first step, a last one, and those in between side by side, the k-th of them k
-// times step_delay after the first, and not before step_until of a world that began then. Of two steps the second is the
-// one with the delay. The last begins last_step_delay after all of them.
+// Run is the workload's n-th run. It has a first step, a last one, and parallel ones in between. The k-th
+// step in between starts k times step_delay after the first step, and not before step_until after began, the
+// beginning of the world. If there are two steps, the second is the one with the delay. The last step starts
+// last_step_delay after all others.
 func (w *Workload) Run(n int, began time.Time) workflow.Run {
 	r := workflow.Run{RunID: RunID(n), WorkflowID: "workflow", Tenant: "tenant-1"}
 	var between []string
@@ -40,8 +41,8 @@ func (w *Workload) Run(n int, began time.Time) workflow.Run {
 	return r
 }
 
-// Failing says whether a job is one of a step's attempts that fail: the first so many of each run's second step,
-// or of its only one.
+// Failing says whether a job is an attempt that fails: one of the first step_failures attempts of a run's
+// second step, or of its only one.
 func (w *Workload) Failing(jobID string) bool {
 	rest, isRun := strings.CutPrefix(jobID, "run-")
 	_, rest, isStep := strings.Cut(rest, "-"+stepID(min(2, w.Steps))+"-")
@@ -49,7 +50,7 @@ func (w *Workload) Failing(jobID string) bool {
 	return isRun && isStep && err == nil && attempt <= w.StepFailures
 }
 
-// FailingSteps lists those attempts.
+// FailingSteps lists the attempts that fail.
 func (w *Workload) FailingSteps() (list []string) {
 	for n := range w.Runs {
 		for attempt := range w.StepFailures {
@@ -59,7 +60,7 @@ func (w *Workload) FailingSteps() (list []string) {
 	return list
 }
 
-// checkRuns refuses what [workflow.Run] cannot say.
+// checkRuns returns an error for what [workflow.Run] cannot represent.
 func checkRuns(p *Plan) *strictyaml.Error {
 	w := &p.Workload
 	for _, f := range []struct {
@@ -79,7 +80,7 @@ func checkRuns(p *Plan) *strictyaml.Error {
 	return nil
 }
 
-// metByRuns notes which of the phases of workflows the plan's runs can have.
+// metByRuns notes which workflow phases the plan's runs can have.
 func (p *Plan) metByRuns(met map[phase.Phase]bool) {
 	e, w := &p.Engine, &p.Engine.Workflow
 	polls := w.DurableTimers && w.DelayPoller
@@ -93,7 +94,7 @@ func (p *Plan) metByRuns(met map[phase.Phase]bool) {
 	}
 }
 
-// Undo is the compensation of what that names.
+// Undo is the compensation of what.
 func Undo(what string) *job.Compensation {
 	return &job.Compensation{Capability: "cancel", Payload: json.RawMessage(`{"undo":"` + what + `"}`)}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// Sections lists the parts of a plan that have keys of their own, the plan itself first.
+// Sections lists the parts of a plan that have keys, the plan itself first.
 func Sections() []strictyaml.Section {
 	return strictyaml.Sections(reflect.TypeFor[Plan](), strictyaml.Section{Name: SectionPlan, Doc: "everything that a run depends on besides the build"})
 }
@@ -28,19 +28,20 @@ type Setting struct {
 	Name     string `json:"name"` // as in YAML, such as engine.max_dispatch_retries
 	Type     string `json:"type"` // duration, integer, number, boolean, choice or text
 	Default  string `json:"default"`
-	Hardened string `json:"hardened,omitempty"` // the preset's value, where it is not the documented one
+	Hardened string `json:"hardened,omitempty"` // the hardened preset's value, if it differs from the documented one
 	Doc      string `json:"doc"`
 	Allowed  string `json:"allowed"`           // "1 to 1000", or the choices
-	Example  string `json:"example,omitempty"` // of a value, where the default is none
-	Scenario string `json:"scenario"`          // in which it matters
-	On       string `json:"-"`                 // what switches on a part that no preset has; "" of any other
+	Example  string `json:"example,omitempty"` // an example value, if the default is empty
+	Scenario string `json:"scenario"`          // the scenario in which it matters
+	On       string `json:"-"`                 // the value that switches on a part that no preset has; "" for other settings
 }
 
-// Settings lists every setting, in the order of the plan's keys; the seed is not among them, since
-// it has a flag of its own.
+// Settings lists every setting, in the order of the plan's keys. The seed is not among them, since it has a
+// flag of its own.
 func Settings() []Setting { return slices.Clone(allSettings()) }
 
-// SettingOf describes the setting of that name; of one of a single job, such as workload.slow.3, all of that key.
+// SettingOf describes a setting. For a setting of a single job, such as workload.slow.3, it describes the
+// whole key.
 func SettingOf(name string) (Setting, bool) {
 	if k, _, ok := PerJobOf(name); ok {
 		name = k.setting().Name
@@ -53,7 +54,7 @@ func SettingOf(name string) (Setting, bool) {
 	return list[i], true
 }
 
-// SettingNames are those of [Settings].
+// SettingNames lists the names of [Settings].
 func SettingNames() []string {
 	var names []string
 	for _, s := range allSettings() {
@@ -62,7 +63,7 @@ func SettingNames() []string {
 	return names
 }
 
-// Amount is the number that a value of a setting is, of a duration in seconds; 0 of what is none.
+// Amount is the numeric value of a setting's text, in seconds for a duration; 0 if the text is not numeric.
 func Amount(value string) float64 {
 	if d, err := time.ParseDuration(value); err == nil {
 		return d.Seconds()
@@ -101,13 +102,13 @@ var allSettings = sync.OnceValue(func() []Setting {
 	return list
 })
 
-// Settings lists p's, in the order of its keys: the preset, the seed, and the scalars of the
+// Settings lists p's settings in the order of its keys: the preset, the seed, and the scalars of the
 // sections.
 func (p *Plan) Settings() []strictyaml.Scalar {
 	return slices.DeleteFunc(strictyaml.Scalars(p), func(s strictyaml.Scalar) bool { return !isSetting(s.Name) })
 }
 
-// Setting is p's of that name; false if there is none.
+// Setting returns p's setting of that name; false if there is none.
 func (p *Plan) Setting(name string) (strictyaml.Scalar, bool) {
 	s, ok := strictyaml.ScalarOf(p, name)
 	return s, ok && isSetting(name)
@@ -117,7 +118,7 @@ func isSetting(scalar string) bool {
 	return scalar == "preset" || scalar == "seed" || strings.Contains(scalar, ".")
 }
 
-// base is the plan of which p's settings are a variation.
+// base is the plan that p's settings are a variation of.
 func (p *Plan) base() *Plan {
 	b := Defaults()
 	b.TakePreset(p.Preset)
@@ -125,9 +126,9 @@ func (p *Plan) base() *Plan {
 	return b
 }
 
-// pin remembers that s was given explicitly. A value that differs from its base shows that by itself.
+// pin remembers that s was given explicitly. A value that differs from its base needs no pin.
 func (p *Plan) pin(s strictyaml.Scalar) {
-	if !strings.HasPrefix(s.Name, "engine.") && !slices.Contains(OfServers, s.Name) && s.Name != "schedule.steps_max" { // those move with the preset, or with the jobs
+	if !strings.HasPrefix(s.Name, "engine.") && !slices.Contains(OfServers, s.Name) && s.Name != "schedule.steps_max" { // those change with the preset, or with the jobs
 		return
 	}
 	if base, _ := p.base().Setting(s.Name); base.Value.Equal(s.Value) && !slices.Contains(p.pinned, s.Name) {
@@ -139,7 +140,7 @@ func (p *Plan) pin(s strictyaml.Scalar) {
 // Unpin forgets which settings were given explicitly.
 func (p *Plan) Unpin() { p.pinned = nil }
 
-// rebase calls change, then lets every setting follow its base that was not given explicitly.
+// rebase calls change, and then lets every setting that was not given explicitly follow its base.
 func (p *Plan) rebase(change func()) {
 	before := p.base().Settings()
 	follows := map[string]bool{}
@@ -159,9 +160,9 @@ func (p *Plan) rebase(change func()) {
 	}
 }
 
-// Set changes one setting: "engine.max_dispatch_retries=5", "preset=documented". A new preset
-// changes the engine settings that the plan does not give itself. The error is a [*strictyaml.Error].
-// [Plan.Validate] says whether the plan still fits together.
+// Set changes one setting, as in "engine.max_dispatch_retries=5" or "preset=documented". A new preset changes
+// the engine settings that the plan does not set itself. The error is a [*strictyaml.Error]. [Plan.Validate]
+// says whether the plan is still consistent.
 func (p *Plan) Set(assignment string) error {
 	name, text, ok := strings.Cut(assignment, "=")
 	name, text = strings.TrimSpace(name), strings.TrimSpace(text)
@@ -181,7 +182,7 @@ func (p *Plan) Set(assignment string) error {
 	}
 	change := func() { s.Value.Set(value) }
 	switch name {
-	case "preset", "workload.jobs": // all that a base depends on
+	case "preset", "workload.jobs": // a base depends on these alone
 		before := p.Preset
 		p.rebase(change)
 		p.Expect.own(p.Preset, before)
@@ -195,8 +196,9 @@ func (p *Plan) Set(assignment string) error {
 	return nil
 }
 
-// Vary sets a setting as one does who runs another plan than is written. A change beyond the presets that the plan speaks of,
-// and the Redis, over which a run is the same, is noted in Expect.Changed.
+// Vary changes a setting for a run that deviates from the written plan. It notes the change in
+// Expect.Changed. It does not note a preset for which the plan has expectations, nor the Redis, which changes
+// nothing in a run.
 func (p *Plan) Vary(assignment string) error {
 	name, preset, _ := strings.Cut(assignment, "=")
 	before, known := p.Setting(name)
@@ -213,7 +215,7 @@ func (p *Plan) Vary(assignment string) error {
 	return nil
 }
 
-// example is how the setting of that name is written with a value, or what its name may be.
+// example shows how to write a setting with a value, or lists the names that it may have.
 func (p *Plan) example(name string) string {
 	s, known := p.base().Setting(name)
 	switch {
@@ -225,8 +227,7 @@ func (p *Plan) example(name string) string {
 	return ", as in " + name + "=" + s.Text()
 }
 
-// Changes lists, as Set takes them, the settings in which p differs from the defaults and its
-// preset.
+// Changes lists the settings in which p differs from the defaults and its preset, as Set takes them.
 func (p *Plan) Changes() []string {
 	var changes []string
 	base := p.base().Settings()
@@ -243,8 +244,9 @@ func (p *Plan) Changes() []string {
 	return changes
 }
 
-// Relays says whether dispatches go through an outbox, and not to a worker at once.
+// Relays says whether dispatches go through an outbox, not directly to a worker.
 func (p *Plan) Relays() bool { return p.Engine.DispatchOrder == settings.Outbox }
 
-// HoldsTicks says whether the lock of a tick is held until it expires, so that its holder does not tick at every poll.
+// HoldsTicks says whether the lock of a tick is held until it expires. Its holder then does not tick at every
+// poll.
 func (p *Plan) HoldsTicks() bool { return p.Engine.TickLock == settings.UntilExpiry }

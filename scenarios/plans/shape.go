@@ -13,15 +13,15 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// HealsFaults says whether one of the plan's faults goes on until the heal.
+// HealsFaults says whether one of the plan's faults lasts until the heal.
 func (p *Plan) HealsFaults() bool {
 	return slices.ContainsFunc(p.Faults, func(f faults.Fault) bool {
 		return f.Rate > 0 || f.Do == faults.Crash && f.RestartIn == 0 || f.Do == faults.Partition && f.For == 0
 	})
 }
 
-// Streams keeps every stream of a world in memory, since no run outlives its process; but not if the
-// server is to restart.
+// Streams keeps every stream in memory, since no run outlives its process. If a fault ends nats-server, the
+// streams are in files.
 func (p *Plan) Streams() bus.StreamOptions {
 	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Do.OfServer() && f.Node == faults.NATS }) {
 		return bus.StreamOptions{Storage: jetstream.FileStorage}
@@ -36,12 +36,12 @@ func (p *Plan) RedisDies() bool {
 	})
 }
 
-// natsLosesPower says whether one of the plan's faults takes nats-server's power.
+// natsLosesPower says whether one of the plan's faults is a power loss of nats-server.
 func (p *Plan) natsLosesPower() bool {
 	return slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Node == faults.NATS && f.Do == faults.PowerLoss })
 }
 
-// LastTimed is the last instant at which the plan has a fault of a fixed time.
+// LastTimed returns the time of the last fault that has a fixed time.
 func (p *Plan) LastTimed() (last time.Duration) {
 	for _, f := range p.Faults {
 		last = max(last, f.At)
@@ -49,7 +49,7 @@ func (p *Plan) LastTimed() (last time.Duration) {
 	for _, t := range p.Kernel.Then {
 		last = max(last, t.At)
 	}
-	return last // the dying die earlier than the last submission
+	return last // dying workers die before the last submission
 }
 
 // Submitted is when the last job is to be submitted.
@@ -57,11 +57,12 @@ func (p *Plan) Submitted() time.Duration {
 	return 2*Boot + time.Duration(p.Workload.Jobs)*p.Workload.Every
 }
 
-// ofNoJob are the families whose operations are about no job.
+// ofNoJob are the families whose operations concern no job.
 var ofNoJob = []faults.Family{faults.FamilyHeartbeat, faults.FamilyTick}
 
-// Outages is for how long the plan's faults may keep a message from being handled, taken together: what strikes
-// a number of operations strikes one at each delivery, and what only the heal ends lasts until then.
+// Outages is the total time for which the plan's faults may keep a message from being handled. A fault that
+// strikes several operations counts as one strike per delivery. A fault that only the heal ends lasts until
+// then.
 func (p *Plan) Outages() (total time.Duration) {
 	untilHeal := max(p.Submitted(), p.LastTimed())
 	if !p.Then.Heal {
@@ -74,7 +75,7 @@ func (p *Plan) Outages() (total time.Duration) {
 		case f.On != nil:
 			times := max(1, f.Times)
 			if f.On.Job == 0 && faults.FamilyOf(f.On.Phase) == faults.FamilyKernel {
-				times *= p.Workload.Jobs // those of one job keep away the others, too: they open the circuit
+				times *= p.Workload.Jobs // failed calls for one job open the circuit, which keeps the other jobs away, too
 			}
 			total += f.For + time.Duration(times)*p.Engine.BackoffMax
 		default:
@@ -88,7 +89,7 @@ func (p *Plan) Outages() (total time.Duration) {
 	return total
 }
 
-// Deaths are the crashes of the dying workers: which of them die, and when, is the seed's.
+// Deaths are the crashes of the dying workers. The seed decides which workers die, and when.
 func (p *Plan) Deaths() []faults.Fault {
 	names := NodeNames("worker", p.Topology.Workers)
 	order := func(name string) uint64 { return sim.Draw(p.Seed, "dying", name) }
@@ -102,6 +103,6 @@ func (p *Plan) Deaths() []faults.Fault {
 	return list
 }
 
-// Boot is when the workers start, and twice that the submitter: schedulers come first, as in a
-// deployment, so that no job meets an empty registry for want of the first heartbeats.
+// Boot is when the workers start; the submitter starts at twice that time. Schedulers start first, as in a
+// deployment, so that no job finds the registry empty before the first heartbeats.
 const Boot = time.Second

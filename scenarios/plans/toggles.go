@@ -5,21 +5,21 @@ import (
 	"fmt"
 )
 
-// Toggle is one part of the engine that can be taken away, and what it is worth: with it the scenario
-// holds under the preset hardened; without it the invariant is violated there, judged whatever its promise:
-// that of some is gone with the part.
+// Toggle is a part of the engine that can be switched off. With it, the scenario holds under the preset
+// hardened. Without it, the scenario violates the invariant there. The invariant is judged whatever its
+// promise, since some promises go with the part.
 type Toggle struct {
-	Setting    string `json:"setting"`    // such as engine.fence
+	Setting    string `json:"setting"`    // its setting, such as engine.fence
 	On         string `json:"on"`         // the hardened preset's value
 	Off        string `json:"off"`        // the value without it
 	Documented string `json:"documented"` // the documented preset's value
 	Scenario   string `json:"scenario"`
 	Invariant  string `json:"invariant"`
-	Says       string `json:"says"`    // what is so without it, whatever strikes: a clause, which [Toggle.Without] makes a sentence
-	Command    string `json:"command"` // the shell command that shows it: the run is violated
+	Says       string `json:"says"`    // the effect of switching it off, whatever strikes; a clause, from which [Toggle.Without] makes a sentence
+	Command    string `json:"command"` // the shell command that shows the violation
 }
 
-// Without says what is so without the part.
+// Without describes the engine without the part, in a sentence.
 func (t Toggle) Without() string {
 	if t.Off == "false" {
 		return "Without " + t.Setting + ", " + t.Says + "."
@@ -27,7 +27,7 @@ func (t Toggle) Without() string {
 	return "With " + t.Setting + "=" + t.Off + ", " + t.Says + "."
 }
 
-// Toggles lists them, in the order of the engine's settings.
+// Toggles lists the toggles, in the order of the engine's settings.
 func Toggles() (list []Toggle) {
 	for _, s := range Settings() {
 		k, ok := knobOf(s.Name)
@@ -35,7 +35,7 @@ func Toggles() (list []Toggle) {
 			continue
 		}
 		t := Toggle{Setting: k.Name, On: cmp.Or(s.Hardened, s.Default), Off: k.off, Documented: s.Default, Scenario: k.scenario, Invariant: k.breaks, Says: k.says}
-		if t.On == t.Off { // plans turn the part on themselves
+		if t.On == t.Off { // plans themselves switch the part on
 			t.On = "true"
 		}
 		t.Command = fmt.Sprintf("wavetank run %s --preset %s --set %s=%s --judge %s", t.Scenario, PresetHardened, t.Setting, t.Off, t.Invariant)

@@ -23,8 +23,8 @@ const (
 
 var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// Validate returns the problems of p as a [*strictyaml.Error], or nil. A plan from Load or Parse is
-// valid; one that was built or changed in code may not be.
+// Validate returns the errors in p as a [*strictyaml.Error], or nil. A plan from Load or Parse is valid. A
+// plan that was built or changed in code may not be.
 func (p *Plan) Validate() error {
 	var wrong []*strictyaml.Error
 	for _, check := range []func(*Plan) *strictyaml.Error{
@@ -54,7 +54,7 @@ func checkName(p *Plan) *strictyaml.Error {
 	return nil
 }
 
-// checkRanges checks every scalar of the plan by its tags.
+// checkRanges checks every scalar of the plan against its tags.
 func checkRanges(p *Plan) *strictyaml.Error { return strictyaml.Check(p) }
 
 func checkTriage(p *Plan) *strictyaml.Error {
@@ -112,8 +112,8 @@ func checkSchedule(p *Plan) *strictyaml.Error {
 	return nil
 }
 
-// CheckStrikes refuses a fault that would never take effect because one before it strikes the same
-// operation. That is a slip of whoever writes a plan; [Plan.Validate] lets drawn plans have it.
+// CheckStrikes returns an error for a fault that would never take effect because an earlier one strikes the
+// same operation. In a written plan that is a mistake; [Plan.Validate] allows it in drawn plans.
 func CheckStrikes(p *Plan) *strictyaml.Error {
 	for i, f := range p.Faults {
 		for j, earlier := range p.Faults[:i] {
@@ -129,7 +129,7 @@ func CheckStrikes(p *Plan) *strictyaml.Error {
 	return nil
 }
 
-// strikeTogether says whether a and b select the same operations, and strike one of them both.
+// strikeTogether says whether a and b select the same operations, and would both strike one of them.
 func strikeTogether(a, b faults.Fault) bool {
 	same := func(a, b *faults.Match) bool {
 		return a != nil && b != nil && a.Job == b.Job && a.Phase == b.Phase && a.Node == b.Node
@@ -187,7 +187,7 @@ func checkExpected(path string, e *Expected) *strictyaml.Error {
 		key          string
 		names        []string
 		known        []string
-		others       []string // those that belong under the other key
+		others       []string // invariants that belong under the other key
 		not, instead string
 	}{
 		{"violates", e.Violates, violable(), reachable(), "is a situation that runs reach, not a promise to violate", "sometimes"},
@@ -209,7 +209,7 @@ func checkExpected(path string, e *Expected) *strictyaml.Error {
 	return nil
 }
 
-// Fits says whether the parts of the plan agree with each other.
+// Fits says whether the parts of the plan are consistent.
 func (p *Plan) Fits() bool {
 	for _, check := range []func(*Plan) *strictyaml.Error{checkWorkload, checkEngine, checkKernel, checkOutput, checkFaults, checkSchedule, checkAbout, CheckStrikes} {
 		if check(p) != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// startApprovers starts who approves jobs, and who changes them, as far as the plan has them.
+// startApprovers starts the plan's approver and changer.
 func (s *System) startApprovers(w *sim.World) {
 	work := s.plan.Workload
 	if len(work.Approve) > 0 {
@@ -25,7 +25,7 @@ func (s *System) startApprovers(w *sim.World) {
 	}
 }
 
-// approver is the main function of the approver. It starts when the submitter does, as the changer.
+// approver is the main function of the approver. Like the changer, it starts with the submitter.
 func (s *System) approver(p *sim.Process) {
 	work := s.plan.Workload
 	var list []actors.Approval
@@ -53,19 +53,19 @@ func (s *System) changer(p *sim.Process) {
 	}))
 }
 
-// counting counts what a process has done; a new process begins anew.
+// counting counts what a process has done; a new process begins again at 0.
 func counting(n *atomic.Int64) func() {
 	n.Store(0)
 	return func() { n.Add(1) }
 }
 
-// ApprovalsDone says whether the jobs that are to be approved have been, or were left alone.
+// ApprovalsDone says whether all jobs to be approved have been approved or left alone.
 func (s *System) ApprovalsDone() bool { return int(s.approved.Load()) >= len(s.plan.Workload.Approve) }
 
-// ChangesDone says whether the jobs that are to change have been submitted again.
+// ChangesDone says whether all jobs to be changed have been submitted again.
 func (s *System) ChangesDone() bool { return int(s.changed.Load()) >= len(s.plan.Workload.Change) }
 
-// Refused returns the jobs whose approver has found, since it was last asked, that the request had changed.
+// Refused returns the jobs whose approver has found that the request had changed, since the last call.
 func (s *System) Refused() []string {
 	refused := s.refused
 	s.refused = s.refused[:0]

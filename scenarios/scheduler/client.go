@@ -25,7 +25,7 @@ func (s *System) client(p *sim.Process) *engine.Client {
 	return client
 }
 
-// inTime is what somebody does to single jobs, each so long after its submission, in the order of time.
+// inTime makes an errand for each job, at a time after its submission, in the order of time.
 func (s *System) inTime(after map[int]time.Duration, do func(ctx context.Context, n int) error) (errands []actors.Errand) {
 	every := s.plan.Workload.Every
 	jobs := slices.SortedFunc(maps.Keys(after), func(a, b int) int {

@@ -19,11 +19,11 @@ type Record struct {
 	state, attempts, worker, reason string
 }
 
-// Records are what Redis holds of jobs, by their ids, as the changes of a trace tell it.
+// Records are the job records in Redis, by job ID, as the changes in a trace show them.
 type Records map[string]Record
 
-// Apply takes over what a step changed, whose record it may be: a failover changes many. It returns the record of the job
-// that the step is about, after it, and whether the step changed that.
+// Apply applies a step's changes to the records they concern; a failover changes many. It returns the record
+// of the step's job after the step, and whether the step changed it.
 func (rs Records) Apply(e *sim.Event) (now Record, changed bool) {
 	about := JobOf(e)
 	if len(e.Changes) > 0 {
@@ -39,7 +39,7 @@ func (rs Records) Apply(e *sim.Event) (now Record, changed bool) {
 	return rs[about], changed
 }
 
-// JobOf is the job that a step is about. One that is about no single job may read a job's record.
+// JobOf is the job that a step concerns. A step of no single job may read a job's record.
 func JobOf(e *sim.Event) string { return cmp.Or(e.Job, history.RecordOf(e.Target)) }
 
 func (r *Record) apply(f *history.Fact) (changed bool) {
@@ -51,7 +51,7 @@ func (r *Record) apply(f *history.Fact) (changed bool) {
 		if c.Key != f.Change.Key {
 			continue
 		}
-		switch c.Field { // the value of one that is gone is empty
+		switch c.Field { // the value of a field that is gone is empty
 		case "state":
 			r.state, changed = c.Value, true
 		case "attempts":
@@ -65,7 +65,7 @@ func (r *Record) apply(f *history.Fact) (changed bool) {
 	return changed
 }
 
-// Reads says whether a step reads the record of the job that it is about, and gets an answer.
+// Reads says whether a step reads the record of its job, and gets an answer.
 func Reads(e *sim.Event) bool {
 	if e.Kind != sim.KindRedis || JobOf(e) == "" || history.AnswerOf(e) > history.Waits {
 		return false
@@ -87,7 +87,7 @@ func (r Record) String() string {
 	return r.state + ", attempts " + r.attempts
 }
 
-// because is the reason for a state that is an end.
+// because is the reason for a terminal state.
 func (r Record) because() string {
 	if r.reason == "" || !job.State(r.state).Terminal() {
 		return ""
@@ -95,7 +95,7 @@ func (r Record) because() string {
 	return ": " + r.reason
 }
 
-// writes are the phases that write one state, and that state.
+// writes maps the phases that write one state to that state.
 var writes = map[phase.Phase]string{
 	phase.SubmitWrite:     "PENDING",
 	phase.PendingWrite:    "PENDING",
@@ -114,7 +114,7 @@ var writes = map[phase.Phase]string{
 	phase.CommitWrite:     "SUCCEEDED",
 }
 
-// doings are what phases do that write no state.
+// doings says what phases do that write no state.
 var doings = map[phase.Phase]string{
 	phase.ProcessedRead:  "looks whether the message is handled already",
 	phase.ReplicaRead:    "asks which server is Redis's master",
@@ -139,7 +139,7 @@ var doings = map[phase.Phase]string{
 	worker.PhaseOutput:   "stores the output",
 }
 
-// controls are what the harness does to a node, as seen from the node.
+// controls says what the harness does to a node, from the node's point of view.
 var controls = map[string]string{
 	"crash": "crashes", "restart": "restarts", "partition": "is cut off", "heal": "is whole again",
 	"partition redis": "is cut off from Redis", "heal redis": "reaches Redis again", "partition nats": "is cut off from NATS", "heal nats": "reaches NATS again",
@@ -152,11 +152,10 @@ var controls = map[string]string{
 	"power-loss": "stops, and loses what was not on its disk",
 }
 
-// messages are the kinds of message that deliver, ack, nak and term phases begin with.
+// messages are the kinds of message with which deliver, ack, nak and term phases begin.
 var messages = map[string]string{"submit": "submission", "result": "result", "job": "dispatch"}
 
-// Describe says e in words. now is the record of the job that e is about, after e; changed is
-// whether e changed it.
+// Describe describes e. now is the record of e's job after e; changed says whether e changed it.
 func Describe(e sim.Event, now Record, changed bool) string {
 	switch e.Kind {
 	case sim.KindRedis:
@@ -205,7 +204,7 @@ func Describe(e sim.Event, now Record, changed bool) string {
 	return strings.TrimSpace(string(e.Kind) + " " + e.Name + " " + e.Target)
 }
 
-// describeCall says what the safety kernel or the output policy is asked, and what it answers.
+// describeCall describes a call of the safety kernel or the output policy, and the answer.
 func describeCall(e sim.Event) string {
 	if e.Target == actors.LedgerName {
 		switch history.AnswerOf(&e) {
@@ -235,7 +234,7 @@ func describeCall(e sim.Event) string {
 	return words
 }
 
-// describeLate says what an operation does that was on its way until now.
+// describeLate describes an operation that arrives late.
 func describeLate(e sim.Event, now Record, changed bool) string {
 	words := "publishes " + e.Target + stored(e)
 	if e.Name != string(sim.KindPublish) {
@@ -313,7 +312,7 @@ func describeRedis(e sim.Event, now Record, changed bool) string {
 	return strings.ToUpper(e.Name) + " " + e.Target
 }
 
-// looks tells the commands that change nothing.
+// looks says whether the operation changes nothing.
 func looks(e sim.Event) bool {
 	if e.Name == "pipeline" && len(e.Changes) == 0 { // it compares, under a WATCH
 		return true
@@ -340,7 +339,7 @@ func describeMessage(e sim.Event) string {
 	return verb + " " + what
 }
 
-// stored says where a publish ended up, by what the streams hold.
+// stored says where a publish was stored, by what the streams hold.
 func stored(e sim.Event) string {
 	in := slices.ContainsFunc(e.Changes, func(c sim.Change) bool { return c.Stream != "" })
 	switch answer := history.AnswerOf(&e); {
@@ -352,7 +351,7 @@ func stored(e sim.Event) string {
 	return ", which is not stored"
 }
 
-// Minor tells the steps that a reader skims: they look before something else happens.
+// Minor says whether a reader may skim the step: it reads before something else happens.
 func Minor(e sim.Event) bool {
 	if e.Fault != "" || history.AnswerOf(&e) != history.Done {
 		return false
@@ -368,7 +367,7 @@ func Minor(e sim.Event) bool {
 	return e.Kind == sim.KindRedis && looks(e) || history.Idles(&e)
 }
 
-// describeRun says what a write made of a run, and of its steps.
+// describeRun says how a write changed a run and its steps.
 func describeRun(e sim.Event) string {
 	for i := range e.Changes {
 		c := &e.Changes[i]

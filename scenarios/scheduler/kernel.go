@@ -8,7 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// startKernel starts the kernel, if there is to be one, and sees to it that its policy changes in time.
+// startKernel starts the kernel, if the plan has one, and changes its policy in time.
 func (s *System) startKernel(w *sim.World) {
 	k := &s.plan.Kernel
 	if !k.On() {

@@ -25,21 +25,21 @@ const (
 	Failed            = job.Failed
 )
 
-// What records and metrics say besides states.
+// Words of records and metrics besides states.
 const (
 	DecidedFailOpen   = store.FailOpen             // a decision: the job went on while the safety kernel could not be reached
 	ReasonStaleWorker = job.ReasonStaleWorker      // a reason code
 	RunSucceeded      = string(workflow.Succeeded) // a run's state
 )
 
-// States lists the states, and Transitions the documented moves between them.
+// States lists the states; Transitions lists the documented moves between them.
 var (
 	States      = job.States
 	Transitions = job.Transitions
 )
 
-// CanMove says whether a documented move leads from one state to the other.
+// CanMove says whether there is a documented move from one state to the other.
 func CanMove(from, to State) bool { return job.CanMove(from, to) }
 
-// Terminal says whether a state is an end.
+// Terminal says whether a state is terminal.
 func Terminal(state string) bool { return State(state).Terminal() }

@@ -8,7 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// startRuns starts who starts runs, if there are any.
+// startRuns starts the client that starts runs, if there are any.
 func (s *System) startRuns(w *sim.World) {
 	work := s.plan.Workload
 	if work.Runs == 0 {

@@ -15,10 +15,10 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// stalePicks follows, by job, the picks that met a stale worker. The scheduler counts them in a metric that names no
-// job; whose they are shows by the step after which the metric has grown.
+// stalePicks counts, for each job, the picks that met a stale worker. The scheduler counts them in a metric
+// that names no job. The step after which the metric has grown shows the job.
 type stalePicks struct {
-	most      int // picks of a dispatch
+	most      int // picks for one dispatch
 	byJob     map[string]*StaleJob
 	processes map[string]*picking // the last process of each node
 	told      func(e *sim.Event, job string, picks int)
@@ -27,19 +27,20 @@ type stalePicks struct {
 // StaleJob is what stale workers cost one job.
 type StaleJob struct {
 	Picks     int
-	Exhausted int           // dispatches of which every pick met one
+	Exhausted int           // dispatches whose picks all met one
 	Held      time.Duration // from a handling's first stale pick to its last, or to its publish
 }
 
-// picking is one scheduler process at its picks. It stands in for the engine's registerer and its source of chance.
+// picking observes the picks of one scheduler process. It replaces the engine's registerer and its source of
+// chance.
 type picking struct {
 	prometheus.Registerer
 	engine.Random
 	metric    *prometheus.CounterVec
 	counted   int
-	drawing   string        // the job that a pick was last drawn for, since the last step
+	drawing   string        // the job of the last pick that was drawn since the last step
 	scheduled string        // the job that was last written SCHEDULED
-	under     []*stalePause // handlings under way that have met a stale worker, from the oldest
+	under     []*stalePause // handlings under way that have met a stale worker, the oldest first
 }
 
 // stalePause is a handling between a stale pick and what comes next.
@@ -53,10 +54,11 @@ func newStalePicks(most int) *stalePicks {
 	return &stalePicks{most: most, byJob: map[string]*StaleJob{}, processes: map[string]*picking{}}
 }
 
-// OnStalePick has told called after each step in which picks of a job met a stale worker, with their number.
+// OnStalePick has told called after each step in which picks of a job met a stale worker, with the number of
+// picks.
 func (s *System) OnStalePick(told func(e *sim.Event, job string, picks int)) { s.picks.told = told }
 
-// Observe takes in an event of the world, in order.
+// Observe counts the stale picks of an event. It must be called with the world's events in order.
 func (s *System) Observe(e *sim.Event) { s.picks.observe(e) }
 
 // StalePicks is what stale workers have cost the job.
@@ -67,7 +69,7 @@ func (s *System) StalePicks(job string) StaleJob {
 	return StaleJob{}
 }
 
-// process follows a new process of the node. The handlings of the one before ended with it.
+// process follows a new process of the node. The handlings of its predecessor ended with that.
 func (l *stalePicks) process(node string, registry prometheus.Registerer, random engine.Random) *picking {
 	p := &picking{Registerer: registry, Random: random}
 	l.processes[node] = p
@@ -86,7 +88,7 @@ func (p *picking) Register(c prometheus.Collector) error {
 	return p.Registerer.Register(c)
 }
 
-// Uint64 notes whose pick is drawn for.
+// Uint64 notes the job for whose pick it draws.
 func (p *picking) Uint64(ctx context.Context) uint64 {
 	if tag := phase.From(ctx); tag.Phase == phase.Pick {
 		p.drawing = tag.Job
@@ -94,7 +96,7 @@ func (p *picking) Uint64(ctx context.Context) uint64 {
 	return p.Random.Uint64(ctx)
 }
 
-// grown is how many stale picks the process counted since it was last asked.
+// grown is how many stale picks the process has counted since the last call.
 func (p *picking) grown() (n int) {
 	counters := make(chan prometheus.Metric)
 	go func() {
@@ -105,19 +107,20 @@ func (p *picking) grown() (n int) {
 	p.counted = 0
 	for c := range counters {
 		var m dto.Metric
-		_ = c.Write(&m) // a counter has nothing that could fail
+		_ = c.Write(&m) // writing a counter cannot fail
 		p.counted += int(m.GetCounter().GetValue())
 	}
 	return p.counted - was
 }
 
-// observe takes in what came of a step: a handling picks once it has written SCHEDULED, and again when it has waited.
+// observe notes the effects of a step. A handling picks once it has written SCHEDULED, and again when it
+// has waited.
 func (l *stalePicks) observe(e *sim.Event) {
 	p := l.processes[e.Node]
 	if p == nil {
 		return
 	}
-	if p.scheduled == e.Job && e.Job != "" { // a process that was paused picks when it goes on
+	if p.scheduled == e.Job && e.Job != "" { // a process that was paused picks when it continues
 		p.drawing = e.Job
 		l.picked(p, e)
 		p.scheduled = ""
@@ -145,7 +148,8 @@ func (p *picking) find(job string) int {
 	return slices.IndexFunc(p.under, func(u *stalePause) bool { return u.job == job })
 }
 
-// picked takes in the stale picks of a step. Where nothing was drawn, it was the last pick that a handling has.
+// picked notes the stale picks of a step. If no pick was drawn since the last step, the stale pick was the last that
+// its handling had.
 func (l *stalePicks) picked(p *picking, e *sim.Event) {
 	n := p.grown()
 	if n == 0 {

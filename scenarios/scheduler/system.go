@@ -26,32 +26,32 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// System is the scheduler in a world: the nodes of a plan, and what they can be asked that no event shows.
+// System is the scheduler in a world: the nodes of a plan, and what they know that no event shows.
 type System struct {
 	plan       *plans.Plan
 	variant    Variant
 	ledger     *actors.Ledger
 	failures   failures
 	world      *sim.World
-	registries []*prometheus.Registry // one for each scheduler process there was
+	registries []*prometheus.Registry // one for each scheduler process so far
 	scraped    map[*sim.Process]*prometheus.Registry
 	picks      *stalePicks
-	refused    []string     // approvals since the last step whose approver found that the request had changed, by job
+	refused    []string     // jobs whose approver has found, since the last step, that the request had changed
 	gaveUp     atomic.Int64 // submissions that the submitter has given up
-	approved   atomic.Int64 // jobs that the approver has approved, or left alone
+	approved   atomic.Int64 // jobs that the approver has approved or left alone
 	changed    atomic.Int64 // jobs that were submitted again with another payload
 }
 
-// Variant changes what a scheduler is made of. It is how a test plants a defect, in the clients that
-// the engine is given, and how another build of the engine could be tried.
+// Variant changes what a scheduler is made of. With it, tests plant a defect in the clients that the engine
+// is given. It can also replace the engine by another build.
 type Variant func(node string, cfg *engine.Config)
 
-// New returns the system of a plan. Its schedulers are changed by variant, if that is not nil.
+// New returns the system of a plan. If variant is not nil, it changes the schedulers.
 func New(plan *plans.Plan, variant Variant) *System {
 	return &System{plan: plan, variant: variant, ledger: actors.NewLedger(), failures: failures{workload: &plan.Workload, done: map[int]int{}}, picks: newStalePicks(plan.Engine.MaxDispatchRetries), scraped: map[*sim.Process]*prometheus.Registry{}}
 }
 
-// StartSchedulers starts the schedulers, and before them the safety kernel if the plan has one.
+// StartSchedulers starts the safety kernel, if the plan has one, and then the schedulers.
 func (s *System) StartSchedulers(w *sim.World) {
 	s.world = w
 	s.startKernel(w)
@@ -60,8 +60,7 @@ func (s *System) StartSchedulers(w *sim.World) {
 	}
 }
 
-// scheduler is the main function of a scheduler node: the production engine, with the clients that
-// the world gives it.
+// scheduler is the main function of a scheduler node: the production engine, with the world's clients.
 func (s *System) scheduler(p *sim.Process) {
 	registry := prometheus.NewRegistry()
 	s.registries, s.scraped[p] = append(s.registries, registry), registry
@@ -109,7 +108,7 @@ func (s *System) StartWorkers(w *sim.World) {
 	}
 }
 
-// GaveUp is how many submissions the submitter has given up.
+// GaveUp is the number of submissions that the submitter has given up.
 func (s *System) GaveUp() int { return int(s.gaveUp.Load()) }
 
 // work is how long the execution of a job takes.
@@ -121,7 +120,7 @@ func (s *System) work(id string) time.Duration {
 	return s.plan.Workload.Work
 }
 
-// StartClients starts who submits, who cancels and who publishes nonsense, as far as the plan has them.
+// StartClients starts the plan's clients: those that submit, cancel, or publish nonsense.
 func (s *System) StartClients(w *sim.World) {
 	work := s.plan.Workload
 	var client *engine.Client
@@ -148,22 +147,22 @@ func (s *System) StartClients(w *sim.World) {
 	s.startRuns(w)
 }
 
-// Asks says whether a client that is up has something left to do.
-func (s *System) Asks() bool {
+// Asks says whether one of these clients is up and has something left to do.
+func (s *System) Asks(which func(client string) bool) bool {
 	return slices.ContainsFunc(actors.Roles, func(name string) bool {
 		n := s.world.Find(name)
-		return n != nil && actors.IsClient(name) && n.Up() && !n.Finished()
+		return n != nil && which(name) && n.Up() && !n.Finished()
 	})
 }
 
-// status is what a worker answers of a job.
+// status is the status that a worker reports for a job.
 func (s *System) status(id string) job.Status {
 	n, _ := plans.JobNumber(id)
 	return job.Status(cmp.Or(s.plan.Workload.Answer[n], string(job.StatusSucceeded)))
 }
 
-// cancel is the main function of the canceller. It starts when the submitter does, as all clients, so that it
-// knows by its own clock when a job is submitted.
+// cancel is the main function of the canceller. Like all clients it starts with the submitter, so that its
+// own clock tells it when a job is submitted.
 func (s *System) cancel(p *sim.Process) {
 	client := s.client(p)
 	actors.RunErrands(p, actors.AtOnce, s.inTime(s.plan.Workload.Cancel, func(ctx context.Context, n int) error {
@@ -201,7 +200,8 @@ func (s *System) operate(p *sim.Process) {
 	actors.RunErrands(p, actors.Patient, errands)
 }
 
-// unlessOutsider is what an operator tries again after: not what is for another group.
+// unlessOutsider returns the errors after which an operator retries. It drops the one for a decision that
+// belongs to another group.
 func unlessOutsider(err error) error {
 	if errors.Is(err, dlq.ErrOutsider) {
 		return nil
@@ -209,8 +209,8 @@ func unlessOutsider(err error) error {
 	return err
 }
 
-// Scrape asks each scheduler for its metrics, as Prometheus would over HTTP; nil is no answer. No step shows it. What
-// `scheduler serve` reads from Redis for a scrape is what Redis holds.
+// Scrape reads each scheduler's metrics, as Prometheus would over HTTP; nil is no answer. No step shows it.
+// It takes from Redis itself what `scheduler serve` reads from Redis for a scrape.
 func (s *System) Scrape(answer func(instance string, families []*dto.MetricFamily)) {
 	for _, name := range plans.NodeNames("scheduler", s.plan.Topology.Schedulers) {
 		node := s.world.Find(name)
@@ -219,14 +219,14 @@ func (s *System) Scrape(answer func(instance string, families []*dto.MetricFamil
 			depth := metrics.DLQDepth(func(context.Context) (int64, error) { return int64(len(s.world.RedisKey(dlq.IndexKey))), nil })
 			own := prometheus.NewRegistry()
 			own.MustRegister(depth)
-			families, _ = prometheus.Gatherers{s.scraped[node.Process()], own}.Gather() // of an error the rest is told
+			families, _ = prometheus.Gatherers{s.scraped[node.Process()], own}.Gather() // if there is an error, the rest is reported
 		}
 		answer(name, families)
 	}
 }
 
-// Counters sums the metrics of every scheduler process there was, as name{label="value"}, and the gauges of what is under way of those
-// that are up, if they are not 0.
+// Counters sums the metrics of all scheduler processes so far, as name{label="value"}. It adds the gauges of
+// running work of the processes that are up, if they are not 0.
 func (s *System) Counters() map[string]float64 {
 	sums, up := map[string]float64{}, map[*prometheus.Registry]bool{}
 	for _, name := range plans.NodeNames("scheduler", s.plan.Topology.Schedulers) {
@@ -243,7 +243,7 @@ func (s *System) Counters() map[string]float64 {
 			for _, m := range f.GetMetric() {
 				switch f.GetType() {
 				case dto.MetricType_COUNTER:
-					if len(m.GetLabel()) > 0 && m.GetCounter().GetValue() == 0 { // a topic that was expected, and no event
+					if len(m.GetLabel()) > 0 && m.GetCounter().GetValue() == 0 { // a topic that was expected, and had no event
 						continue
 					}
 					sums[series(f.GetName(), m)] += m.GetCounter().GetValue()
@@ -260,7 +260,7 @@ func (s *System) Counters() map[string]float64 {
 	return sums
 }
 
-// underWay are the gauges of what is under way.
+// underWay are the gauges of running work.
 var underWay = []string{"active_goroutines", "saga_active"}
 
 func series(name string, m *dto.Metric) string {

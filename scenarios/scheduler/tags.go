@@ -16,13 +16,13 @@ func Tags(ctx context.Context) sim.Tags {
 	return sim.Tags{Job: t.Job, Phase: string(t.Phase)}
 }
 
-// messagePhases are what the phases of messages are called.
+// messagePhases maps messages to the names of their phases.
 var messagePhases = map[history.What]string{
 	history.Submission: "submit", history.Result: "result", history.Cancellation: "cancel", history.Heartbeat: "heartbeat",
 	history.Notice: "notice", history.Void: "void", history.Dispatch: "job",
 }
 
-// MessageTags says which job a message is for, and what its phase is called.
+// MessageTags says which job a message is for, and names its phase.
 func MessageTags(subject string, h nats.Header, data []byte) sim.Tags {
 	t := sim.Tags{}
 	if ids := h[history.HeaderJob]; len(ids) > 0 {

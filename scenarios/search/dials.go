@@ -6,7 +6,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// dialsMax is how many dials of [dials] a plan turns.
+// dialsMax is how many dials a plan turns at most.
 const dialsMax = 5
 
 // settings draws a plan's settings.
@@ -43,7 +43,7 @@ func (d *drawer) settings() {
 	d.outputs()
 }
 
-// turnSome turns up to so many of the dials that mean something.
+// turnSome turns up to most of the dials that have an effect.
 func (d *drawer) turnSome(most int) {
 	changes := d.p.Changes()
 	meant := slices.DeleteFunc(slices.Clone(plans.Dials), func(k plans.Knob) bool {

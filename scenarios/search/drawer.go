@@ -11,27 +11,26 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// drawer draws one plan. What it changes stays valid, and what the space fixes stays as it is.
+// drawer draws one plan. Its changes keep the plan valid, and keep what the space fixes.
 type drawer struct {
 	t     *rapid.T
 	p     *plans.Plan
-	fixed map[string]bool // settings, by name
+	fixed map[string]bool // settings, by their names
 }
 
-// from draws one of the values, of which rapid favours the first by far if there are many: the
-// plainest come first.
+// from draws one of the values, the simplest first: if there are many, rapid favours the first by far.
 func from[V any](d *drawer, label string, values ...V) V {
 	return rapid.SampledFrom(values).Draw(d.t, label)
 }
 
-// evenly draws one of many values, each as likely as the others.
+// evenly draws one of many values, all with equal probability.
 func evenly[V any](d *drawer, label string, values ...V) V {
-	const precision = 4 // bits more than are needed: the most that two values differ by is one in sixteen
+	const precision = 4 // bits more than necessary: two probabilities differ by at most one in sixteen
 	n := bits.Len(uint(len(values))) + precision
 	return values[d.bits(n, label)*len(values)>>n]
 }
 
-// bits draws a number of so many bits. Rapid's own numbers are small ones by preference.
+// bits draws a number of n bits, evenly. Rapid itself prefers small numbers.
 func (d *drawer) bits(n int, label string) (number int) {
 	for range n {
 		number *= 2
@@ -45,14 +44,14 @@ func (d *drawer) bits(n int, label string) (number int) {
 // upTo draws a number from 0 to n, the low ones a little more often.
 func (d *drawer) upTo(n int, label string) int { return rapid.IntRange(0, n).Draw(d.t, label) }
 
-// oneIn says yes about once in n times.
+// oneIn returns true about once in n times.
 func (d *drawer) oneIn(n int, label string) bool { return d.upTo(n-1, label) == n-1 }
 
 func (d *drawer) job(label string) int { return 1 + d.upTo(d.p.Workload.Jobs-1, label) }
 
 func nth(job int) string { return strconv.Itoa(job) }
 
-// set gives a setting a value, unless the space fixes it or the plan would not be valid any more.
+// set changes a setting, unless the space fixes it or the plan would become invalid.
 func (d *drawer) set(name, value string) {
 	if d.fixed[name] || name == "then.heal" && value == "false" && d.p.HealsFaults() {
 		return
@@ -67,7 +66,7 @@ func (d *drawer) turn(k plans.Knob) {
 	d.set(k.Name, from(d, k.Name, k.Values()...))
 }
 
-// add appends a fault, unless it would strike what one before it strikes already.
+// add appends a fault, unless an earlier fault strikes the same operation.
 func (d *drawer) add(f faults.Fault) {
 	if f.Validate(d.p.FaultWorld()) != nil {
 		return
@@ -78,7 +77,7 @@ func (d *drawer) add(f faults.Fault) {
 	}
 }
 
-// fail makes an operation of the job fail, so that nothing is applied.
+// fail makes an operation of the job fail without being applied.
 func (d *drawer) fail(job int, phase string) {
 	d.add(faults.Fault{On: &faults.Match{Job: job, Phase: phase}, Do: from(d, "fails by", faults.FailBefore, faults.Hang)})
 }

@@ -15,7 +15,7 @@ func (d *drawer) permit() bool {
 	return d.p.Kernel.On()
 }
 
-// kernel draws what the safety kernel of a plan that has one decides, now and later.
+// kernel draws what a plan's safety kernel decides, at first and later.
 func (d *drawer) kernel() {
 	k := &d.p.Kernel
 	if !k.On() {
@@ -32,7 +32,7 @@ func (d *drawer) kernel() {
 	}
 }
 
-// trip has the safety kernel gone for so long that the circuit to it opens, while jobs come.
+// trip takes the safety kernel away while jobs come, for so long that its circuit opens.
 func (d *drawer) trip() {
 	f := faults.Fault{At: 2*plans.Boot + time.Duration(1+d.upTo(9, "at"))*100*time.Millisecond, Do: faults.Crash, Node: actors.KernelName}
 	if gone := from(d, "gone for", time.Minute, 10*time.Second); d.oneIn(2, "by a pause") {
@@ -43,7 +43,7 @@ func (d *drawer) trip() {
 	d.add(f)
 }
 
-// throttle has the safety kernel want to be asked again about a job, for a while.
+// throttle makes the safety kernel throttle a job for a while.
 func (d *drawer) throttle(job int) {
 	k := &d.p.Kernel
 	if !k.On() {
@@ -54,12 +54,12 @@ func (d *drawer) throttle(job int) {
 	k.Then = append(k.Then, plans.KernelChange{At: d.instant(), Rules: later})
 }
 
-// decide puts a rule before the others.
+// decide adds a rule that counts before the others.
 func (d *drawer) decide(r kernel.Rule) {
 	d.p.Kernel.Rules = append([]kernel.Rule{r}, d.p.Kernel.Rules...)
 }
 
-// override has the safety kernel want a job in another zone than the job itself.
+// override makes a job ask for one zone, and the safety kernel for another.
 func (d *drawer) override(job int) {
 	if !d.permit() {
 		return
@@ -70,7 +70,7 @@ func (d *drawer) override(job int) {
 	d.decide(kernel.Rule{JobID: plans.JobID(job), Decision: kernel.AllowWithConstraints, Constraints: "placement.zone=zone-2"})
 }
 
-// quarantine has the output policy block what a job has done: as its result comes, or later.
+// quarantine makes the output policy block the output of a job, when its result comes or later.
 func (d *drawer) quarantine(job int) {
 	d.permit()
 	d.set("engine.output.enabled", "true")
@@ -80,7 +80,7 @@ func (d *drawer) quarantine(job int) {
 	}
 }
 
-// rule draws one. What it requires or throttles nobody would ever let go on.
+// rule draws a rule. It draws no approval and no throttling, which would hold jobs back for ever.
 func (d *drawer) rule() kernel.Rule {
 	r := kernel.Rule{Decision: from(d, "decision", kernel.Deny, kernel.Allow, kernel.AllowWithConstraints)}
 	if r.Decision == kernel.AllowWithConstraints {
@@ -94,7 +94,7 @@ func (d *drawer) rule() kernel.Rule {
 	return r
 }
 
-// approval has a job wait for an approval, which comes.
+// approval makes a job wait for an approval, which comes.
 func (d *drawer) approval(job int) {
 	if !d.p.Kernel.On() {
 		return
@@ -103,13 +103,13 @@ func (d *drawer) approval(job int) {
 	d.set("workload.approve."+nth(job), from(d, "approved after", "1s", "1ms", "10s"))
 }
 
-// change has a job that waits for its approval submitted again as another.
+// change makes a job that waits for its approval be submitted again with other content.
 func (d *drawer) change(job int) {
 	d.approval(job)
 	d.set("workload.change."+nth(job), from(d, "changed after", "2s", "1ms", "500ms", "5s"))
 }
 
-// outputs has a plan with a kernel ask it about outputs, too, and draws what it decides of them.
+// outputs makes a plan with a kernel use it for outputs, too, and draws what it decides about them.
 func (d *drawer) outputs() {
 	if !d.p.Kernel.On() {
 		return

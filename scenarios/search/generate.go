@@ -11,13 +11,14 @@ import (
 
 // Space says which plans [Draw] draws from.
 type Space struct {
-	Presets []string    // each plan is of one of them; empty is the base's own, or both without a base
+	Presets []string    // each plan has one of these presets; if empty, the base's own, or either without a base
 	Base    *plans.Plan // plans are perturbations of it; nil draws them from nothing
 	Sets    []string    // settings that every plan has, as [plans.Plan.Set] takes them
-	Judged  []string    // invariants that every plan is judged by, whatever their promise
+	Judged  []string    // invariants that every plan is judged by, whatever their promises
 }
 
-// Validate says what is wrong with the space, as a [*strictyaml.Error]. Every plan of a valid space is valid.
+// Validate returns an error if the space is invalid, as a [*strictyaml.Error]. Every plan of a valid space is
+// valid.
 func (s Space) Validate() error {
 	for _, preset := range s.presets() {
 		p, err := s.start(preset)
@@ -44,7 +45,7 @@ func (s Space) presets() []string {
 	return plans.Presets()
 }
 
-// start is the plan of that preset to which draws are applied: the base, or the defaults, with the
+// start returns the plan to which draws are applied: the base or the defaults, with the preset and with the
 // settings that the space fixes.
 func (s Space) start(preset string) (*plans.Plan, error) {
 	p := plans.Defaults()
@@ -62,9 +63,9 @@ func (s Space) start(preset string) (*plans.Plan, error) {
 	return p, nil
 }
 
-// Draw draws a plan: topology, workload, a few settings, strategy, seed, and faults of a random
-// subset of the kinds there are (a swarm: what is always there hides what only shows without it).
-// It shrinks towards one job, one replica, one worker and no fault. The space must be valid.
+// Draw draws a plan: topology, workload, a few settings, strategy, seed and faults. The faults are of a
+// random subset of the kinds (a swarm: a fault that is always there would hide what shows only without it).
+// The plan shrinks towards one job, one replica, one worker and no fault. The space must be valid.
 func Draw(t *rapid.T, space Space) *plans.Plan {
 	p, err := space.start(rapid.SampledFrom(space.presets()).Draw(t, "preset"))
 	if err != nil {
@@ -85,7 +86,7 @@ func Draw(t *rapid.T, space Space) *plans.Plan {
 	return p
 }
 
-// finish draws what no other draw depends on, and gives the plan the time that its settings ask for.
+// finish draws what no other draw depends on, and gives the plan the time that its settings need.
 func (d *drawer) finish() {
 	if seed := d.bits(16, "seed"); !d.fixed["seed"] {
 		d.p.Seed = uint64(seed)
@@ -94,5 +95,5 @@ func (d *drawer) finish() {
 	if !d.fixed["then.settle_within"] {
 		d.p.Then.SettleWithin = max(d.p.Then.SettleWithin, d.p.Patience())
 	}
-	d.p.Unpin() // what was drawn is not more explicit than what was not
+	d.p.Unpin() // drawn values are not more explicit than others
 }

@@ -2,11 +2,11 @@ package search
 
 import "github.com/wavetank-sim/wavetank/faults"
 
-// leads bring about what must happen to a job before a phase can: a fault there would never strike
-// in a run that is calm but for it.
+// leads bring about what must happen to a job before it reaches a phase. Without that, a fault in the phase
+// would never strike in an otherwise calm run.
 var leads = map[string]func(d *drawer, job int){
 	"rollback_write": func(d *drawer, job int) { d.fail(job, "publish") },
-	"outbox_claim":   func(d *drawer, job int) { d.fail(job, "publish") }, // else its writer publishes an entry
+	"outbox_claim":   func(d *drawer, job int) { d.fail(job, "publish") }, // otherwise its writer publishes an entry
 	"submit_nak": func(d *drawer, job int) {
 		d.fail(job, from(d, "fails", "publish", "lock_acquire", "state_read", "scheduled_write", "dispatched_write"))
 	},
@@ -15,10 +15,10 @@ var leads = map[string]func(d *drawer, job int){
 	"failed_write": (*drawer).exhaust,
 	"dlq_write":    (*drawer).exhaust,
 	"job_progress": func(d *drawer, job int) { d.set("workload.slow."+nth(job), "7m") },
-	"pending_write": func(d *drawer, job int) { // of a job whose record is there, but cannot be read
+	"pending_write": func(d *drawer, job int) { // for a job whose record exists, but cannot be read
 		d.fail(job, "state_read")
 	},
-	"publish_read": func(d *drawer, job int) { // of a dispatch that was stored and is published again
+	"publish_read": func(d *drawer, job int) { // for a dispatch that was stored and is published again
 		d.add(faults.Fault{On: &faults.Match{Job: job, Phase: "publish"}, Do: faults.FailAfter})
 	},
 	"poison_publish": (*drawer).poison, "submit_term": (*drawer).poison,
@@ -45,25 +45,26 @@ func (d *drawer) limit(int) { d.set("engine.tenant_limit", "1") }
 
 func (d *drawer) poison(int) { d.set("workload.poison", from(d, "poison", "1", "2")) }
 
-// cancelAtWork has a job cancelled while a worker is at it.
+// cancelAtWork cancels a job while a worker executes it.
 func (d *drawer) cancelAtWork(job int) {
 	d.set("workload.slow."+nth(job), from(d, "slow", longWork...))
 	d.set("workload.cancel."+nth(job), from(d, "cancelled after", "1s", "10s"))
 }
 
-// cancelInBetween has a job cancelled while it is DISPATCHED and no dispatch of it is stored.
+// cancelInBetween cancels a job while it is DISPATCHED and no dispatch of it is stored.
 func (d *drawer) cancelInBetween(job int) {
 	d.fail(job, "publish")
 	d.set("workload.cancel."+nth(job), from(d, "cancelled after", "1s", "500ms"))
 }
 
-// expire lets a job's deadline pass while a worker is at it.
+// expire makes a job's deadline pass while a worker executes it.
 func (d *drawer) expire(job int) {
 	d.set("workload.slow."+nth(job), "2m")
 	d.set("workload.deadline."+nth(job), from(d, "deadline", "5s", "1m"))
 }
 
-// dawdle makes a handling of the job last longer than a third of its lock's time, when the renewal comes.
+// dawdle makes a handling of the job last longer than a third of its lock's TTL, after which the lock is
+// renewed.
 func (d *drawer) dawdle(job int) {
 	d.set("engine.job_lock_ttl", from(d, "lock", "4s", "1s"))
 	d.add(faults.Fault{On: &faults.Match{Job: job, Phase: from(d, "hangs", "scheduled_write", "publish")}, Do: faults.Hang})

@@ -10,14 +10,14 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// perturbed is what a perturbation of the plan of that name is called.
+// perturbed is the name of a perturbation of a plan.
 func perturbed(name string) string {
 	const suffix = "-perturbed"
 	return strings.TrimRight(name[:min(len(name), plans.NameLengthMax-len(suffix))], "-") + suffix
 }
 
-// perturb changes a plan a little: its timing, its size, a setting or two, a fault or two. Its order
-// of steps is always another, since the seed is.
+// perturb changes a plan a little: its timing, its size, and a few settings and faults. The seed is new, so
+// the order of steps always changes.
 func (d *drawer) perturb() {
 	if d.oneIn(2, "resize") {
 		d.resize(from(d, "size", "workload.jobs", "topology.workers", "topology.schedulers"))
@@ -31,13 +31,13 @@ func (d *drawer) perturb() {
 	}
 }
 
-// resize changes a number of the plan by one or two. It does not take away what a fault names.
+// resize changes a number of the plan by one or two. It removes nothing that a fault names.
 func (d *drawer) resize(name string) {
 	s, _ := d.p.Setting(name)
 	d.set(name, strconv.FormatInt(max(1, s.Value.Int()+int64(from(d, "by", -1, 1, -2, 2))), 10))
 }
 
-// refault drops a fault, changes one, or adds one.
+// refault drops, changes or adds a fault.
 func (d *drawer) refault() {
 	n := len(d.p.Faults)
 	what := from(d, "change", "alter", "drop", "add")
@@ -56,7 +56,7 @@ func (d *drawer) refault() {
 	}
 }
 
-// altered is f with one of its parts drawn anew.
+// altered returns f with one of its parts drawn again.
 func (d *drawer) altered(f faults.Fault) faults.Fault {
 	if f.At != 0 {
 		f.At = max(time.Millisecond, f.At+time.Duration(from(d, "later by", -1, 1, -10, 10))*from(d, "scale", time.Second, 100*time.Millisecond, time.Millisecond))
@@ -93,7 +93,7 @@ func phaseCalled(name string) faults.Phase {
 	return all[slices.IndexFunc(all, func(ph faults.Phase) bool { return ph.Name == name })]
 }
 
-// effectsAt lists the effects that an operation of that place can have.
+// effectsAt lists the effects that can strike operations at a place.
 func effectsAt(place faults.Place) []faults.Effect {
 	var list []faults.Effect
 	for _, k := range faults.Kinds() {

@@ -7,8 +7,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// plainer make one fault of a plan simpler, each in its way. One that finds nothing left to simplify
-// changes nothing, so that shrinking ends.
+// plainer make one fault of a plan simpler, each in its way. A function with nothing left to simplify changes
+// nothing, so shrinking ends.
 var plainer = []func(*faults.Fault, *plans.Plan){
 	strikesOnce(1, 0), strikesOnce(1, 3), strikesOnce(2, 0), strikesOnce(3, 0),
 	func(f *faults.Fault, _ *plans.Plan) {
@@ -17,7 +17,7 @@ var plainer = []func(*faults.Fault, *plans.Plan){
 		}
 	},
 	func(f *faults.Fault, _ *plans.Plan) {
-		if f.Times > 1 { // the last alone
+		if f.Times > 1 { // only the last
 			f.On.Occurrence, f.Times = max(1, f.On.Occurrence)+f.Times-1, 0
 		}
 	},
@@ -38,7 +38,7 @@ var plainer = []func(*faults.Fault, *plans.Plan){
 	},
 	ofMatch(func(m *faults.Match, _ *plans.Plan) { m.Node = "" }),
 	ofMatch(func(m *faults.Match, _ *plans.Plan) {
-		if m.Node != "" { // whose of them it is may be a matter of their order
+		if m.Node != "" { // which node it is may depend on the order
 			m.Node, m.Occurrence = "", max(1, m.Occurrence)+1
 		}
 	}),
@@ -67,7 +67,7 @@ var plainer = []func(*faults.Fault, *plans.Plan){
 	lasts(0), lasts(time.Second), lasts(10 * time.Second), lasts(time.Minute),
 }
 
-// strikesOnce turns a fault by rate into one that strikes a number of times.
+// strikesOnce turns a fault by rate into one that strikes a fixed number of times.
 func strikesOnce(occurrence, times int) func(*faults.Fault, *plans.Plan) {
 	return func(f *faults.Fault, _ *plans.Plan) {
 		if f.Rate > 0 {
@@ -99,7 +99,7 @@ func lasts(d time.Duration) func(*faults.Fault, *plans.Plan) {
 		if d == 0 && !p.Then.Heal {
 			return
 		}
-		if f.Do != faults.Pause && f.Do != faults.Late || d > 0 { // those must have an end
+		if f.Do != faults.Pause && f.Do != faults.Late || d > 0 { // a pause and a late operation must have an end
 			f.For = min(f.For, d)
 		}
 		f.RestartIn = min(f.RestartIn, d)

@@ -7,14 +7,13 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// Shrink returns a smaller plan for which fails still says true, as it must of plan: with fewer
-// faults, settings, jobs and nodes, and with plainer values in what is left. The settings that keep
-// names stay as they are. It makes large cuts first, so that later tries are cheap to run, and asks
-// fails about no plan twice. The plan given is not changed, and the same plan and answers give the same
-// result.
+// Shrink returns a smaller plan for which fails still returns true, as it must for plan. The smaller plan has
+// fewer faults, settings, jobs and nodes, and simpler values. The settings that keep names stay. Shrink makes
+// large cuts first, so that later tries are cheap to run, and calls fails at most once for a plan. It does
+// not change plan. The same plan and answers give the same result.
 func Shrink(plan *plans.Plan, keep []string, fails func(*plans.Plan) bool) *plans.Plan {
 	s := &shrinker{best: plan.Clone(), keep: keep, fails: fails, tried: map[string]bool{}}
-	s.best.Unpin() // neither this nor about changes what happens
+	s.best.Unpin() // neither pinned settings nor about change what happens
 	s.best.About = nil
 	if text, err := plans.Marshal(s.best); err == nil {
 		s.tried[string(text)] = true
@@ -31,13 +30,13 @@ func Shrink(plan *plans.Plan, keep []string, fails func(*plans.Plan) bool) *plan
 
 type shrinker struct {
 	best  *plans.Plan
-	keep  []string // settings
+	keep  []string // settings that stay
 	fails func(*plans.Plan) bool
-	tried map[string]bool // plans, as Marshal writes them
+	tried map[string]bool // plans, by their text as Marshal writes it
 }
 
-// try applies change to a copy of the best plan, and keeps it if that is a valid plan, not tried yet,
-// that still fails.
+// try applies change to a copy of the best plan. It keeps the copy if that is valid, was not tried yet, and
+// still fails.
 func (s *shrinker) try(change func(*plans.Plan)) bool {
 	p := s.best.Clone()
 	change(p)
@@ -64,11 +63,11 @@ func (s *shrinker) keeps(p *plans.Plan) bool {
 	return true
 }
 
-// seedsTried is under how many seeds besides its own a plan with fewer jobs or nodes is tried: what it
-// needs may be an order of steps that its own seed no longer gives.
+// seedsTried is with how many further seeds a plan with fewer jobs or nodes is tried. The failure may need an
+// order of steps that the plan's own seed no longer gives.
 const seedsTried = 3
 
-// trySeeds is try, under other seeds too.
+// trySeeds is try with other seeds as well.
 func (s *shrinker) trySeeds(change func(*plans.Plan)) bool {
 	if s.try(change) {
 		return true
@@ -81,7 +80,7 @@ func (s *shrinker) trySeeds(change func(*plans.Plan)) bool {
 	return false
 }
 
-// thin drops as much as it can of a list of n: all of it, halves, and so on down to single entries.
+// thin removes as much as it can of a list of n: all of it, halves, and so on down to single entries.
 func thin(n int, drop func(from, to int) bool) (changed bool) {
 	for size := n; size > 0; size /= 2 {
 		for to := n; to > 0; to -= size {
@@ -100,7 +99,7 @@ func (s *shrinker) faults() bool {
 	})
 }
 
-// settings takes settings back to their defaults.
+// settings resets settings to their defaults.
 func (s *shrinker) settings() bool {
 	list := s.best.Resettable()
 	return thin(len(list), func(from, to int) bool {
@@ -112,7 +111,7 @@ func (s *shrinker) settings() bool {
 	})
 }
 
-// jobs looks for a plan about one job alone, and failing that for one of fewer jobs.
+// jobs looks for a plan about a single job, or else for one with fewer jobs.
 func (s *shrinker) jobs() bool {
 	if s.best.Workload.Jobs == 1 {
 		return false
@@ -139,8 +138,8 @@ func (s *shrinker) jobs() bool {
 	return changed
 }
 
-// moments looks for the operation of one job at which a crash or a pause matters: at a time, or after what
-// somebody else does, it hits that by chance, and may take other jobs for it.
+// moments looks for the operation of one job at which a crash or a pause matters. A fault at a time, or after
+// another node's operation, hits that operation by chance, and may need other jobs for it.
 func (s *shrinker) moments() (changed bool) {
 	for i := range s.best.Faults {
 		f := s.best.Faults[i]
@@ -174,7 +173,8 @@ func (s *shrinker) nodes() (changed bool) {
 	return changed
 }
 
-// oneScheduler is for faults that name a replica: what was the first operation of one is a later one of all.
+// oneScheduler handles faults that name a replica: the first operation of one replica is a later one among
+// all.
 func (s *shrinker) oneScheduler() bool {
 	for occurrence := 2; occurrence <= 3; occurrence++ {
 		if s.try(func(p *plans.Plan) {
@@ -197,7 +197,7 @@ func (s *shrinker) schedule() bool {
 	return s.best.Seed != 1 && s.try(func(p *plans.Plan) { p.Seed = 1 }) || changed
 }
 
-// details makes plainer what is left.
+// details simplifies the rest.
 func (s *shrinker) details() (changed bool) {
 	for i := range s.best.Faults {
 		for _, simpler := range plainer {
@@ -212,8 +212,8 @@ func (s *shrinker) details() (changed bool) {
 	return changed
 }
 
-// reseed is for a plan from which no cut alone can be made any more: it hangs on an order of steps,
-// which each cut changes. It makes one cut under another seed, those first that take most away.
+// reseed handles a plan that no cut alone can make smaller: the failure depends on an order of steps, which
+// each cut changes. It makes one cut with another seed, the largest cuts first.
 func (s *shrinker) reseed() bool {
 	for _, cut := range s.best.Cuts() {
 		for seed := range uint64(reseedsMax) {
@@ -227,7 +227,7 @@ func (s *shrinker) reseed() bool {
 
 const reseedsMax = 10
 
-// kernel cuts the policy down, or takes the kernel away.
+// kernel makes the policy smaller, or removes the kernel.
 func (s *shrinker) kernel() (changed bool) {
 	if !s.best.Kernel.On() {
 		return false

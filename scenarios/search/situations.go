@@ -8,20 +8,20 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// situations are what hardly ever comes about by itself, as it takes several things at once: each of them
-// brings one about for a job, unless the space fixes what it needs otherwise.
+// situations are states that hardly ever come about by chance, since they take several things at once. Each
+// function brings one about for a job, unless the space fixes a setting that it needs.
 var situations = []func(d *drawer, job int){
 	(*drawer).startWarm, (*drawer).orphan, (*drawer).strand, (*drawer).misread, (*drawer).outdate, (*drawer).deadLetter, (*drawer).breakOff, (*drawer).foretell, (*drawer).undo, (*drawer).lapse,
 }
 
-// situation has one plan in a few begin with one of them, to which faults are added.
+// situation makes some plans begin with a situation, to which faults are added.
 func (d *drawer) situation() {
 	if d.oneIn(5, "situation") {
 		from(d, "which", situations...)(d, d.job("its job"))
 	}
 }
 
-// startWarm has a scheduler crash once there is a snapshot, and start again long before the workers' next
+// startWarm makes a scheduler crash once there is a snapshot, and start again long before the workers' next
 // heartbeats, while jobs come.
 func (d *drawer) startWarm(int) {
 	d.set("engine.snapshot_every", "5s")
@@ -35,14 +35,14 @@ func (d *drawer) startWarm(int) {
 	})
 }
 
-// orphan has a job stored that its client does not submit.
+// orphan makes a client store a job and not submit it.
 func (d *drawer) orphan(job int) {
 	d.set("workload.tries", "1")
 	d.set("engine.pending_age", from(d, "pending age", "10s", "1m"))
 	d.fail(job, "submit_publish")
 }
 
-// strand leaves a job SCHEDULED for which no request is left to come.
+// strand leaves a job SCHEDULED with no request to come.
 func (d *drawer) strand(job int) {
 	if d.oneIn(2, "by its deliveries") {
 		d.set("engine.max_deliver", "1")
@@ -54,15 +54,15 @@ func (d *drawer) strand(job int) {
 	d.fail(job, "dispatched_write")
 }
 
-// misread has a scheduler die before it acknowledges a job's request, which comes again while the job is at
-// work, when its record cannot be read.
+// misread makes a scheduler die before it acknowledges a job's request. When the request is redelivered, the
+// job is running and its record cannot be read.
 func (d *drawer) misread(job int) {
 	d.set("workload.slow."+nth(job), longWork[len(longWork)-1])
 	d.add(faults.Fault{After: &faults.Match{Job: job, Phase: "running_write"}, Do: faults.Crash, Node: faults.Actor, RestartIn: time.Second})
 	d.add(faults.Fault{On: &faults.Match{Job: job, Phase: "state_read", Occurrence: 2}, Do: faults.FailBefore})
 }
 
-// foretell has a job cancelled before it has a record.
+// foretell cancels a job before it has a record.
 func (d *drawer) foretell(job int) {
 	d.set("engine.keep_cancellations", from(d, "kept", "true", "false"))
 	d.set("workload.cancel."+nth(job), "1ms")
@@ -71,7 +71,8 @@ func (d *drawer) foretell(job int) {
 	}
 }
 
-// outdate has a worker at a job that is dispatched a second time: its result is of an older epoch by then.
+// outdate dispatches a job a second time while a worker executes it, so that the worker's result has an older
+// epoch.
 func (d *drawer) outdate(job int) {
 	d.set("engine.resume_intents", "false")
 	d.set("engine.epochs", "true")
@@ -79,8 +80,8 @@ func (d *drawer) outdate(job int) {
 	d.add(faults.Fault{On: &faults.Match{Job: job, Phase: "publish"}, Do: faults.FailAfter})
 }
 
-// breakOff has a scheduler die in the middle of rolling a saga back, or stand still for longer than the
-// saga's lock lives, which another then has.
+// breakOff makes a scheduler die in the middle of a rollback, or pause for longer than the saga's lock lasts,
+// so that another takes the lock.
 func (d *drawer) breakOff(int) {
 	last := d.fatalSaga()
 	f := faults.Fault{After: &faults.Match{Job: last - 1, Phase: "saga_publish"}, Do: faults.Crash, Node: faults.Actor, RestartIn: time.Second}
@@ -101,8 +102,8 @@ func (d *drawer) fatalSaga() (last int) {
 	return last
 }
 
-// undo has a saga rolled back of which a job has been executed and has not succeeded: its output is blocked, or it was
-// cancelled by then.
+// undo rolls back a saga with a job that was executed, but did not succeed: its output is blocked, or it was cancelled
+// before.
 func (d *drawer) undo(int) {
 	job := 1 + d.upTo(max(0, d.fatalSaga()-2), "its job")
 	if d.oneIn(2, "blocked") {
@@ -114,7 +115,7 @@ func (d *drawer) undo(int) {
 	d.set("workload.cancel."+nth(job), from(d, "cancelled after", "1s", "10s"))
 }
 
-// lapse has Redis fail over between a write and the answer to the message that the write is for.
+// lapse makes Redis fail over between a write and the answer to its message.
 func (d *drawer) lapse(job int) {
 	if d.judges() {
 		return
@@ -127,12 +128,12 @@ func (d *drawer) lapse(job int) {
 	d.add(faults.Fault{After: m, Do: faults.Failover, Node: faults.Redis, Lag: from(d, "lag", 10*time.Millisecond, time.Second)})
 }
 
-// deadLetter has a job fail that may be replayed, or not.
+// deadLetter makes a job fail that may be replayed, or not.
 func (d *drawer) deadLetter(job int) {
 	d.set("engine.replay.enabled", "true")
 	how := from(d, "fails", "denied", "schema_invalid", "dependency_unavailable", "timeout; twice", "timeout; committed", "timeout; succeeds after 20s", "no_workers; 6 times", "unknown_commit_state", "unknown_commit_state; committed")
 	d.set("workload.fail."+nth(job), how)
-	if strings.HasSuffix(how, "committed") { // a replay is a second ticket, or the worker knows its key
+	if strings.HasSuffix(how, "committed") { // a replay makes a second ticket, unless the worker knows its key
 		d.set("topology.deduplicate", from(d, "deduplicates", "true", "false"))
 	}
 	d.set("topology.ledger", from(d, "a ledger", "true", "false"))

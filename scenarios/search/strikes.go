@@ -7,10 +7,10 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 )
 
-// faultsMax is how many faults a plan draws; what leads to one of them may come on top.
+// faultsMax is how many faults a plan draws. Faults that lead to one of them may be added.
 const faultsMax = 6
 
-// usual lists the kinds of fault that promises can outlive.
+// usual lists the kinds of fault that promises can survive.
 func usual() []faults.Kind {
 	return slices.DeleteFunc(faults.Kinds(), func(k faults.Kind) bool { return k.Rare > 0 })
 }
@@ -31,11 +31,11 @@ func (d *drawer) faults() {
 	}
 }
 
-// judges says whether the plan is judged by an invariant whatever its promise. That would break by a rare kind of fault,
-// and say nothing.
+// judges says whether the plan is judged by invariants whatever their promises. Rare kinds of fault would break those, which
+// would show nothing.
 func (d *drawer) judges() bool { return len(d.p.Expect.Violates) > 0 }
 
-// rare draws the other kinds into a few plans: others are best looked for without.
+// rare draws the other kinds into a few plans, since other violations are best looked for without them.
 func (d *drawer) rare() {
 	if d.judges() {
 		return
@@ -47,7 +47,7 @@ func (d *drawer) rare() {
 	}
 }
 
-// strike draws one fault of a kind: where it strikes, and a value for each of its keys.
+// strike draws a fault of a kind: where it strikes, and a value for each of its keys.
 func (d *drawer) strike(k faults.Kind) {
 	f := faults.Fault{Do: k.Effect}
 	server := k.Effect.OfServer()
@@ -99,13 +99,13 @@ func (d *drawer) often(f *faults.Fault, ph faults.Phase) {
 	}
 	f.Times = from(d, "times", 0, 0, 0, 2, 3, 5, 30)
 	if awaited := ph.Place == faults.PlaceDeliver || ph.Place == faults.PlaceSend && !ph.NoJob; awaited {
-		f.Times = min(f.Times, 3) // each takes an AckWait to come again
+		f.Times = min(f.Times, 3) // each redelivery takes an AckWait
 	}
 }
 
-// weights say how often phases are drawn, where it is not as often as most (weightOfMost): the dispatch
-// path more often, its heart most of all, and hardly ever what needs a message that makes no sense, or a
-// job without a record.
+// weights say how often phases are drawn, if not as often as most (weightOfMost). The dispatch path is drawn
+// more often, and its core most often. Phases that need a message that makes no sense, or a job without a
+// record, are hardly ever drawn.
 var weights = map[string]int{
 	"dispatched_write": 32, "publish": 32,
 	"lock_acquire": 12, "lock_renew": 12, "state_read": 12, "scheduled_write": 12, "rollback_write": 12, "running_write": 12, "lock_release": 12, "submit_ack": 12, "safety_check": 12,
@@ -115,7 +115,7 @@ var weights = map[string]int{
 
 const weightOfMost = 3
 
-// phase draws one among those that fit.
+// phase draws one of the phases that fit.
 func (d *drawer) phase(fits func(faults.Phase) bool) faults.Phase {
 	var list []faults.Phase
 	for _, ph := range d.p.Phases() {
@@ -151,10 +151,10 @@ func (d *drawer) match(ph faults.Phase) *faults.Match {
 	return m
 }
 
-// recurring are phases of each message's handling: a calm job has them twice.
+// recurring are phases of the handling of each message: a calm job has them twice.
 var recurring = []string{"lock_acquire", "state_read", "lock_release", "processed_read", "inflight_write", "processed_write", "replica_wait"}
 
-// length draws the value of a key. Without an end of its own an outage ends with the heal, if there is one.
+// length draws the value of a key. An outage without an end of its own ends with the heal, if there is one.
 func (d *drawer) length(key faults.Key) time.Duration {
 	if key.Heal && d.p.Then.Heal && d.oneIn(4, key.Name+" the heal") {
 		return 0

@@ -2,8 +2,8 @@ package search
 
 import "github.com/wavetank-sim/wavetank/scenarios/plans"
 
-// longWork are executions that are longer than the others: the last two last until the worker has to
-// ask for more time, and until JetStream delivers again what was not acknowledged.
+// longWork are executions that are longer than the others. During the last two, the worker has to ask for
+// more time, and JetStream redelivers what was not acknowledged.
 var longWork = []string{"20s", "2m", "7m", "15m"}
 
 // slow makes one job take long.
@@ -11,12 +11,12 @@ func (d *drawer) slow(job int) {
 	d.set("workload.slow."+nth(job), from(d, "slow", longWork...))
 }
 
-// cancel has one job cancelled.
+// cancel cancels one job.
 func (d *drawer) cancel(job int) {
 	d.set("workload.cancel."+nth(job), from(d, "cancelled after", "1s", "1ms", "20ms", "10s", "3m"))
 }
 
-// route draws what one job asks for of a worker or a pool, that may not be there.
+// route draws what one job requires of a worker or a pool, which may not exist.
 func (d *drawer) route(job int) {
 	n := nth(job)
 	switch from(d, "asks for", "label", "requires", "topic") {
@@ -38,7 +38,8 @@ func (d *drawer) route(job int) {
 	}
 }
 
-// saga makes jobs belong to workflows, and leave compensations behind. Two tenants may call theirs the same.
+// saga makes jobs belong to workflows, and leave compensations behind. Workflows of two tenants may have the
+// same name.
 func (d *drawer) saga(int) {
 	d.set("workload.saga", from(d, "jobs of a saga", "3", "2", "5", "1"))
 	if d.oneIn(4, "of two tenants") {
@@ -46,19 +47,19 @@ func (d *drawer) saga(int) {
 	}
 }
 
-// rollBack has a job of a saga fail for good.
+// rollBack makes a job of a saga fail for good.
 func (d *drawer) rollBack(job int) {
 	d.saga(job)
 	d.set("workload.answer."+nth(job), from(d, "answer", "FAILED_FATAL", "FAILED_FATAL", "FAILED_FATAL", "FAILED"))
 }
 
-// unreadable puts onto the stack of the first saga what nobody can read.
+// unreadable pushes an unreadable entry onto the stack of the first saga.
 func (d *drawer) unreadable(int) {
 	d.rollBack(1)
 	d.set("workload.unreadable", from(d, "unreadable", "1", "2"))
 }
 
-// runs has a plan start workflow runs, and turns some of their dials.
+// runs makes a plan start workflow runs, and turns some of their dials.
 func (d *drawer) runs() {
 	d.set("workload.runs", from(d, "runs", "1", "2"))
 	own := plans.DrawnKnobs(func(k plans.Knob) bool { return k.Needs != nil && k.Needs.Drawn == plans.HasRuns.Drawn })

@@ -8,10 +8,10 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// noDifference begins what is said of a row whose values cannot be told apart.
+// noDifference begins the words for a row whose values cannot be told apart.
 const noDifference = "no difference"
 
-// advise says what to take by each decision, in the order of the points but that those of one choice are together.
+// advise makes a row of each decision, in the order of the points, with rows of one choice together.
 func advise(d *Definition, decisions []*decision) (rows []Advice) {
 	for _, c := range decisions {
 		rows = append(rows, c.advice(d))
@@ -42,7 +42,7 @@ func (c *decision) advice(d *Definition) Advice {
 		a.Says = knob.Values[0] + " is its only value, so there is nothing to choose"
 	case alone:
 		a.Take, a.Mean, a.Sure = knob.Values[c.value()], c.by.mean(0), Sure
-		if a.Open = c.by.few(); a.Open { // that another breaks is sure, that this one never does is not
+		if a.Open = c.by.few(); a.Open { // that another value breaks a promise is sure; that this one never does is not
 			a.Sure = NotSure
 		}
 		a.Says = fmt.Sprintf("%s; the only value at which every promise was kept, under %s", amount(a.Mean, a.Metric), invariants.Plural(c.by.seeds(), "seed"))
@@ -70,7 +70,7 @@ func (c *decision) advice(d *Definition) Advice {
 		if c.kind == alike {
 			at = "(" + a.Says + " at every value)"
 		}
-		a.Says = fmt.Sprintf("%s %s; %s ", amount(c.by.mean(c.take), d.Metrics[0]), at, title(c.cost.metric)) + a.weigh(c, knob, c.cost, 0) // the precision is of the first metric
+		a.Says = fmt.Sprintf("%s %s; %s ", amount(c.by.mean(c.take), d.Metrics[0]), at, title(c.cost.metric)) + a.weigh(c, knob, c.cost, 0) // the precision applies to the first metric
 	case told:
 		a.Take = knob.Values[c.value()]
 		a.Says = a.weigh(c, knob, c.by, d.Precision)
@@ -94,7 +94,7 @@ func (c *decision) advice(d *Definition) Advice {
 	return a
 }
 
-// pays adds to the price of the value taken what it has more of than another, if it has.
+// pays adds to the price what the chosen value has more of than another value, if anything.
 func (a *Advice) pays(c *decision, knob Axis, by *contest) bool {
 	b := by.beats(c.take)
 	if b < 0 {
@@ -107,8 +107,8 @@ func (a *Advice) pays(c *decision, knob Axis, by *contest) bool {
 	return true
 }
 
-// weigh says how sure the value taken is, by a metric: by how much the next best is worse, which values cannot be told from
-// it, and than which it is better all the same.
+// weigh says how sure the chosen value is, by a metric: how much worse the next best is, which values cannot
+// be told apart from it, and which are worse for sure.
 func (a *Advice) weigh(c *decision, knob Axis, by *contest, precision float64) string {
 	value := func(i int) string { return knob.Values[c.values[i]] }
 	next := by.next(c.take)
@@ -137,12 +137,12 @@ func (a *Advice) weigh(c *decision, knob Axis, by *contest, precision float64) s
 	return text
 }
 
-// compare notes the difference between two values.
+// compare stores the difference between two values.
 func (a *Advice) compare(by *contest, knob Axis, values []int, i, j int) {
 	a.Mean, a.Than, a.ThanMean, a.Gap = by.mean(i), knob.Values[values[j]], by.mean(j), by.interval(i, j)
 }
 
-// amounts says whether the knob's values are amounts, in ascending order.
+// amounts says whether the knob's values are amounts, which are in ascending order.
 func (d *Definition) amounts() bool {
 	s, known := plans.SettingOf(d.Axes[0].Setting)
 	return known && s.Type != "choice" && s.Type != "boolean" && s.Type != "text"

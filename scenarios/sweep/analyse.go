@@ -9,8 +9,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
-// Analyse makes the result of a sweep from the records of its campaign, in whatever order they come, those
-// of rounds as [Round.Place] numbers them. Records may be missing: the result is then not complete.
+// Analyse makes the result of a sweep from the records of its campaign, in any order. Records of rounds are
+// numbered as by [Round.Place]. If records are missing, the result is not complete.
 func Analyse(d *Definition, records []*campaign.Record) (*Result, error) {
 	spec := d.Spec()
 	asked := spec.Grid.Seeds
@@ -54,7 +54,7 @@ func Analyse(d *Definition, records []*campaign.Record) (*Result, error) {
 	return res, nil
 }
 
-// question is the sweep's own, or one made from its axes.
+// question returns the sweep's own question, or one made from its axes.
 func (d *Definition) question() string {
 	if d.Question != "" {
 		return d.Question
@@ -66,9 +66,9 @@ func (d *Definition) question() string {
 	return q + "?"
 }
 
-// notes say how the numbers are to be read.
+// notes say how to read the numbers.
 func (t *table) notes(d *Definition, points []Point) []string {
-	least, most := d.Seeds, d.Seeds // that a point has, but of a sweep that was cut short
+	least, most := d.Seeds, d.Seeds // how many seeds the points have; in an unfinished sweep, some have fewer
 	for i, p := range points {
 		if i == 0 {
 			least = max(d.Seeds, p.Runs)
@@ -97,12 +97,12 @@ func (t *table) notes(d *Definition, points []Point) []string {
 	return list
 }
 
-// seedsFrom says which seeds they are.
+// seedsFrom describes n seeds from first on.
 func seedsFrom(n int, first uint64) string {
 	return fmt.Sprintf("%s, %d to %d", invariants.Plural(n, "seed"), first, first+uint64(n)-1)
 }
 
-// markFront marks the points of the Pareto front of each combination of conditions.
+// markFront marks the points on the Pareto front of each combination of conditions.
 func (r *Result) markFront() {
 	for i := range r.Points {
 		p := &r.Points[i]
@@ -116,8 +116,8 @@ func (r *Result) weighed(p *Point) bool {
 	return p.Sound() && p.Estimates[r.Pareto.X].N > 0 && p.Estimates[r.Pareto.Y].N > 0
 }
 
-// sameConditions says whether two points differ in choices alone. The first axis is what the
-// question is about, so it is a choice whatever it sets.
+// sameConditions says whether two points differ only in choices. The first axis is the subject of the
+// question, so it is a choice whatever its setting.
 func (r *Result) sameConditions(p, q *Point) bool {
 	for i, a := range r.Axes {
 		if i > 0 && a.Condition && p.Values[i] != q.Values[i] {

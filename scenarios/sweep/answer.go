@@ -9,7 +9,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// answering makes an answer of decisions: one for each combination of the choices, by the mean over all conditions.
+// answering makes an answer of decisions. There is one for each combination of the choices, by the mean over
+// all conditions.
 type answering struct {
 	d         *Definition
 	t         *table
@@ -19,7 +20,7 @@ type answering struct {
 	metric    string
 }
 
-// say puts the answer into a sentence, and what belongs to it into others.
+// say writes the answer's sentence, and the sentences that belong to it.
 func (a *answering) say(out *Answer) {
 	own, defaults := a.d.own()
 	if len(own) > 0 {
@@ -66,7 +67,8 @@ func (a *answering) say(out *Answer) {
 	}
 }
 
-// nothing says that there is no value to take by the mean over all conditions, and whether there is under some of them.
+// nothing says that no value is to be taken by the mean over all conditions, and what holds under single
+// conditions.
 func (a *answering) nothing(out *Answer) string {
 	if len(out.Means) == 0 || !out.Conclusive() {
 		return gist(a.d, out.Rows)
@@ -79,8 +81,8 @@ func (a *answering) set(c *decision) string {
 	return a.knob.Setting + "=" + a.knob.Values[c.value()]
 }
 
-// rivalry are the contests between the choices, each at its own value of the knob: by the metric that decides, and by the one
-// that it is weighed against.
+// rivalry returns the contests between the choices, each at its own value of the knob: by the deciding
+// metric, and by the one that it is weighed against.
 func (a *answering) rivalry() (list []*decision, by, cost *contest) {
 	var series, costs [][]float64
 	for _, c := range a.decisions {
@@ -93,8 +95,8 @@ func (a *answering) rivalry() (list []*decision, by, cost *contest) {
 	return list, newContest(a.metric, series, a.d.ofChoices()), newContest(a.d.against(), costs, a.d.ofChoices())
 }
 
-// best is the choice to take, or nil: of those that have a value to take, and than which none of these is better by more than
-// noise, the one that costs least.
+// best is the choice to take, or nil. It is the cheapest of the choices that have a value to take, and to
+// which no other such choice is better beyond noise.
 func (a *answering) best() (best *decision) {
 	list, by, cost := a.rivalry()
 	least := 0.0
@@ -110,7 +112,7 @@ func (a *answering) best() (best *decision) {
 	return best
 }
 
-// harms are the measures of harm of which the choice to take has more than another.
+// harms lists the measures of harm in which the choice to take is worse than another.
 func (a *answering) harms(list []*decision, w int) (says []string) {
 	for _, metric := range a.d.harms() {
 		var series [][]float64
@@ -125,7 +127,8 @@ func (a *answering) harms(list []*decision, w int) (says []string) {
 	return says
 }
 
-// across says how the choice to take compares with the next best of the others, and whether it is for sure as good as each.
+// across compares the choice to take with the next best, and says whether it is for sure at least as good as
+// every other.
 func (a *answering) across(list []*decision, by, cost *contest, w int) (text string, sure bool) {
 	if len(list) < 2 || by.seeds() == 0 {
 		return "", true
@@ -149,7 +152,8 @@ func (a *answering) across(list []*decision, by, cost *contest, w int) (text str
 	return text + ".", sure
 }
 
-// own are the engine's settings, but for the axes, in which the plan that is swept is not its preset, and what they are there.
+// own lists the engine's settings, besides the axes, in which the swept plan differs from its preset, and the
+// preset's values.
 func (d *Definition) own() (sets, defaults []string) {
 	p, err := d.plan()
 	if err != nil {

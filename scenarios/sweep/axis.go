@@ -9,8 +9,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// axisOf makes an axis of a setting's values, each of which plan must take. Amounts are put in
-// ascending order; others stay as they are listed. The error is a [*strictyaml.Error].
+// axisOf makes an axis of a setting's values, each of which plan must accept. It sorts amounts in ascending
+// order, and keeps the order of other values. The error is a [*strictyaml.Error].
 func axisOf(plan *plans.Plan, name string, l listing) (Axis, error) {
 	s, known := plans.SettingOf(name)
 	if !known {
@@ -41,12 +41,12 @@ func axisOf(plan *plans.Plan, name string, l listing) (Axis, error) {
 	return Axis{Setting: name, Title: titleOf(name, values), Values: values, Condition: isCondition(name)}, nil
 }
 
-// isCondition says whether a setting is what the world does rather than somebody's choice.
+// isCondition says whether a setting describes the world rather than somebody's choice.
 func isCondition(name string) bool {
 	return strings.HasPrefix(name, "world.") || strings.HasPrefix(name, "workload.")
 }
 
-// titleOf writes a setting for a plot's axis, with the unit that all of its values have.
+// titleOf is the title of a plot's axis for a setting, with the unit that all its values have.
 func titleOf(name string, values []string) string {
 	title := strings.ReplaceAll(name[strings.IndexByte(name, '.')+1:], "_", " ")
 	unit := ""
@@ -60,7 +60,7 @@ func titleOf(name string, values []string) string {
 	return title + " (" + unit + ")"
 }
 
-// retitled is an axis's title with the unit of a new one.
+// retitled is an axis's title with the unit of a new title.
 func retitled(title, made string) string {
 	title, _, _ = strings.Cut(title, " (")
 	if _, unit, ok := strings.Cut(made, " ("); ok {

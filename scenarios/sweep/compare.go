@@ -13,8 +13,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// Alternatives is a comparison before it is run: one of the documentation's tables, and what its rows
-// are run under. It is data, as a [Definition] is.
+// Alternatives is a comparison before it is run: one of the documentation's tables, and the plans and seeds
+// with which its rows are run. Like a [Definition], it is data.
 type Alternatives struct {
 	Version   int      `json:"version"`
 	Name      string   `json:"name" yaml:"name"`
@@ -22,20 +22,20 @@ type Alternatives struct {
 	Question  string   `json:"question" yaml:"question"`
 	Source    string   `json:"source" yaml:"source"`   // the document that has the table
 	Plans     []Case   `json:"plans" yaml:"plans"`     //
-	Rows      []Row    `json:"rows" yaml:"rows"`       // without what is measured
+	Rows      []Row    `json:"rows" yaml:"rows"`       // without measurements
 	Metrics   []string `json:"metrics" yaml:"metrics"` // the columns
-	Seeds     int      `json:"seeds" yaml:"seeds"`     // under how many every row is run with every plan
+	Seeds     int      `json:"seeds" yaml:"seeds"`     // how many seeds every row is run with, for every plan
 	FirstSeed uint64   `json:"first_seed"`
 	Notes     []string `json:"notes" yaml:"notes"`
 }
 
-// Case is one of the plans that all alternatives are run under.
+// Case is one of the plans that all alternatives are run with.
 type Case struct {
 	Name string `json:"name" yaml:"name"`
-	Plan string `json:"plan"` // as YAML
+	Plan string `json:"plan"` // in YAML
 }
 
-// Compare finds the comparison of that name. The error is a [*strictyaml.Error].
+// Compare returns the comparison of that name. The error is a [*strictyaml.Error].
 func Compare(name string) (*Alternatives, error) {
 	var names []string
 	for _, a := range Comparisons() {
@@ -47,8 +47,8 @@ func Compare(name string) (*Alternatives, error) {
 	return nil, &strictyaml.Error{Message: fmt.Sprintf("unknown comparison %q", name), Remedy: "there are " + invariants.List(names) + suggest.Hint(name, names)}
 }
 
-// Validate returns the first problem of the comparison, or nil: it makes every plan that it will run,
-// but for its seed. The error is a [*strictyaml.Error].
+// Validate returns the first error in the comparison, or nil. It makes every plan that the comparison runs,
+// except for its seed. The error is a [*strictyaml.Error].
 func (a *Alternatives) Validate() error {
 	runs := len(a.Plans) * len(a.Rows) * min(a.Seeds, seedsMax+1)
 	switch {
@@ -90,8 +90,8 @@ func (a *Alternatives) Spec() campaign.Spec {
 	return campaign.Spec{Version: campaign.SpecVersion, Name: a.Name, Seed: a.FirstSeed, Grid: g}
 }
 
-// Analyse makes the table from the records of the comparison's campaign, in whatever order they come.
-// A row's numbers are means over all plans, then over seeds.
+// Analyse makes the table from the records of the comparison's campaign, in any order. A row's numbers are
+// means over all plans, then over seeds.
 func (a *Alternatives) Analyse(records []*campaign.Record) (*Comparison, error) {
 	t, err := newTable(a.Spec(), records)
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *Alternatives) Analyse(records []*campaign.Record) (*Comparison, error) 
 	return res, nil
 }
 
-// measure gives the rows their estimates of a metric, their worst runs, and which have less than they.
+// measure sets the rows' estimates of a metric, their worst runs, and the rows that are better.
 func (a *Alternatives) measure(t *table, rows []Row, metric string) {
 	under, pooled := make([][][]float64, len(a.Plans)), make([][]float64, len(rows))
 	for i := range rows {
@@ -152,7 +152,7 @@ func (a *Alternatives) measure(t *table, rows []Row, metric string) {
 	}
 }
 
-// worst keeps the greatest value of a metric of a row, with the run that has it.
+// worst keeps the greatest value of a metric in a row, with its run.
 func (a *Alternatives) worst(of map[string]Example, metric string, plan, row int, series []float64) {
 	for i, v := range series {
 		if was, ok := of[metric]; math.IsNaN(v) || ok && v <= was.Value {
@@ -163,7 +163,7 @@ func (a *Alternatives) worst(of map[string]Example, metric string, plan, row int
 	}
 }
 
-// PlanOf is the plan of one run of a row, as YAML.
+// PlanOf returns the plan of one run of a row, in YAML.
 func (a *Alternatives) PlanOf(row int, e Example) (string, error) {
 	i := slices.IndexFunc(a.Plans, func(c Case) bool { return c.Name == e.Plan })
 	p, err := plans.Parse(e.Plan+".yaml", []byte(a.Plans[i].Plan))
@@ -180,10 +180,10 @@ func (a *Alternatives) PlanOf(row int, e Example) (string, error) {
 	return string(text), err
 }
 
-// ExamplesDir is the folder of the runs behind a comparison's cells.
+// ExamplesDir is the folder for the runs behind a comparison's cells.
 const ExamplesDir = "runs"
 
-// reading says how the table's numbers are to be read.
+// reading says how to read the table's numbers.
 func (a *Alternatives) reading(t *table) []string {
 	list := []string{fmt.Sprintf("Every alternative ran each of %s under seed %d; numbers are means over all plans.", invariants.Plural(len(a.Plans), "plan"), a.FirstSeed)}
 	if a.Seeds > 1 {

@@ -7,7 +7,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// builtIn holds the comparisons, and the plans of theirs that are not named scenarios.
+// builtIn holds the comparisons, and those of their plans that are not named scenarios.
 //
 //go:embed comparisons/*.yaml cases/*.yaml
 var builtIn embed.FS
@@ -23,8 +23,8 @@ func Comparisons() (list []*Alternatives) {
 	return list
 }
 
-// comparison reads one. It panics on what is wrong, since the files are part of the binary. What the plans expect is
-// said of other settings, so that every promise is judged as it is given.
+// comparison reads one comparison. It panics on errors, since the files are part of the binary. It drops the
+// plans' expectations, which are for other settings, so every promise is judged as it is given.
 func comparison(file string) *Alternatives {
 	a := &Alternatives{Version: DefinitionVersion, Seeds: comparisonSeeds, FirstSeed: 1}
 	data := must(builtIn.ReadFile(file))

@@ -8,17 +8,17 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 )
 
-// trifle is the share of a mean below which a difference is none, however surely it is there:
-// nobody tunes a setting for it.
+// trifle is the share of a mean below which a difference counts as none, however sure it is: nobody tunes a
+// setting for it.
 const trifle = 0.01
 
-// contest compares alternatives by one metric, of which less is better, seed by seed. Only seeds
-// that all of them were run under count.
+// contest compares alternatives by one metric, seed by seed; less of the metric is better. Only seeds with
+// which all alternatives were run count.
 type contest struct {
 	metric string
-	series [][]float64 // of each alternative, by seed
-	of     int         // comparisons that one question is answered by, these among them
-	unit   float64     // that the numbers come in
+	series [][]float64 // for each alternative, by seed
+	of     int         // how many comparisons answer the question, these included
+	unit   float64     // the numbers are multiples of it
 }
 
 func newContest(metric string, series [][]float64, of int) *contest {
@@ -38,7 +38,7 @@ func newContest(metric string, series [][]float64, of int) *contest {
 	return c
 }
 
-// seeds is how many count.
+// seeds is how many seeds count.
 func (c *contest) seeds() int {
 	if len(c.series) == 0 {
 		return 0
@@ -46,7 +46,7 @@ func (c *contest) seeds() int {
 	return len(c.series[0])
 }
 
-// mean is alternative i's.
+// mean is the mean of alternative i.
 func (c *contest) mean(i int) float64 {
 	mean, _ := spread(c.series[i])
 	return mean
@@ -55,27 +55,27 @@ func (c *contest) mean(i int) float64 {
 // few says whether the seeds are too few to tell anything.
 func (c *contest) few() bool { return c.seeds() < SeedsLeast(c.of) }
 
-// tooFew says that the seeds are too few, and how many it takes at least.
+// tooFew says that the seeds are too few, and how many are needed.
 func (c *contest) tooFew() string { return tooFew(c.seeds(), c.of) }
 
 func tooFew(seeds, comparisons int) string {
 	return fmt.Sprintf("%s %s too few to tell; it takes at least %d (--seeds %[3]d)", invariants.Plural(seeds, "seed"), isOrAre(seeds), SeedsLeast(comparisons))
 }
 
-// below says whether i has less than j by more than noise, all comparisons of the question taken together: whether the
-// interval is below zero.
+// below says whether i has less than j beyond noise, with all comparisons of the question taken together:
+// whether the interval is below zero.
 func (c *contest) below(i, j int) bool {
 	d := less(c.series[i], c.series[j])
 	mean, _ := spread(d)
 	return !c.few() && mean < 0 && chance(d, c.unit) <= (1-confidence)/float64(max(c.of, 1))
 }
 
-// better says whether that is more than a trifle, too.
+// better says whether i has less than j beyond noise, and by more than a trifle.
 func (c *contest) better(i, j int) bool {
 	return c.below(i, j) && c.mean(j)-c.mean(i) >= c.trifle(i, j)
 }
 
-// best is the alternative with the lowest mean; of equal ones the first.
+// best is the alternative with the lowest mean; of equal ones, the first.
 func (c *contest) best() int {
 	best := 0
 	for i := range c.series {
@@ -86,7 +86,7 @@ func (c *contest) best() int {
 	return best
 }
 
-// next is the best of the alternatives but i; -1 if there is no other.
+// next is the best alternative other than i; -1 if there is none.
 func (c *contest) next(i int) int {
 	next := -1
 	for j := range c.series {
@@ -97,7 +97,7 @@ func (c *contest) next(i int) int {
 	return next
 }
 
-// beats is the alternative that beats i by the most, or -1 if none is better.
+// beats is the alternative that is better than i by the most; -1 if none is better.
 func (c *contest) beats(i int) int {
 	by := -1
 	for j := range c.series {
@@ -108,9 +108,9 @@ func (c *contest) beats(i int) int {
 	return by
 }
 
-// unbeaten is, of the alternatives than which none is better, the one to take: the first whose mean is the
-// lowest, or more by a trifle. Few seeds tell little apart, and what is merely not shown to be worse may be
-// much worse.
+// unbeaten is the alternative to take. It is the first to which none is better, and whose mean is the lowest
+// or within a trifle of it. With few seeds little can be told apart, and an alternative that is not shown to
+// be worse may be much worse.
 func (c *contest) unbeaten() int {
 	best := c.best()
 	for i := range c.series {
@@ -121,7 +121,7 @@ func (c *contest) unbeaten() int {
 	return best
 }
 
-// worst is, of the alternatives than which i is better, the one with the highest mean, or -1.
+// worst is the alternative with the highest mean of those that i is better than; -1 if there is none.
 func (c *contest) worst(i int) int {
 	worst := -1
 	for j := range c.series {
@@ -132,8 +132,8 @@ func (c *contest) worst(i int) int {
 	return worst
 }
 
-// widest is the pair i, j that is furthest apart of those of which i is better than j; -1, -1 if
-// the contest is flat.
+// widest is the pair i, j with the largest difference, where i is better than j; -1, -1 if the contest is
+// flat.
 func (c *contest) widest() (i, j int) {
 	i, j = -1, -1
 	for k := range c.series {
@@ -154,7 +154,7 @@ func (c *contest) flat() bool {
 	return true
 }
 
-// equal says whether all alternatives agree in every seed.
+// equal says whether all alternatives have the same number for every seed.
 func (c *contest) equal() bool {
 	for _, s := range c.series {
 		if !slices.Equal(s, c.series[0]) {
@@ -164,7 +164,7 @@ func (c *contest) equal() bool {
 	return true
 }
 
-// most is the alternative with the highest mean; of equal ones the last.
+// most is the alternative with the highest mean; of equal ones, the last.
 func (c *contest) most() int {
 	most := 0
 	for i := range c.series {
@@ -175,26 +175,28 @@ func (c *contest) most() int {
 	return most
 }
 
-// interval is what alternative i has more than j. All comparisons of the question hold together: it is the only interval
-// of a difference that there is, so that nothing is sure by one and not by another.
+// interval estimates how much more alternative i has than j. The intervals of all comparisons of the question
+// hold together. There is no other interval of a difference, so no difference is sure by one interval and
+// unsure by another.
 func (c *contest) interval(i, j int) Estimate {
 	return estimate(less(c.series[i], c.series[j]), 1-(1-confidence)/float64(max(c.of, 1)), c.unit)
 }
 
 func (c *contest) gapText(i, j int) string { return gap(c.interval(i, j), c.metric) }
 
-// alike says whether two alternatives agree in every seed, or for sure differ by less than the precision or by a trifle.
+// alike says whether two alternatives have the same number for every seed, or for sure differ by less than
+// the precision or a trifle.
 func (c *contest) alike(i, j int, precision float64) bool {
 	e := c.interval(i, j)
 	return slices.Equal(c.series[i], c.series[j]) || math.Max(-e.Low, e.High) < max(precision, c.trifle(i, j))
 }
 
-// trifle is the difference between two alternatives that is none, in the metric's unit.
+// trifle is the difference between two alternatives that counts as none, in the metric's unit.
 func (c *contest) trifle(i, j int) float64 {
 	return trifle * max(math.Abs(c.mean(i)), math.Abs(c.mean(j)))
 }
 
-// within says below which difference alternatives that are close are equal.
+// within says up to which difference alternatives count as equal.
 func (c *contest) within(precision float64) string {
 	if most := c.trifle(c.best(), c.most()); most > precision {
 		return amount(most, c.metric) + ", 1 % of the mean"

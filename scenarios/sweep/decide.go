@@ -12,32 +12,32 @@ type kind int
 
 const (
 	unsound   kind = iota // at each of its values a promise was broken
-	unseen                // no run
+	unseen                // there is no run
 	single                // the knob has one value
 	unsure                // too few seeds to tell anything
 	alone                 // one value is left at which every promise was kept
-	identical             // every run gives the same at all values
-	alike                 // they differ by less than the precision, or by a trifle
-	flat                  // no value is better than another by more than noise
+	identical             // every run gives the same result at all values
+	alike                 // the values differ by less than the precision or a trifle
+	flat                  // no value is better than another beyond noise
 	told                  // some are
 )
 
-// decision is what the points say about the knob under one combination of other axes, by the mean over
-// the rest of them. It is a question of its own, of which all comparisons hold at 95 % together.
+// decision is what the points say about the knob under one combination of other axes, as a mean over the rest
+// of them. It is a question of its own: all its comparisons hold at 95 % together.
 type decision struct {
-	under  []string // the value of each axis but the first; empty: the mean over all of its values
-	choice []string // the settings that these are, as --set takes them
-	points [][]int  // of each of the knob's values, in the order of the conditions
-	values []int    // of the knob, by index: those that are sound under all conditions
+	under  []string // the value of each axis except the first; empty for a mean over all of its values
+	choice []string // the same as settings, as --set takes them
+	points [][]int  // for each value of the knob, in the order of the conditions
+	values []int    // indices of the knob's values that are sound under all conditions
 	out    []int    // the others
 	kind   kind
 	take   int        // the value to take, as an index into values
-	by     *contest   // of values, by the metric that decides
-	cost   *contest   // of values, by what it is weighed against
-	harms  []*contest // of values, by each measure of harm but the metric that decides
+	by     *contest   // compares values by the deciding metric
+	cost   *contest   // compares values by the metric that it is weighed against
+	harms  []*contest // compare values by each measure of harm other than the deciding metric
 }
 
-// decide says what to take under each combination of those of the other axes that are apart.
+// decide makes a decision for each combination of the other axes for which apart is true.
 func decide(d *Definition, t *table, points []Point, apart func(Axis) bool) []*decision {
 	var all []*decision
 	byChoice := map[string]*decision{}
@@ -109,7 +109,7 @@ func (d *Definition) against() string {
 	return d.Pareto.X
 }
 
-// harms are the measures of harm, but for the metric that decides.
+// harms lists the measures of harm other than the deciding metric.
 func (d *Definition) harms() (names []string) {
 	for _, m := range campaign.Metrics() {
 		if m.Harm && m.Name != d.Metrics[0] {
@@ -119,7 +119,7 @@ func (d *Definition) harms() (names []string) {
 	return names
 }
 
-// contest compares the knob's sound values by the mean over all conditions.
+// contest compares the knob's sound values by their means over all conditions.
 func (c *decision) contest(d *Definition, t *table, metric string) *contest {
 	var pooled [][]float64
 	for _, v := range c.values {
@@ -150,7 +150,8 @@ func (c *decision) identical(t *table, metric string) bool {
 	return true
 }
 
-// taken says whether the decision has a value to take: of no difference there is none, nor of too few seeds.
+// taken says whether the decision has a value to take. It has none if there is no difference, or the seeds
+// are too few.
 func (c *decision) taken() bool {
 	if c.kind == identical || c.kind == alike {
 		return !c.cost.flat()
@@ -158,8 +159,8 @@ func (c *decision) taken() bool {
 	return c.kind == alone || c.kind == told
 }
 
-// compared says whether the values were told apart, or might have been.
+// compared says whether the values could have been told apart.
 func (c *decision) compared() bool { return c.kind > unsure }
 
-// value is the knob's value that is taken, by its index in the axis.
+// value is the index of the chosen value in the knob's axis.
 func (c *decision) value() int { return c.values[c.take] }

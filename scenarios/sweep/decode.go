@@ -10,16 +10,16 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// sweepFile is the kind of file that a sweep is.
+// sweepFile describes the file format to package strictyaml.
 var sweepFile = strictyaml.Kind{What: "a sweep", Has: "a name", Version: DefinitionVersion}
 
-// file is a sweep as it is written.
+// file is the content of a sweep file.
 type file struct {
 	Version   int             `yaml:"version"`
 	Name      string          `yaml:"name"`
 	Question  string          `yaml:"question"`
 	Plan      strictyaml.Node `yaml:"plan"`     // a scenario's name, a file, or the plan itself
-	Settings  strictyaml.Node `yaml:"settings"` // laid over the plan
+	Settings  strictyaml.Node `yaml:"settings"` // applied to the plan
 	Axes      []axisFile      `yaml:"axes"`
 	Seeds     int             `yaml:"seeds"`
 	FirstSeed uint64          `yaml:"first_seed"`
@@ -36,8 +36,8 @@ type axisFile struct {
 	Title   string          `yaml:"title"`
 }
 
-// Parse reads a sweep's text strictly and validates it. name stands for the file in errors, each of
-// which is a [*strictyaml.Error].
+// Parse parses a sweep's text strictly and validates it. name is the file's name in errors, each of which is
+// a [*strictyaml.Error].
 func Parse(name string, data []byte) (*Definition, error) {
 	doc, err := sweepFile.Parse(name, data)
 	if err != nil {
@@ -57,7 +57,7 @@ func Parse(name string, data []byte) (*Definition, error) {
 	return d, nil
 }
 
-// definition is the sweep of a file in a folder.
+// definition makes the sweep of a file in the folder dir.
 func (f *file) definition(dir string, firstSeed bool) (*Definition, error) {
 	plan, err := f.plan(dir)
 	if err != nil {
@@ -85,7 +85,7 @@ func (f *file) definition(dir string, firstSeed bool) (*Definition, error) {
 	return d, nil
 }
 
-// plan reads the plan that is swept.
+// plan reads the plan to sweep.
 func (f *file) plan(dir string) (*plans.Plan, error) {
 	switch {
 	case !f.Plan.Given():
@@ -107,7 +107,7 @@ func (f *file) plan(dir string) (*plans.Plan, error) {
 	return p, f.Plan.Locate(err)
 }
 
-// lay lays the fixed settings over the plan.
+// lay applies the fixed settings to the plan.
 func (f *file) lay(plan *plans.Plan) error {
 	if !f.Settings.Given() {
 		return nil
@@ -132,7 +132,7 @@ func (f *file) lay(plan *plans.Plan) error {
 	return f.Settings.Locate(plan.Validate())
 }
 
-// axis reads the axis that stands under a path, for a sweep of the plan that has the axes before it.
+// axis reads the axis at path, for a sweep of the plan with the axes before it.
 func (a *axisFile) axis(path string, plan *plans.Plan, d *Definition) (Axis, error) {
 	if !a.Setting.Given() || !a.Values.Given() {
 		missing := "setting"

@@ -13,46 +13,46 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// DefinitionVersion is the format of sweep files that this build reads.
+// DefinitionVersion is the version of the format of sweep files that this build reads.
 const DefinitionVersion = 1
 
-// Bounds of a sweep. A run takes some 50 ms of a core, so what passes them takes days.
+// Bounds of a sweep. A run takes about 50 ms of a core, so a larger sweep would take days.
 const (
 	pointsMax = 10_000
 	seedsMax  = 10_000
 	runsMax   = 1_000_000
 	axesMax   = 8
-	roundsMax = 6 // each has as many seeds as all before it: 32 times the first
+	roundsMax = 6 // each round has as many seeds as all before it together: 32 times the first in all
 )
 
-// Definition is a sweep before it is run: a question, a grid of settings over a plan, and the seeds
-// under which every point is run. It is data: kept with a sweep's runs, it is all that is needed to
-// go on with them and to analyse them.
+// Definition is a sweep before it is run: a question, a grid of settings over a plan, and the seeds with
+// which every point is run. It is data: stored with a sweep's runs, it is all that is needed to continue and
+// analyse them.
 type Definition struct {
 	Version   int      `json:"version"`
-	Name      string   `json:"name"`                // kebab-case
-	Question  string   `json:"question"`            // in a sentence
-	Plan      string   `json:"plan"`                // as YAML, with the fixed settings in it
-	Axes      []Axis   `json:"axes"`                // the first is the knob that the question is about
-	Seeds     int      `json:"seeds"`               // under how many every point is run
+	Name      string   `json:"name"`                // in kebab-case
+	Question  string   `json:"question"`            // a sentence
+	Plan      string   `json:"plan"`                // in YAML, including the fixed settings
+	Axes      []Axis   `json:"axes"`                // the first is the knob of the question
+	Seeds     int      `json:"seeds"`               // how many seeds every point is run with
 	FirstSeed uint64   `json:"first_seed"`          //
-	Metrics   []string `json:"metrics"`             // those that the question is about; the first decides
+	Metrics   []string `json:"metrics"`             // those of the question; the first decides
 	Pareto    Pareto   `json:"pareto"`              //
-	Precision float64  `json:"precision,omitempty"` // of the metric that decides, in its unit: differences below it are none, and seeds are added until they show; 0 adds none
-	Budget    int      `json:"budget,omitempty"`    // runs in all, at which no more are added
+	Precision float64  `json:"precision,omitempty"` // in the deciding metric's unit: smaller differences count as none, and seeds are added until they show; 0 adds none
+	Budget    int      `json:"budget,omitempty"`    // no more runs are added beyond so many in all
 	Notes     []string `json:"notes,omitempty"`
 }
 
-// seedsDefault gives intervals that are about 5 % wider than twice the standard error.
+// seedsDefault gives intervals about 5 % wider than twice the standard error.
 const seedsDefault = 20
 
-// What a sweep measures that does not say.
+// The metrics of a sweep that names none.
 var (
 	metricsDefault = []string{"dispatch_p99_s", "attempts_burnt", "dead_dispatch", "duplicates", "unsettled"}
 	paretoDefault  = Pareto{X: "attempts_burnt", Y: "dispatch_p99_s"}
 )
 
-// Over is the sweep of a plan that has no axes yet: see [Definition.Grid].
+// Over returns the sweep of a plan, without axes yet: see [Definition.Grid].
 func Over(plan *plans.Plan) (*Definition, error) {
 	d := &Definition{
 		Version: DefinitionVersion, Name: plan.Name, Seeds: seedsDefault, FirstSeed: plan.Seed,
@@ -61,7 +61,8 @@ func Over(plan *plans.Plan) (*Definition, error) {
 	return d, d.over(plan)
 }
 
-// over makes plan the one that is swept. What it judges whatever its promise gates the points as it does a run.
+// over makes plan the one to sweep. Invariants that the plan judges whatever their promises can rule out
+// points, as they can fail a run.
 func (d *Definition) over(plan *plans.Plan) error {
 	text, err := plans.Marshal(plan)
 	if err != nil {
@@ -71,7 +72,7 @@ func (d *Definition) over(plan *plans.Plan) error {
 	return nil
 }
 
-// plan is the one that the points vary.
+// plan returns the plan that the points vary.
 func (d *Definition) plan() (*plans.Plan, error) {
 	return plans.Parse(d.Name+".yaml", []byte(d.Plan))
 }
@@ -95,9 +96,9 @@ func (d *Definition) axis(setting string) int {
 	return slices.IndexFunc(d.Axes, func(a Axis) bool { return a.Setting == setting })
 }
 
-// Grid gives the sweep axes: each assignment is a setting and its values, such as
-// "world.heartbeat_lag=0s,5s,15s", "engine.max_dispatch_retries=1..10" or
-// "world.dying=0.1..0.5/0.1". An axis that the sweep has already takes the new values.
+// Grid adds axes. Each assignment is a setting and its values, such as "world.heartbeat_lag=0s,5s,15s",
+// "engine.max_dispatch_retries=1..10" or "world.dying=0.1..0.5/0.1". If the sweep has the axis already, its
+// values are replaced.
 func (d *Definition) Grid(assignments []string) error {
 	p, err := d.plan()
 	if err != nil {
@@ -132,8 +133,8 @@ func (d *Definition) Grid(assignments []string) error {
 	return nil
 }
 
-// Validate returns the first problem of the sweep, or nil: it makes every plan that the sweep will
-// run, but for its seed. The error is a [*strictyaml.Error].
+// Validate returns the first error in the sweep, or nil. It makes every plan that the sweep runs, except for
+// its seed. The error is a [*strictyaml.Error].
 func (d *Definition) Validate() error {
 	p, err := d.plan()
 	if err != nil {
@@ -156,7 +157,7 @@ func (d *Definition) Validate() error {
 	return nil
 }
 
-// check is about what the sweep says of itself.
+// check checks what the sweep says of itself.
 func (d *Definition) check() error {
 	points, runs := d.size(), d.size()*min(d.Seeds, seedsMax+1)
 	switch {
@@ -202,7 +203,7 @@ func (d *Definition) check() error {
 	return nil
 }
 
-// size is how many points the grid has.
+// size is the number of points in the grid.
 func (d *Definition) size() int {
 	n := 1
 	for _, a := range d.Axes {
@@ -226,7 +227,7 @@ func (d *Definition) points() [][]string {
 	return all
 }
 
-// sets are the settings of a point, as --set takes them.
+// sets returns the settings of a point, as --set takes them.
 func (d *Definition) sets(point []string) []string {
 	sets := make([]string, len(point))
 	for i, v := range point {
@@ -235,7 +236,7 @@ func (d *Definition) sets(point []string) []string {
 	return sets
 }
 
-// Spec is the campaign that runs the sweep. The sweep is valid.
+// Spec is the campaign that runs the sweep, which must be valid.
 func (d *Definition) Spec() campaign.Spec {
 	g := &campaign.Grid{Plans: []string{d.Plan}, Seeds: d.Seeds}
 	for _, p := range d.points() {

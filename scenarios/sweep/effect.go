@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// effect is the largest difference that a condition makes to the deciding metric.
+// effect is the largest effect of a condition on the deciding metric.
 type effect struct {
 	at, than string
-	gap      Estimate // than against at: above zero
+	gap      Estimate // the difference of than from at; above zero
 }
 
-// effect is what the j-th axis does, by the mean over the combinations of all others at which every
-// promise was kept whatever its value; nil if it does nothing beyond noise.
+// effect is the effect of the j-th axis. It is a mean over the combinations of all other axes at which every
+// promise was kept for all its values. It is nil if there is no effect beyond noise.
 func (a *answering) effect(j int) *effect {
 	axis := a.d.Axes[j]
-	groups := map[string][]int{} // points that differ in the axis alone, in the order of its values
+	groups := map[string][]int{} // points that differ only in the axis, in the order of its values
 	var keys []string
 	for i, p := range a.points {
 		rest := slices.Clone(p.Values)

@@ -13,14 +13,15 @@ import (
 // confidence of every interval.
 const confidence = 0.95
 
-// SeedsLeast is how many seeds it takes to tell anything by so many comparisons. Differences without any cause all have the
-// same sign with a probability of 2^(1-n) (the sign test): below this n that is more than each comparison's share of the 5 %,
-// so fewer seeds tell nothing even if they agree.
+// SeedsLeast is how many seeds that many comparisons need to tell anything. By the sign test, differences
+// without any cause all have the same sign with a probability of 2^(1-n). With fewer seeds that is more than
+// each comparison's share of the 5 %, so they tell nothing even if they agree.
 func SeedsLeast(comparisons int) int {
 	return 1 + int(math.Ceil(math.Log2(float64(max(comparisons, 1))/(1-confidence))))
 }
 
-// estimates are the means of a metric's series, each with its 95 % interval: Wilson's of shares, and Student's t of others.
+// estimates returns the means of a metric's series, each with its 95 % interval: Wilson's for shares,
+// Student's t for other numbers.
 func estimates(metric string, series [][]float64) []Estimate {
 	known := make([][]float64, len(series))
 	for i, s := range series {
@@ -31,14 +32,14 @@ func estimates(metric string, series [][]float64) []Estimate {
 		if metricOf(metric).Unit == "%" {
 			list[i] = shareOf(values, worth)
 		} else if list[i] = estimate(values, confidence, unit); list[i].Mean == 0 {
-			list[i].Low = 0 // nothing that is measured is negative
+			list[i].Low = 0 // no measure is negative
 		}
 	}
 	return list
 }
 
-// estimate is the mean with its interval by Student's t. Numbers that come in steps of a unit are not taken to spread less
-// than what is rounded to it does, unit/√12: where all agree, it is the unit that hides how they differ.
+// estimate returns the mean with its interval by Student's t. If numbers come in multiples of a unit, their
+// spread counts as at least unit/√12, that of rounding: if all are equal, the unit hides their differences.
 func estimate(values []float64, confidence, unit float64) Estimate {
 	mean, sd := spread(values)
 	e := Estimate{Mean: mean, Low: mean, High: mean, N: len(values)}
@@ -50,9 +51,10 @@ func estimate(values []float64, confidence, unit float64) Estimate {
 	return e
 }
 
-// shareOf is the mean of percentages, with Wilson's interval. Jobs of one run have much in common, so that a run counts for
-// fewer of them than it has: for as many as its spread shows, less what few runs do not show of it (Korn and Graubard:
-// Confidence Intervals for Proportions, 1998), and for worth at most.
+// shareOf returns the mean of percentages, with Wilson's interval. Jobs of one run have much in common, so a
+// run counts for fewer jobs than it has. It counts for as many as the spread of the percentages shows, less a
+// correction for few runs (Korn and Graubard: Confidence Intervals for Proportions, 1998), and for at most
+// worth jobs.
 func shareOf(values []float64, worth float64) Estimate {
 	mean, sd := spread(values)
 	e := Estimate{Mean: mean, Low: mean, High: mean, N: len(values)}
@@ -70,8 +72,8 @@ func shareOf(values []float64, worth float64) Estimate {
 	return e
 }
 
-// worthOf is for how many independent jobs a run counts, by the spread of percentages in all series that have one; 1 if none
-// has.
+// worthOf is for how many independent jobs a run counts, by the spread of percentages in all series that have
+// a spread; 1 if none has.
 func worthOf(series [][]float64) float64 {
 	independent, seen := 0.0, 0.0 // variances
 	for _, values := range series {
@@ -86,7 +88,7 @@ func worthOf(series [][]float64) float64 {
 	return max(1, independent/seen)
 }
 
-// unitOf is the least step between any two of the numbers; 0 if they are all equal.
+// unitOf is the smallest step between two of the numbers; 0 if they are all equal.
 func unitOf(series [][]float64) (unit float64) {
 	all := slices.Concat(series...)
 	slices.Sort(all)
@@ -99,8 +101,8 @@ func unitOf(series [][]float64) (unit float64) {
 	return unit
 }
 
-// chance is how probable differences as far from zero as these are if there is none: the p-value of
-// Student's paired t-test, two-sided. One alone tells nothing.
+// chance is the probability of differences at least this far from zero if there is none: the p-value of
+// Student's paired t-test, two-sided. A single difference tells nothing.
 func chance(differences []float64, unit float64) float64 {
 	n := len(differences)
 	mean, sd := spread(differences)
@@ -111,7 +113,7 @@ func chance(differences []float64, unit float64) float64 {
 	return 2 * distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.CDF(-math.Abs(mean)/se)
 }
 
-// spread is the mean, and the standard deviation; of equal numbers the mean is none of rounding.
+// spread returns the mean and the standard deviation. The mean of equal numbers is exact.
 func spread(values []float64) (mean, sd float64) {
 	if len(values) == 0 {
 		return 0, 0
@@ -122,12 +124,12 @@ func spread(values []float64) (mean, sd float64) {
 	return stat.MeanStdDev(values, nil)
 }
 
-// student is the quantile of Student's t that has so much on both sides of zero, for the mean of n.
+// student is the quantile of Student's t with that confidence on both sides of zero, for the mean of n.
 func student(confidence float64, n int) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(1 - (1-confidence)/2)
 }
 
-// normal is that of the normal distribution.
+// normal is the same quantile of the normal distribution.
 func normal(confidence float64) float64 { return distuv.UnitNormal.Quantile(1 - (1-confidence)/2) }
 
 // less returns a-b, number by number.
@@ -139,8 +141,7 @@ func less(a, b []float64) []float64 {
 	return d
 }
 
-// meanOf takes the mean of several series, number by number; where one of them has none, there is
-// none.
+// meanOf returns the mean of several series, number by number; NaN if one of them lacks a number.
 func meanOf(series [][]float64) []float64 {
 	mean := make([]float64, len(series[0]))
 	for i := range mean {

@@ -8,11 +8,11 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 )
 
-// evidenceTold is how many lines of evidence of one sort there are.
+// evidenceTold is how many lines of one kind of evidence are shown.
 const evidenceTold = 24
 
-// evidence lists the differences between neighbouring values of the knob and between choices, by the mean over all conditions,
-// what the conditions do, and the points that were left out.
+// evidence lists the differences between neighbouring values of the knob and between choices, as means over
+// all conditions. It also lists the effects of the conditions, and the points that were left out.
 func (a *answering) evidence() (lines []string) {
 	var steps, costs []string
 	for _, c := range a.decisions {
@@ -27,7 +27,7 @@ func (a *answering) evidence() (lines []string) {
 	return lines
 }
 
-// steps are the differences between neighbouring values of the knob in a metric.
+// steps lists the differences in a metric between neighbouring values of the knob.
 func (a *answering) steps(c *decision, by *contest) (lines []string) {
 	under := ""
 	if len(c.choice) > 0 {
@@ -39,7 +39,7 @@ func (a *answering) steps(c *decision, by *contest) (lines []string) {
 	return lines
 }
 
-// between are the differences between the choice to take and the rest.
+// between lists the differences between the chosen choice and the others.
 func (a *answering) between() (lines []string) {
 	best := a.best()
 	list, by, _ := a.rivalry()
@@ -55,7 +55,7 @@ func (a *answering) between() (lines []string) {
 	return lines
 }
 
-// effects are what the conditions do, whatever the knob.
+// effects lists the effects of the conditions, whatever the knob.
 func (a *answering) effects() (lines []string) {
 	for j, axis := range a.d.Axes {
 		if j == 0 || !axis.Condition || len(axis.Values) < 2 {
@@ -70,7 +70,7 @@ func (a *answering) effects() (lines []string) {
 	return lines
 }
 
-// leftOut are the points at which promises were broken.
+// leftOut lists the points at which promises were broken.
 func (a *answering) leftOut() (lines []string) {
 	for _, p := range a.points {
 		if !p.Sound() {
@@ -80,7 +80,7 @@ func (a *answering) leftOut() (lines []string) {
 	return lines
 }
 
-// few cuts a long list short, and says so.
+// few shortens a long list, and says so.
 func few(lines []string) []string {
 	if len(lines) <= evidenceTold {
 		return lines

@@ -8,10 +8,10 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 )
 
-// choicesTold is how many combinations of other choices a sentence speaks of one by one.
+// choicesTold is how many combinations of other choices are described one by one.
 const choicesTold = 4
 
-// gist says in a sentence or two what the rows of an answer say.
+// gist sums up the rows of an answer in a sentence or two.
 func gist(d *Definition, rows []Advice) string {
 	var groups [][]Advice
 	var names []string
@@ -37,7 +37,7 @@ func gist(d *Definition, rows []Advice) string {
 	return strings.Join(said, " ")
 }
 
-// choiceOf lists the choices among the values of all axes but the first, as --set takes them.
+// choiceOf lists the choices among the values of all axes except the first, as --set takes them.
 func (d *Definition) choiceOf(under []string) (sets []string) {
 	for i, a := range d.Axes[1:] {
 		if !a.Condition {
@@ -47,7 +47,7 @@ func (d *Definition) choiceOf(under []string) (sets []string) {
 	return sets
 }
 
-// counted says what to take under how many of the rows.
+// counted says what to take, and in how many of the rows.
 func counted(d *Definition, rows []Advice, what string) string {
 	K := d.Axes[0].Setting
 	if len(rows) == 1 {

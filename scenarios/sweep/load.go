@@ -13,12 +13,12 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// sweeps holds the ready-made sweeps. Each file is called after the sweep in it.
+// sweeps holds the ready-made sweeps. Each file has the name of its sweep.
 //
 //go:embed sweeps/*.yaml
 var sweeps embed.FS
 
-// Names lists the ready-made sweeps, in the order of the alphabet.
+// Names lists the ready-made sweeps in alphabetical order.
 func Names() []string {
 	entries, err := sweeps.ReadDir("sweeps")
 	if err != nil {
@@ -37,9 +37,9 @@ func Source(name string) (string, bool) {
 	return string(data), err == nil
 }
 
-// Load reads a sweep: the ready-made one of that name, a scenario without axes, or else the file at
-// that path, which holds a sweep or a plan without axes. A sweep without axes needs
-// [Definition.Grid] before it is valid. What is wrong is a [*strictyaml.Error].
+// Load reads a sweep: the ready-made one of that name, a scenario without axes, or else the file at that
+// path, which holds a sweep or a plan without axes. A sweep without axes is not valid before
+// [Definition.Grid]. The error is a [*strictyaml.Error].
 func Load(nameOrFile string) (*Definition, error) {
 	if text, ok := Source(nameOrFile); ok {
 		return Parse(nameOrFile+".yaml", []byte(text))
@@ -65,8 +65,8 @@ func Load(nameOrFile string) (*Definition, error) {
 	return nil, err
 }
 
-// readSweep reads the file of a sweep. Whatever is not one is left to the reader of plans, which says
-// what is wrong with it.
+// readSweep reads the file of a sweep. Other files are left to the reader of plans, which reports their
+// errors.
 func readSweep(path string) (data []byte, ok bool) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return nil, false
@@ -78,7 +78,7 @@ func readSweep(path string) (data []byte, ok bool) {
 	return data, isSweep(data)
 }
 
-// isSweep says whether a file's text holds the keys of a sweep rather than those of a plan.
+// isSweep says whether a file's text has the keys of a sweep rather than those of a plan.
 func isSweep(data []byte) bool {
 	doc, err := strictyaml.Kind{What: "a sweep"}.Parse("", data)
 	return err == nil && slices.ContainsFunc([]string{"axes", "plan", "question"}, doc.HasKey)

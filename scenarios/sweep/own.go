@@ -1,12 +1,12 @@
 package sweep
 
-// OwnNumber is a setting that has a flag of its own in `wavetank sweep` and a field on the page of a sweep, for the number
-// of somebody's own system.
+// OwnNumber is a setting for which users give the number of their own system. It has a flag in `wavetank
+// sweep` and a field on the page of a sweep.
 type OwnNumber struct {
 	Setting string
 	Flag    string // without its dashes
 	Title   string // of the field
-	Usage   string // of the flag, its value in backquotes
+	Usage   string // of the flag, with its value in backquotes
 }
 
 // OwnNumbers lists them, in the order of the flags and the fields.

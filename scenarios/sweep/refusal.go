@@ -15,7 +15,7 @@ func refuse(path, message, remedy string) *strictyaml.Error {
 	return &strictyaml.Error{Path: path, Message: message, Remedy: remedy}
 }
 
-// complain says of the axis what is wrong with its text: what, a semicolon, what would be right.
+// complain returns the error for an axis's text. err has what is wrong, a semicolon, and how to mend it.
 func complain(name string, err error) *strictyaml.Error {
 	message, remedy, _ := strings.Cut(err.Error(), "; ")
 	return refuse(name, name+" "+message, remedy)
@@ -25,7 +25,7 @@ func tooMany(points int) error {
 	return refuse("axes", fmt.Sprintf("the axes have %s points", invariants.Thousands(points)), fmt.Sprintf("a sweep has at most %s: take fewer values, or wider steps", invariants.Thousands(pointsMax)))
 }
 
-// exampleOf is values that an axis of that setting could have.
+// exampleOf shows values that an axis of the setting could have.
 func exampleOf(name string) string {
 	switch s, _ := plans.SettingOf(name); s.Type {
 	case "boolean", "choice":

@@ -6,19 +6,19 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
-// Round is runs that are added to a sweep: points of rows that are still open, under the seeds that come next.
+// Round is runs that are added to a sweep: points of rows that are still open, with the next seeds.
 type Round struct {
-	Points []int // by their places in the grid
-	From   int   // how many seeds they have
+	Points []int // indices of the points in the grid
+	From   int   // how many seeds they have already
 	Seeds  int   // how many are added
-	size   int   // points of the grid
+	size   int   // number of points in the grid
 }
 
-// Runs is how many are added.
+// Runs is how many runs are added.
 func (r *Round) Runs() int { return len(r.Points) * r.Seeds }
 
-// Next is what to run next, or nil if every row is closed, or nothing more would fit: as many seeds for
-// each open row as it has, of no more runs than are left of the budget. res is of the runs so far.
+// Next returns the next round, or nil if every row is closed or the budget leaves too little. It doubles the
+// seeds of each open row, within the left runs. res is the result of the runs so far.
 func (d *Definition) Next(res *Result, round, left int) *Round {
 	if d.Precision == 0 || round >= roundsMax {
 		return nil
@@ -52,7 +52,7 @@ func (d *Definition) SpecOf(r *Round) campaign.Spec {
 	return spec
 }
 
-// Place gives a record of the round the number that it has in the sweep, as [Analyse] takes it.
+// Place renumbers a record of the round to its number in the sweep, for [Analyse].
 func (r *Round) Place(record *campaign.Record) {
 	seed, point := record.N/len(r.Points), record.N%len(r.Points)
 	record.N = (r.From+seed)*r.size + r.Points[point]

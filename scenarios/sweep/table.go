@@ -13,10 +13,10 @@ import (
 type table struct {
 	grid  *campaign.Grid
 	cells []*campaign.Record
-	asked int // cells that every sweep has; those behind them were added where the answer was open
+	asked int // cells that every sweep has; later cells were added where the answer was open
 }
 
-// newTable sorts records in. A campaign that was cut short leaves cells empty.
+// newTable sorts records in. An unfinished campaign leaves cells empty.
 func newTable(spec campaign.Spec, records []*campaign.Record) (*table, error) {
 	g := spec.Grid
 	t := &table{grid: g, cells: make([]*campaign.Record, len(g.Plans)*len(g.Points)*g.Seeds)}
@@ -39,7 +39,7 @@ func (t *table) each(plan, point int, visit func(seed int, r *campaign.Record)) 
 	}
 }
 
-// series lists a metric by seed; NaN where there is none.
+// series lists a metric by seed; NaN if there is no record.
 func (t *table) series(plan, point int, metric string) []float64 {
 	values := make([]float64, t.grid.Seeds)
 	for i := range values {
@@ -56,7 +56,7 @@ func (t *table) series(plan, point int, metric string) []float64 {
 // complete says whether there is a record of every run.
 func (t *table) complete() bool { return !slices.Contains(t.cells[:t.asked], nil) }
 
-// missing is how many runs have no record.
+// missing counts the runs without a record.
 func (t *table) missing() (n int) {
 	for _, r := range t.cells[:t.asked] {
 		if r == nil {
@@ -66,7 +66,7 @@ func (t *table) missing() (n int) {
 	return n
 }
 
-// added is how many runs there are of seeds beyond those of every sweep.
+// added counts the runs with seeds beyond those of every sweep.
 func (t *table) added() (n int) {
 	for _, r := range t.cells[t.asked:] {
 		if r != nil {
@@ -76,14 +76,14 @@ func (t *table) added() (n int) {
 	return n
 }
 
-// tally is what happened at one point besides its measures.
+// tally is what happened at one point, besides its measures.
 type tally struct {
 	runs    int
-	broken  map[string]int // in runs; a run that took its process down counts as what it did
+	broken  map[string]int // in runs; a run that took its process down counts under its containment
 	outside map[string]int
 }
 
-// tally counts a point's runs of one plan into sum.
+// tally adds a point's runs of one plan to sum.
 func (t *table) tally(plan, point int, sum *tally) {
 	t.each(plan, point, func(_ int, r *campaign.Record) {
 		sum.runs++
@@ -107,7 +107,7 @@ func count(m map[string]int, name string) map[string]int {
 	return m
 }
 
-// inconclusive counts runs that are, and gives the reason of the first.
+// inconclusive counts the inconclusive runs, and gives the reason of the first.
 func (t *table) inconclusive() (n int, reason string) {
 	for _, r := range t.cells {
 		if r == nil || r.Verdict != scenarios.Inconclusive {
@@ -120,7 +120,7 @@ func (t *table) inconclusive() (n int, reason string) {
 	return n, reason
 }
 
-// ordered lists all metrics, those that are asked for first.
+// ordered lists all metrics, with those in first at the front.
 func ordered(first []string) []campaign.Metric {
 	var list []campaign.Metric
 	for _, name := range first {

@@ -7,15 +7,15 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 )
 
-// An answer makes many comparisons, and of those that are each 95 % sure some would differ by chance
-// alone. So the comparisons that answer one question share its 5 % (Bonferroni): which value of the
-// knob, under one combination of the other axes or by the mean over some of them; which of the other choices; which
-// condition. Each question is then answered at 95 %, and all of them together less surely. How many comparisons there are
-// depends on the sweep alone, and not on what its runs give.
+// An answer makes many comparisons. If each were 95 % sure, some would show a difference by chance alone. So
+// the comparisons that answer one question share its 5 % (Bonferroni). A question is which value of the knob
+// to take, under one combination of the other axes or by a mean over some of them; which of the other choices
+// to take; or the effect of a condition. Each question is answered at 95 %, and all of them together are less
+// sure. The number of comparisons depends only on the sweep, not on the results of its runs.
 
 func pairs(n int) int { return n * (n - 1) / 2 }
 
-// choices counts the combinations of the axes that are choices, but for the knob.
+// choices counts the combinations of the axes that are choices, except the knob.
 func (d *Definition) choices() int {
 	n := 1
 	for _, a := range d.Axes[1:] {
@@ -26,14 +26,15 @@ func (d *Definition) choices() int {
 	return n
 }
 
-// ofRow counts the comparisons of the knob's values: by the metric that decides and by the one that it is weighed against.
+// ofRow counts the comparisons of the knob's values, by the deciding metric and by the one that it is weighed
+// against.
 func (d *Definition) ofRow() int { return 2 * pairs(len(d.Axes[0].Values)) * d.looks() }
 
-// ofHarm counts the comparisons of the knob's values by one measure of harm. Each is a question of its own: that some harm is
-// named which is none is better than that one is not named.
+// ofHarm counts the comparisons of the knob's values by one measure of harm. Each measure is a question of
+// its own: it is better to name a harm that is none than to miss one.
 func (d *Definition) ofHarm() int { return pairs(len(d.Axes[0].Values)) * d.looks() }
 
-// looks is how often the numbers may be looked at, after each of which runs are added.
+// looks is how often the results may be looked at; runs are added after each look.
 func (d *Definition) looks() int {
 	if d.Precision == 0 {
 		return 1
@@ -41,10 +42,10 @@ func (d *Definition) looks() int {
 	return roundsMax
 }
 
-// ofChoices counts the comparisons of the other choices, each with its own value of the knob.
+// ofChoices counts the comparisons of the other choices, each at its own value of the knob.
 func (d *Definition) ofChoices() int { return pairs(d.choices()) * d.looks() }
 
-// conditions lists the axes that are conditions and have values to compare.
+// conditions lists the axes that are conditions and have several values.
 func (d *Definition) conditions() (list []Axis) {
 	for _, a := range d.Axes[1:] {
 		if a.Condition && len(a.Values) > 1 {
@@ -54,13 +55,14 @@ func (d *Definition) conditions() (list []Axis) {
 	return list
 }
 
-// ofCondition is among how many comparisons one of a condition's values counts: each condition has the
-// same share, so that one of many values does not hide another of two.
+// ofCondition is the number of comparisons by which those of a condition's values share the 5 %. Each
+// condition has the same share, so that a condition with many values does not hide one with two.
 func (d *Definition) ofCondition(a Axis) int {
 	return len(d.conditions()) * pairs(len(a.Values)) * d.looks()
 }
 
-// reading says what an interval of a difference is, and what decides that one is beyond noise; nothing if nothing is compared.
+// reading explains what an interval of a difference is, and which difference is beyond noise. It is empty if
+// nothing is compared.
 func (d *Definition) reading() string {
 	var takes []string
 	add := func(what string, n int) {

@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// listing is what an axis's text says, with its ranges counted and not yet written out.
+// listing is a parsed axis text. Its ranges are counted, but not yet expanded.
 type listing []item
 
-// item is a value, or a range of them.
+// item is a value or a range.
 type item struct {
-	text string // of a value
+	text string // for a value
 	low  *big.Rat
 	step *big.Rat
-	unit string // a range's, such as "s"
-	size int    // how many values it has
+	unit string // for a range, such as "s"
+	size int    // the number of values
 }
 
-// most is how many values an axis can have at all: more are not even counted.
+// most is the limit for the number of values of an axis; beyond it they are not counted.
 const most = 1 << 40
 
-// list reads "0s,5s,15s", "1..10", "0.1..0.5/0.1", or several of these with commas between them.
+// list parses "0s,5s,15s", "1..10", "0.1..0.5/0.1", or several of these, separated by commas.
 func list(text string) (listing, error) {
 	var all listing
 	for part := range strings.SplitSeq(text, ",") {
@@ -76,7 +76,7 @@ func itemOf(text string) (item, error) {
 	return item{low: a.base(), step: by.base(), unit: by.unit, size: int(whole.Int64()) + 1}, nil
 }
 
-// size is how many values the listing has.
+// size is the number of values in the listing.
 func (l listing) size() (n int) {
 	for _, it := range l {
 		n += it.size
@@ -84,7 +84,7 @@ func (l listing) size() (n int) {
 	return n
 }
 
-// values writes all of them out.
+// values expands the listing.
 func (l listing) values() []string {
 	out := make([]string, 0, l.size())
 	for _, it := range l {
@@ -108,7 +108,7 @@ type quantity struct {
 
 var quantityShape = regexp.MustCompile(`^(-?[0-9]+(?:\.[0-9]+)?)(ns|us|µs|ms|s|m|h)?$`)
 
-// quantityOf reads a quantity, or returns nil.
+// quantityOf parses a quantity, or returns nil.
 func quantityOf(text string) *quantity {
 	const lengthMax = 32 // no setting has a longer value
 	m := quantityShape.FindStringSubmatch(strings.TrimSpace(text))
@@ -122,7 +122,7 @@ func quantityOf(text string) *quantity {
 	return &quantity{amount, m[2]}
 }
 
-// base is the amount, of a duration in nanoseconds.
+// base is the amount, in nanoseconds for a duration.
 func (q *quantity) base() *big.Rat { return new(big.Rat).Mul(q.amount, nanoseconds(q.unit)) }
 
 func nanoseconds(unit string) *big.Rat {
@@ -131,28 +131,28 @@ func nanoseconds(unit string) *big.Rat {
 	}
 	d, err := time.ParseDuration("1" + unit)
 	if err != nil {
-		panic(err) // the units are quantityShape's
+		panic(err) // quantityShape allows only these units
 	}
 	return big.NewRat(int64(d), 1)
 }
 
-// decimal writes v, of a duration its nanoseconds, in the unit, exactly: both ends and the step are
-// decimals, so every value between them is one.
+// decimal writes v exactly, in the unit; for a duration, v is in nanoseconds. Both ends and the step of a
+// range are decimals, so every value between them is one.
 func decimal(v *big.Rat, unit string) string {
 	v = new(big.Rat).Quo(v, nanoseconds(unit))
 	if digits, exact := v.FloatPrec(); exact {
 		return v.FloatString(digits) + unit
 	}
-	return v.Mul(v, nanoseconds(unit)).FloatString(0) + "ns" // a third of an hour, in hours
+	return v.Mul(v, nanoseconds(unit)).FloatString(0) + "ns" // for instance a third of an hour, in hours
 }
 
-// same is a value in a form that is equal for equal values: 60s and 1m, 0.10 and 0.1.
+// same returns equal texts for equal values: 60s and 1m, 0.10 and 0.1.
 func same(value string) string {
 	if d, err := time.ParseDuration(value); err == nil && d != 0 {
 		return d.String()
 	}
 	if q := quantityOf(value); q != nil {
-		return q.amount.RatString() // of a duration it is nothing, in any unit
+		return q.amount.RatString() // a duration of 0, in any unit
 	}
 	return value
 }

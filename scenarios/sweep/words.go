@@ -24,7 +24,7 @@ func metricOf(name string) campaign.Metric {
 	return campaign.Metric{Name: name, Title: name}
 }
 
-// naming is a metric's title within a sentence, in quotes that keep it together.
+// naming is a metric's title within a sentence, in quotes that mark it as one name.
 func naming(metric string) string {
 	title := []rune(metricOf(metric).Title)
 	title[0] = unicode.ToLower(title[0])
@@ -34,7 +34,7 @@ func naming(metric string) string {
 // title is a metric's title within a sentence.
 func title(metric string) string { return strings.Trim(naming(metric), "“”") }
 
-// number writes x to three digits that matter.
+// number writes x with three significant digits.
 func number(x float64) string {
 	text := strconv.FormatFloat(x, 'g', 3, 64)
 	if strings.ContainsRune(text, 'e') {
@@ -59,7 +59,7 @@ func gap(e Estimate, metric string) string {
 	const rounding = 1e-9
 	sign, mean := "", e.Mean
 	switch {
-	case math.Abs(mean) < rounding*(e.High-e.Low): // what adding up has left
+	case math.Abs(mean) < rounding*(e.High-e.Low): // a rounding error
 		mean = 0
 	case mean > 0:
 		sign = "+"
@@ -67,7 +67,7 @@ func gap(e Estimate, metric string) string {
 	return fmt.Sprintf("%s%s [%s, %s]", sign, amount(mean, metric), number(e.Low), number(e.High))
 }
 
-// capital begins a sentence; a setting's name stays as it is written.
+// capital begins a sentence with a capital letter; a setting's name keeps its case.
 func capital(text string) string {
 	if first, _, _ := strings.Cut(text, " "); strings.ContainsRune(first, '.') {
 		return text
@@ -77,7 +77,7 @@ func capital(text string) string {
 
 func percent(share float64) string { return number(100*share) + " %" }
 
-// Shown is a value of an axis as people read it: of a lag's samples how many there are, and their median.
+// Shown is a value of an axis as people read it; a lag's samples are shown by their number and median.
 func Shown(value string) string {
 	if strings.HasPrefix(value, "samples:") {
 		return plans.Lag(value).Words()
@@ -101,7 +101,7 @@ func wereOf(n int, what string) string {
 
 func areOf(n int, what string) string { return invariants.Plural(n, what) + " " + isOrAre(n) }
 
-// brokenOf lists what was broken, in the order of names, with how often.
+// brokenOf lists what was broken and how often, in the order of names.
 func brokenOf(broken map[string]int) string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(broken)) {

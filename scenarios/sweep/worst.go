@@ -8,7 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// worst is the run of a point that is worth a look.
+// worst returns the run of a point that is worth a look.
 func (d *Definition) worst(t *table, point int) (w *Worst) {
 	most := math.Inf(-1)
 	t.each(0, point, func(seed int, r *campaign.Record) {
@@ -26,7 +26,7 @@ func (d *Definition) worst(t *table, point int) (w *Worst) {
 	return w
 }
 
-// PlanOf is the plan of one run of a point, by its place in the grid, as YAML.
+// PlanOf returns the plan of one run of a point, by the point's index in the grid, in YAML.
 func (d *Definition) PlanOf(point int, seed uint64) (string, error) {
 	p, err := d.plan()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
 
-// atOnce finds what only helps at once, with what is known of each change alone.
+// atOnce finds changes that only help together, given the result of each change alone.
 func (b *bench) atOnce(c *why.Cause, given, remedies []change) error {
 	if err := b.together(c, given); err != nil || !b.remedied {
 		return err
@@ -15,8 +15,8 @@ func (b *bench) atOnce(c *why.Cause, given, remedies []change) error {
 	return b.jointly(c, remedies)
 }
 
-// together finds strikes without all of which the violation does not come, and no fewer of them, where none of these is necessary
-// alone; and the like of strikes and settings, where nothing is.
+// together finds a minimal set of strikes whose removal together prevents the violation, if none of them is necessary
+// alone. If nothing is necessary, it looks for such a set of strikes and settings.
 func (b *bench) together(c *why.Cause, given []change) error {
 	b.say("changes at once")
 	spare := func(kinds ...why.What) []change {
@@ -45,19 +45,19 @@ func (b *bench) together(c *why.Cause, given []change) error {
 	return err
 }
 
-// jointly finds the parts of the preset hardened that the violation does not come with, and no fewer, where no part alone prevents it.
+// jointly finds a minimal set of parts of the preset hardened that prevent the violation together, if no part alone does.
 func (b *bench) jointly(c *why.Cause, remedies []change) error {
 	b.joint, c.Jointly, c.Joined, c.Undivided = nil, nil, why.Outcome{}, false
 	if c.Hardened != why.Holds || len(c.Remedies()) > 0 {
 		return nil
 	}
 	if c.Undivided = len(c.Unready) > 0; c.Undivided {
-		return nil // one alone may do
+		return nil // one alone may suffice
 	}
 	b.say("parts of the engine at once")
 	joint, unknown, err := b.fewest(slices.DeleteFunc(slices.Clone(remedies), func(one change) bool { return !one.preset }))
 	if c.Undivided = joint == nil || len(unknown) > 0; err != nil || c.Undivided {
-		return err // fewer may do
+		return err // fewer may suffice
 	}
 	for _, one := range joint.made {
 		c.Jointly = append(c.Jointly, why.Missing{Set: one.instead, Means: one.means})
@@ -66,8 +66,9 @@ func (b *bench) jointly(c *why.Cause, remedies []change) error {
 	return nil
 }
 
-// fewest finds changes with all of which at once the violation does not come, and no fewer of them: nil if it comes with the whole
-// list, or if that is not known. Unknown are the lists of which that is so; one change alone is told of by itself.
+// fewest finds a minimal set of changes that prevent the violation together. found is nil if the whole list does not
+// prevent it, or if that is not known. unknown are the sets whose effect is not known, except single changes, which are
+// reported by themselves.
 func (b *bench) fewest(list []change) (found *set, unknown []string, err error) {
 	list = b.valid(list)
 	if len(list) < 2 {
@@ -119,7 +120,7 @@ func (b *bench) fewest(list []change) (found *set, unknown []string, err error) 
 	return found, unknown, nil
 }
 
-// insteadOf is what parts of the engine are set to; "" of what is left out.
+// insteadOf is what parts of the engine are set to; it is "" for parts of the plan that are left out.
 func insteadOf(made []change) string {
 	var list []string
 	for _, one := range made {
@@ -138,7 +139,7 @@ func and(made []change) string {
 	return strings.Join(says, " and ")
 }
 
-// valid are those of the changes that make a valid plan all at once.
+// valid returns the changes that make a valid plan together.
 func (b *bench) valid(list []change) (made []change) {
 	for _, one := range list {
 		if _, ok := apply(b.plan, append(made, one)...); ok {
@@ -148,7 +149,7 @@ func (b *bench) valid(list []change) (made []change) {
 	return made
 }
 
-// set is changes that are made at once, and what comes of them.
+// set is changes that are made together, and the result.
 type set struct {
 	made []change
 	why.Tried

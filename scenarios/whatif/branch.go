@@ -7,14 +7,15 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// ordersTried is how many orders are tried from a step. A violation that comes in half of the orders passes for one that
-// always comes once in 256.
+// ordersTried is how many orders are tried from a step. If a violation comes in half of all orders, it comes
+// in all that are tried once in 256 times.
 const ordersTried = 8
 
-// noReturn looks for the point of no return up to the step of the violation, first at the start and then by halves. What comes
-// in every order from a step comes in every order from a later one, too, as those are among the orders from the first: halves
-// find the first such step, as far as so few orders tell. Which job it comes of may hang on the order, and is no matter here. It
-// gives up, with nil, if the steps do not suffice.
+// noReturn looks for the point of no return up to the step of the violation: first at the start, then by
+// bisection. If the violation comes in every order from a step, it comes in every order from a later step,
+// too, since those are among the former. So bisection finds the first such step, as far as so few orders can
+// tell. The job of the violation may depend on the order, and is ignored here. noReturn returns nil if the
+// steps do not suffice.
 func (b *bench) noReturn(violated int) (*why.NoReturn, error) {
 	defer func(of string) { b.of = of }(b.of)
 	b.of = ""
@@ -33,8 +34,8 @@ func (b *bench) noReturn(violated int) (*why.NoReturn, error) {
 	return n, nil
 }
 
-// comesInAnotherOrder says whether the violation comes in one of the orders from the start. Of which job it comes may hang on the order,
-// unless the plan's own run has it of several.
+// comesInAnotherOrder says whether the violation comes in one of the orders from the start. Its job may
+// depend on the order, so any job counts, unless the plan's own run violates the invariant for several.
 func (b *bench) comesInAnotherOrder(plan *plans.Plan) (comes, known bool, err error) {
 	defer func(of string) { b.of = of }(b.of)
 	if len(b.whole.BrokenFor(b.invariant, b.anyway)) == 1 {
@@ -51,7 +52,8 @@ func (b *bench) comesInAnotherOrder(plan *plans.Plan) (comes, known bool, err er
 	return false, all, nil
 }
 
-// ordersFrom counts the orders from a step in which the violation comes. That is not known if it is not of any one of them.
+// ordersFrom counts the orders from a step in which the violation comes. If the result of one is not known,
+// known is false.
 func (b *bench) ordersFrom(plan *plans.Plan, step int) (came int, known bool, err error) {
 	for seed := range uint64(ordersTried) {
 		_, comes, known, err := b.play(plan, inOrder(step, seed), nil)

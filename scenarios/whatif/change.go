@@ -12,18 +12,19 @@ import (
 // change is one change to a plan.
 type change struct {
 	what    why.What
-	strike  int    // which fault of the plan's
-	name    string // of the setting
-	says    string // the fault in words, or key=value as the plan has it
-	means   string // what such a fault does, or what is so without a part of the engine
-	aside   string // what is so without a part of the engine that is there for another invariant
+	strike  int    // index of the fault
+	name    string // of a setting
+	says    string // the fault in words, or key=value as in the plan
+	means   string // what such a fault does, or what holds without a part of the engine
+	aside   string // what holds without a part of the engine that serves another invariant
 	instead string // key=value as it is tried
-	preset  bool   // as the preset hardened has it
+	preset  bool   // it has the value of the preset hardened
 }
 
-// changes lists what can be changed of a plan that breaks an invariant: its strikes, the settings that it gives, and what it does
-// without of what can be switched off. How many nodes and jobs it has, and in which order they go, is the world in which all of this
-// happens. Broken are all invariants that it breaks.
+// changes returns the changes to try on a plan that breaks an invariant. list has its strikes and its
+// settings, and without has the parts of the engine that it has switched off. The number of nodes and jobs, and
+// the order of steps, are not changed: they are the world in which all of this happens. broken are all
+// invariants that the plan breaks.
 func changes(plan *plans.Plan, invariant string, broken []string) (list, without []change) {
 	for i, f := range plan.Faults {
 		list = append(list, change{what: why.Strike, strike: i, says: f.String(), means: f.Means()})
@@ -74,7 +75,7 @@ func changes(plan *plans.Plan, invariant string, broken []string) (list, without
 	return list, without
 }
 
-// changeOf is the change of the list that was tried.
+// changeOf returns the change behind a tried change.
 func changeOf(list []change, t *why.Tried) change {
 	i := slices.IndexFunc(list, func(one change) bool {
 		return one.what == t.What && one.says == t.Says && one.instead == t.Instead
@@ -82,7 +83,7 @@ func changeOf(list []change, t *why.Tried) change {
 	return list[i]
 }
 
-// apply makes changes to a copy of the plan; false if that is no valid plan.
+// apply makes changes in a copy of the plan; it returns false if the copy is not valid.
 func apply(plan *plans.Plan, made ...change) (*plans.Plan, bool) {
 	p := plan.Clone()
 	p.Faults = nil

@@ -156,7 +156,7 @@ func TestTheReadmeCountsTheMutants(t *testing.T) {
 		n[blamed]++
 	}
 	said := regexp.MustCompile(`Of [0-9]+ mistakes that a scenario exposes .* it is on neither\.`).FindString(strings.Join(strings.Fields(string(readme)), " "))
-	assert.Equal(t, fmt.Sprintf("Of %d mistakes that a scenario exposes by a broken invariant, why names a fault or a setting of the engine for %d, and only circumstances of the workload or the world for %d; %d come whatever is left out. Of %d mistakes the operation at which they act first is at the parting of the nearest run (%d) or on the path to the violation, the violation itself included (%d). Of %d it is on neither.",
+	assert.Equal(t, fmt.Sprintf("Of %d mistakes that a scenario exposes by a broken invariant, why names a fault or a setting of the engine for %d, and only circumstances of the workload or the world for %d; %d come whatever is left out. For %d mistakes, the operation at which they act first is at the parting of the nearest run (%d) or on the path to the violation, including the violation itself (%d). For %d it is on neither.",
 		n["all"], n["engine"], n["circumstances"], n["nothing"], n["seen parting"]+n["seen path"], n["seen parting"], n["seen path"], n["seen -"]), said)
 }
 
@@ -184,7 +184,7 @@ func TestMutantsPartInTheirRoom(t *testing.T) {
 	}
 	readme, err := os.ReadFile("../README.md")
 	require.NoError(t, err)
-	assert.Contains(t, strings.Join(strings.Fields(string(readme)), " "), fmt.Sprintf("an operation of the mistake's own room for %d of %d", in, in+out))
+	assert.Contains(t, strings.Join(strings.Fields(string(readme)), " "), fmt.Sprintf("an operation of the mistake's own part of the engine for %d of %d", in, in+out))
 }
 
 func write(t *testing.T, list []mutants.Mutant, rows map[string]string) {

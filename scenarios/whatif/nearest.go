@@ -14,11 +14,16 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// nearest finds the nearest run without the violation, and where it parts from the plan's own. One that lacks a strike, or whose
-// engine is another, goes before one in other circumstances, of these one in which nothing else goes wrong, of these one that has
-// the part of the engine that is there for the invariant, as it parts where the part acts, then one that lacks a strike, and of
-// these one in which the invariant holds before one in which it has nothing to judge, unless that is by that part: no write, no
-// wrong write.
+// nearest finds the nearest run without the violation, and where it parts from the plan's own run. It
+// prefers, in this order:
+//
+//   - runs that lack a strike or have another engine, to those in other circumstances
+//   - runs in which nothing else goes wrong
+//   - runs with the part of the engine that serves the invariant, since they part where that part acts
+//   - runs that lack a strike
+//   - runs in which the invariant has something to judge; for that part of the engine, nothing to judge is as
+//     good, since no write is no wrong write
+//   - runs that stay equal to the plan's own run longer
 func (b *bench) nearest(c *why.Cause, list []change) error {
 	sets := []*set{b.apart, b.joint}
 	var jobs []string
@@ -87,7 +92,7 @@ func (b *bench) nearest(c *why.Cause, list []change) error {
 	return b.part(c.Nearest, changed, jobs)
 }
 
-// saying are the sentences of a path.
+// saying lists the sentences of a path.
 func saying(path []why.Point) (says []string) {
 	for _, at := range path {
 		says = append(says, at.Says)
@@ -95,9 +100,9 @@ func saying(path []why.Point) (says []string) {
 	return says
 }
 
-// part finds the events at which a run parts from the plan's own. Where that is of none of the jobs on the path to the violation,
-// which tells little, it finds the first that differ of one of them, of the violation's own if there is one, too. What a strike does
-// by itself is told as it is.
+// part finds the events at which a run parts from the plan's own. If they concern no job on the path to the
+// violation, they tell little. Then part also finds the first events that differ for a job on the path, the
+// violation's own if it has one. It does not do so for a strike, whose own effect is told as it is.
 func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string) error {
 	own, err := b.event(b.plan, n.PartsAt)
 	if err != nil {
@@ -137,7 +142,7 @@ func (b *bench) part(n *why.Nearest, changed *plans.Plan, jobs []string) error {
 	return nil
 }
 
-// event runs a plan up to its event of that number, and returns that, or nil if the run is over before.
+// event runs a plan up to the event with that number, and returns the event; nil if the run ends before.
 func (b *bench) event(p *plans.Plan, number int) (*sim.Event, error) {
 	k := &kept{number: number}
 	if _, _, _, err := b.run(p, nil, k, number); err != nil || len(k.events) == 0 {
@@ -146,7 +151,8 @@ func (b *bench) event(p *plans.Plan, number int) (*sim.Event, error) {
 	return k.events[0], nil
 }
 
-// eventsAt are the first of each of these steps of the plan's own run, if there are steps left for it.
+// eventsAt returns the first event of each of these steps in the plan's own run, as far as the steps left
+// suffice.
 func (b *bench) eventsAt(steps []int) (list []*sim.Event, err error) {
 	if len(steps) == 0 || b.steps >= b.most {
 		return nil, nil
@@ -156,8 +162,8 @@ func (b *bench) eventsAt(steps []int) (list []*sim.Event, err error) {
 	return slices.CompactFunc(k.events, func(x, y *sim.Event) bool { return x.Step == y.Step }), err
 }
 
-// eventsOf are those of each of these jobs as far as the steps suffice, up to the violation if it comes. It says whether the run was
-// over without it.
+// eventsOf returns the events of each of these jobs up to the violation, as far as the steps left suffice.
+// over says that the run ended without the violation.
 func (b *bench) eventsOf(p *plans.Plan, jobs []string) (of map[string][]*sim.Event, over bool, err error) {
 	if b.steps >= b.most {
 		return nil, false, nil
@@ -171,8 +177,8 @@ func (b *bench) eventsOf(p *plans.Plan, jobs []string) (of map[string][]*sim.Eve
 	return of, known && !comes, err
 }
 
-// pointOf tells an event. Where the words of another are the same, it has what differs, too, and of many changes one about these
-// jobs.
+// pointOf describes an event. If the words for the other event are the same, it adds what differs. Of many
+// changes it adds one about these jobs.
 func pointOf(e, other *sim.Event, jobs ...string) *why.Point {
 	if e == nil {
 		return nil
@@ -183,9 +189,9 @@ func pointOf(e, other *sim.Event, jobs ...string) *why.Point {
 	}
 	for _, v := range diff.FieldsThatDiffer(e, other) {
 		switch {
-		case v.Key == "at": // that they are not of the same microsecond tells little
+		case v.Key == "at": // a difference of microseconds tells little
 			continue
-		case v.Key == diff.Changes && e.Target != other.Target: // as much follows
+		case v.Key == diff.Changes && e.Target != other.Target: // it follows from the targets
 			continue
 		case v.Key == diff.Changes:
 			p.Says += differing(e, other, jobs)
@@ -200,7 +206,7 @@ func pointOf(e, other *sim.Event, jobs ...string) *why.Point {
 	return p
 }
 
-// differing says what an event changes that another does not, or the other way round.
+// differing describes a change that one of the events makes and the other does not.
 func differing(e, other *sim.Event, jobs []string) string {
 	own, others := diff.OwnChanges(e, other)
 	if len(own) > 0 {
@@ -209,13 +215,13 @@ func differing(e, other *sim.Event, jobs []string) string {
 	return ", without " + oneOf(others, own, jobs)
 }
 
-// oneOf has one change of many: the first about one of the jobs, or else the first.
+// oneOf picks one of many changes: the first about one of the jobs, or else the first.
 func oneOf(changes, others []string, jobs []string) string {
 	if len(changes) == 1 {
 		return why.ClipFrom(changes[0], strings.Join(others, "; "))
 	}
 	one := changes[0]
-	for _, job := range slices.Backward(jobs) { // the first is the violation's own
+	for _, job := range slices.Backward(jobs) { // the first job is the violation's own
 		if i := slices.IndexFunc(changes, func(c string) bool { return names(c, job) }); i >= 0 {
 			one = changes[i]
 		}
@@ -223,7 +229,7 @@ func oneOf(changes, others []string, jobs []string) string {
 	return fmt.Sprintf("%d changes, one of them %s", len(changes), why.Clip(one))
 }
 
-// names says whether a job's name is in a text, and not as a part of another's.
+// names says whether a text contains a job's name as a whole word.
 func names(text, job string) bool {
 	return slices.Contains(strings.FieldsFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)

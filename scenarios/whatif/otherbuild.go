@@ -7,8 +7,8 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// PartingOf finds where the trace of a plan's run parts from that of the same plan in another build: the number of the first
-// event that differs, from 1, and both. The number is 0 if all are equal. It fails if a trace cannot be read.
+// PartingOf finds the first event in which the traces of a plan's runs in two builds differ: its number, from
+// 1, and both events. The number is 0 if all events are equal. PartingOf fails if a trace cannot be read.
 func PartingOf(own, other io.Reader) (number int, at why.Parting, err error) {
 	p, err := sim.PartingOf(own, other, 0)
 	if err != nil || p.Line == 0 {

@@ -11,13 +11,14 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// pathMost is how many sentences a path has at most.
+// pathMost is the largest number of sentences in a path.
 const pathMost = 6
 
-// path is how it came to the violation: the sentences of the story that lead to it, as many as there is room for, and that of
-// it. Those of one step are one. Needed and spared are the steps of the strikes that the violation hangs on, and of the others.
+// path tells how the violation came about: the sentences of the story that lead to it, as many as there is
+// room for, and its own. Sentences of one step are joined. needed and spared are the steps of the strikes on
+// which the violation depends, and of the others.
 //
-// What the violation depends on and no sentence tells is told by its event.
+// A step that the violation depends on, and that no sentence tells, is told by its event.
 func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string, needed, spared []int, untold []*sim.Event) (list []why.Point) {
 	untold = untold[max(0, len(untold)-max(1, pathMost-2-len(needed))):]
 	for most := pathMost - 1 - len(untold); ; most++ {
@@ -32,7 +33,7 @@ func path(res *scenarios.Result, v *scenarios.Violation, phases map[int]string, 
 	}
 }
 
-// untold are the steps that a violation depends on of which the story has no sentence.
+// untold lists the steps that a violation depends on and that the story does not tell.
 func untold(res *scenarios.Result, v *scenarios.Violation) (steps []int) {
 	for _, step := range v.Steps {
 		if step != v.Step && !slices.ContainsFunc(res.TellingAt, func(at scenarios.ToldAt) bool { return at.Step == step }) {
@@ -42,8 +43,8 @@ func untold(res *scenarios.Result, v *scenarios.Violation) (steps []int) {
 	return steps
 }
 
-// tell links those sentences of the story, and that of the violation. What becomes of other jobs alone is left out, and so are
-// the steps of strikes that it does not hang on.
+// tell joins the leading sentences of the story and that of the violation. It leaves out sentences that are
+// only about other jobs, and strikes on which the violation does not depend.
 func tell(res *scenarios.Result, v *scenarios.Violation, leading []int, phases map[int]string, spared []int, untold []*sim.Event) (list []why.Point) {
 	for i, at := range res.TellingAt {
 		for ; len(untold) > 0 && untold[0].At <= at.At && (untold[0].Step < at.Step || at.Step == 0); untold = untold[1:] {
@@ -68,7 +69,7 @@ func tell(res *scenarios.Result, v *scenarios.Violation, leading []int, phases m
 	return list
 }
 
-// link puts a sentence behind another if both are of one step, or of one millisecond and one of them of no step.
+// link appends next to p if both are of one step, or of one millisecond and one of them has no step.
 func link(p *why.Point, next why.Point) bool {
 	says, same := strings.CutPrefix(next.Says, "At "+invariants.Instant(p.At)+" ")
 	if !same || p.Step != next.Step && p.Step != 0 && next.Step != 0 {

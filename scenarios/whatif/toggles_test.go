@@ -154,6 +154,6 @@ func TestTheReadmeCountsWhereThePartsAreSeen(t *testing.T) {
 		count[part.seen]++
 	}
 	assert.Contains(t, strings.Join(strings.Fields(string(readme)), " "), fmt.Sprintf(
-		"Of the %d parts of the engine and its servers that a plan can do without, why comes upon the operation at which the part acts for %d: at the first event at which the nearest run parts for %d, at the first of a job on the path for %d, and on the path alone for %d.",
+		"Of the %d parts of the engine and its servers that a plan can do without, why finds the operation at which the part acts for %d: at the first event at which the nearest run parts for %d, at the first such event of a job on the path for %d, and on the path alone for %d.",
 		len(actsAt)+len(notSeen), len(actsAt), count[atParting], count[atPartingOfJob], count[onPath]))
 }

@@ -20,30 +20,31 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// bench runs variations of one plan, and judges them by one violation.
+// bench runs variations of one plan, and checks them for one violation.
 type bench struct {
 	ctx       context.Context
 	plan      *plans.Plan
 	stalled   func(string)
 	invariant string
-	of        string               // the job, or the run of a workflow, that the violation is of; "" is any
-	anyway    bool                 // outside of its promise, too
+	of        string               // the violation's job or workflow run; "" is any
+	anyway    bool                 // violations outside the promise count, too
 	whole     *scenarios.Result    // the plan's own run, to its end
 	upTo      *scenarios.Result    // the same, up to the violation
-	violated  *scenarios.Violation // that is explained, in upTo
-	own       []uint64             // hashes of its events, in their order
+	violated  *scenarios.Violation // the violation to explain, in upTo
+	own       []uint64             // hashes of the events of upTo, in order
 	say       func(string)
-	apart     *set // what is left out at once, and no less; nil if there is no such
-	joint     *set // parts of the engine that help at once, and no fewer; nil likewise
-	remedied  bool // the parts of the engine are tried
+	apart     *set // strikes or settings whose removal only helps together; nil if there are none
+	joint     *set // parts of the engine that only help together; nil likewise
+	remedied  bool // the parts of the engine have been tried
 	inOrders  bool // a change counts only if the violation comes in no other order either
-	pct       int  // steps over which the strategy pct spreads its change points, as in the plan's own run to its end
+	pct       int  // steps over which the strategy pct spreads its change points, from the plan's own run to its end
 	runs      int
-	steps     int // of all runs
+	steps     int // of all runs so far
 	most      int // how many they may take
 }
 
-// play makes a run, if there are steps left. Else, and if it takes more of them, it is not known whether the violation comes.
+// play makes a run. If no steps are left, or the run needs more than there are, known is false: whether the
+// violation comes is not known.
 func (b *bench) play(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer) (res *scenarios.Result, comes, known bool, err error) {
 	if b.steps < b.most {
 		res, comes, known, err = b.run(plan, branch, trace, b.most-b.steps)
@@ -57,12 +58,12 @@ func (b *bench) breaks(res *scenarios.Result, anyway bool) bool {
 	return len(jobs) > 0 && (b.of == "" || slices.Contains(jobs, b.of))
 }
 
-// comes says whether a violation is the one that is judged by.
+// comes says whether a violation is the one to check for.
 func (b *bench) comes(v *scenarios.Violation) bool {
 	return v.Invariant == b.invariant && (v.Promised || b.anyway) && (b.of == "" || v.Job == b.of)
 }
 
-// first is the first of these violations, of promises if there are any.
+// first returns the first violation for which is is true, within a promise if possible.
 func first(list []scenarios.Violation, is func(*scenarios.Violation) bool) (first *scenarios.Violation) {
 	for i := range list {
 		if v := &list[i]; is(v) && (first == nil || v.Promised && !first.Promised) {
@@ -72,7 +73,7 @@ func first(list []scenarios.Violation, is func(*scenarios.Violation) bool) (firs
 	return first
 }
 
-// outcome is what else comes of a run without the violation.
+// outcome describes what else happens in a run without the violation.
 func (b *bench) outcome(res *scenarios.Result) (o why.Outcome) {
 	own := map[string]scenarios.Status{}
 	for _, i := range b.whole.Invariants {
@@ -120,8 +121,9 @@ func fails(s scenarios.Status) bool {
 	return s == scenarios.StatusViolated || s == scenarios.StatusUnpromised
 }
 
-// run runs a plan up to the violation, if it comes, or for so many steps. It is not known not to come in a run that used up its
-// steps; nor, if it is judged at the end, in one that had no time to settle.
+// run runs a plan up to the violation, or for at most so many steps. known is false if the run used up its
+// steps without the violation. It is also false if the violation is judged at the end, and the world had no
+// time to settle.
 func (b *bench) run(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer, most int) (res *scenarios.Result, comes, known bool, err error) {
 	p := plan.Clone()
 	p.Schedule.StepsMax = min(p.Schedule.StepsMax, max(most, stepsLeast))
@@ -135,17 +137,17 @@ func (b *bench) run(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer,
 	b.runs++
 	b.steps += res.Steps
 	comes = b.breaks(res, b.anyway)
-	over := res.InTime || !res.OutOfSteps && res.Invariant(b.invariant).Kind != string(invariants.Eventually)
+	over := !res.EndedSoon || !res.OutOfSteps && res.Invariant(b.invariant).Kind != string(invariants.Eventually)
 	return res, comes, comes || over, nil
 }
 
-// stepsLeast is the smallest value of schedule.steps_max.
+// stepsLeast is the minimum of schedule.steps_max.
 const stepsLeast = 100
 
-// hashes takes the events of a run down: a hash for each, and the phases of their operations.
+// hashes records the events of a run: a hash for each, and the phases of their operations.
 type hashes struct {
 	list   []uint64
-	phases map[int]string // by step, of those that have one
+	phases map[int]string // by step, for operations with a phase
 }
 
 func (h *hashes) Write(line []byte) (int, error) {
@@ -163,7 +165,7 @@ func (h *hashes) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// prefix counts the events that a run has as the plan's own run has them, before the first that differs.
+// prefix counts the events at the beginning of a run that equal those of the plan's own run.
 type prefix struct {
 	own    []uint64
 	equal  int
@@ -179,7 +181,7 @@ func (p *prefix) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// kept keeps the event of one number, those of some steps, or all of some jobs.
+// kept keeps the event with a number, those of some steps, or all of some jobs.
 type kept struct {
 	number int // from 1
 	steps  []int
@@ -217,10 +219,10 @@ func (b *bench) try(p *plans.Plan, one change) (t why.Tried, known bool, err err
 		}
 	}
 	if known && !comes {
-		unshown := one.means != "" && b.unjudged(res) // the part has not shown that it holds the invariant
+		unshown := one.means != "" && b.unjudged(res) // the run does not show that the part upholds the invariant
 		known = one.what != why.Setting || !unshown
 		t.Outcome = b.outcome(res)
-		moved := len(t.Elsewhere) > 0 // what only decides which job is hit is not needed
+		moved := len(t.Elsewhere) > 0 // a part that only decides which job is hit is not needed
 		t.Needed = !moved && (one.what != why.Remedy || !t.Idle || t.Means != "" && !unshown)
 	}
 	if compared.equal < len(b.own) {
@@ -229,14 +231,14 @@ func (b *bench) try(p *plans.Plan, one change) (t why.Tried, known bool, err err
 	return t, known, err
 }
 
-// cameBy says whether a strike of the plan was of an operation that the violation depends on.
+// cameBy says whether a fault of the plan struck an operation that the violation depends on.
 func (b *bench) cameBy(strike int) bool {
 	return slices.ContainsFunc(b.upTo.Fired, func(f scenarios.FiredFault) bool {
 		return f.Number == strike && slices.Contains(b.violated.Steps, f.Step) && !faults.KindOf(faults.Effect(f.Do)).OnNode()
 	})
 }
 
-// unjudged says whether a run has nothing to judge by the invariant, and settings that do not provide for it.
+// unjudged says whether the invariant had nothing to judge in a run, and the settings do not provide for it.
 func (b *bench) unjudged(res *scenarios.Result) bool {
 	i := res.Invariant(b.invariant)
 	return i.Status == scenarios.StatusNotExercised && i.Promise == invariants.Unprovided

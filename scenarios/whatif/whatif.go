@@ -14,30 +14,31 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
 
-// ErrHeld is what Explain fails with where there is no violation to explain.
+// ErrHeld is the error of Explain if there is no violation to explain.
 var ErrHeld = errors.New("there is no violation to explain")
 
-// Options are what Explain takes besides its plan.
+// Options are the parameters of Explain besides the plan.
 type Options struct {
-	Invariant string            // whose violation is explained; "" is the first that the run breaks, of promises if it breaks any
-	Whole     *scenarios.Result // of the plan's own run, if whoever asks has just made it; nil has it made
-	Quick     bool              // tries the parts of the engine only where the preset hardened is not violated or nothing else is to blame
-	Steps     int               // how many steps the runs may take in all; 0 is 500,000, or 150,000 where Quick
-	OnStall   func(string)      // of each run, as in [scenarios.RunOptions]
-	Progress  func(string)      // is told what is looked for; nil is nobody
+	Invariant string            // the invariant whose violation is explained; "" is the first that the run breaks, if possible within its promise
+	Whole     *scenarios.Result // the plan's own run, if the caller has made it; nil makes it
+	Quick     bool              // tries the parts of the engine only if the preset hardened is not violated, or nothing else is to blame
+	Steps     int               // how many steps the runs may take in all; 0 is 500,000, or 150,000 if Quick
+	OnStall   func(string)      // for each run, as in [scenarios.RunOptions]
+	Progress  func(string)      // called with what is being looked for; nil is not called
 }
 
-// What Steps is by default. Two processors take some twenty thousand steps a second, and ten thousand where workflows stand
-// still: a command has its answer within 25 to 50 seconds, and a page within 8 to 15, of which most take two. The runs share the
-// steps, and the last one is cut where they are used up. Besides these there are the plan's own run to its
-// end, the same up to the violation, and two runs up to the event at which they part.
+// Defaults of Steps. Two processors take about twenty thousand steps a second, and ten thousand if workflows
+// stand still. So a command has its answer within 25 to 50 seconds. A page has it within 8 to 15 seconds,
+// mostly within two. The runs share the steps, and the last run ends when they are used up. Not counted are
+// the plan's own run to its end, the same up to the violation, and two runs up to the event at which they
+// part.
 const (
 	stepsMost      = 500_000
 	stepsMostQuick = 150_000
 )
 
-// Explain runs the plan, and finds what its violation hangs on. It fails with an error that wraps [ErrHeld] if there is none,
-// if the plan cannot be run, or if ctx is cancelled.
+// Explain runs the plan, and finds what its violation depends on. If there is no violation, its error wraps
+// [ErrHeld]. It also fails if the plan cannot be run, or if ctx is cancelled.
 func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, error) {
 	b := &bench{ctx: ctx, plan: plan, whole: opt.Whole, most: opt.Steps, stalled: opt.OnStall, say: opt.Progress}
 	if b.say == nil {
@@ -64,7 +65,7 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 	if err := b.blame(c, given, remedies, opt.Quick); err != nil {
 		return nil, err
 	}
-	untold, err := b.eventsAt(untold(b.upTo, v)) // before the steps are used up
+	untold, err := b.eventsAt(untold(b.upTo, v)) // while there are steps left
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +92,9 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 	return c, nil
 }
 
-// ownRun makes the plan's own run, to its end and up to the violation that is explained: the first of the invariant, or of any,
-// of promises if it breaks any. One that counts only if somebody asks is no violation of the run to its end.
+// ownRun makes the plan's own run, to its end and up to the violation to explain. That is the first violation
+// of the invariant, or of any; one within a promise comes first. The run to its end does not count a
+// violation only because the caller asks for it.
 func (b *bench) ownRun(invariant string) (*scenarios.Violation, map[int]string, error) {
 	if b.whole == nil {
 		whole, err := scenarios.Run(b.ctx, b.plan, scenarios.RunOptions{OnStall: b.stalled, Drawn: true})
@@ -125,7 +127,7 @@ func (b *bench) ownRun(invariant string) (*scenarios.Violation, map[int]string, 
 	}
 	b.upTo, b.violated, b.own, b.of = res, v, own.list, subject(whole, v)
 	if i, _ := judge.Find(b.invariant); i.Quiet == "" {
-		b.anyway = true // with a change it may come outside of its promise, which is no better
+		b.anyway = true // with a change it may come outside its promise, which is no better
 	}
 	return v, own.phases, nil
 }
@@ -156,8 +158,8 @@ func (b *bench) held() error {
 	return fmt.Errorf("%w: %s", ErrHeld, says)
 }
 
-// subject is the job, or the run of a workflow, that a violation is of. Others have names that hang on the order of the steps,
-// so that the same violation is of another name with a change.
+// subject is the job or the workflow run that a violation concerns. Other subjects have names that depend on
+// the order of the steps: with a change, the same violation has another subject.
 func subject(res *scenarios.Result, v *scenarios.Violation) string {
 	if slices.ContainsFunc(res.Jobs, func(j scenarios.JobResult) bool { return j.ID == v.Job }) ||
 		slices.ContainsFunc(res.Runs, func(r *scenarios.RunResult) bool { return r.ID == v.Job }) {
@@ -166,7 +168,7 @@ func subject(res *scenarios.Result, v *scenarios.Violation) string {
 	return ""
 }
 
-// changes lists what can be changed of the plan.
+// changes lists what can be changed in the plan.
 func (b *bench) changes() (given, remedies []change) {
 	var broken []string
 	for _, i := range b.whole.Invariants {
@@ -177,7 +179,7 @@ func (b *bench) changes() (given, remedies []change) {
 	return changes(b.plan, b.invariant, broken)
 }
 
-// blame makes the changes, each alone, and finds what only helps at once.
+// blame tries each change alone, and finds changes that only help together.
 func (b *bench) blame(c *why.Cause, given, remedies []change, quick bool) error {
 	slices.SortStableFunc(given, func(x, y change) int { return b.nearness(y) - b.nearness(x) }) // the steps may not suffice for all
 	if err := b.tryEach(c, given); err != nil {
@@ -199,8 +201,9 @@ func (b *bench) blame(c *why.Cause, given, remedies []change, quick bool) error 
 	return b.jointly(c, remedies)
 }
 
-// byOrder looks again at the changes with which a violation does not come, where it hangs on the order of the steps: one with which it
-// comes in another order has only changed the order. What helps at once is looked for anew, with what is left.
+// byOrder looks again at the changes that prevent the violation, if the violation depends on the order of the steps.
+// If it comes in another order with a change, that has only changed the order. Changes that only help together are
+// then looked for again.
 func (b *bench) byOrder(c *why.Cause, given, remedies []change) error {
 	if c.NoReturn == nil || c.NoReturn.Step == 0 {
 		return nil
@@ -225,8 +228,8 @@ func (b *bench) byOrder(c *why.Cause, given, remedies []change) error {
 	return b.atOnce(c, given, remedies)
 }
 
-// nearness is how likely it is that the violation hangs on a change: most if it is a strike of its job, and least if it is one that had
-// not struck by then.
+// nearness is how likely the violation depends on a change. A strike on its job is the likeliest. A strike
+// that had not happened by then is the least likely.
 func (b *bench) nearness(one change) int {
 	if one.what != why.Strike {
 		return 1
@@ -244,10 +247,11 @@ func (b *bench) nearness(one change) int {
 	return n
 }
 
-// strikes are a step of each fault without which the violation does not come, alone or with others, where it struck what the violation
-// is of if it did, and else first; and those of the strikes without each of which it comes all the same.
+// strikes returns steps of the plan's strikes. needed has a step for each fault without which the violation
+// does not come, alone or together with others. It is the strike that hit the violation's subject, or else
+// the first. spared has the strikes without which the violation comes all the same.
 func (b *bench) strikes(c *why.Cause) (needed, spared []int) {
-	for i := range b.plan.Faults { // deaths that world.dying draws have other numbers
+	for i := range b.plan.Faults { // deaths drawn by world.dying have other numbers
 		says := b.plan.Faults[i].String()
 		is := func(t why.Tried) bool { return t.What == why.Strike && t.Says == says }
 		list := b.upTo.StrikesOf(i, b.violated)
@@ -292,7 +296,8 @@ func (b *bench) tryEach(c *why.Cause, list []change) error {
 	return nil
 }
 
-// hardened says what the invariant comes to in the same plan under the preset hardened, and what else comes of it.
+// hardened says what the invariant's status is in the same plan under the preset hardened, and what else
+// happens there.
 func (b *bench) hardened(c *why.Cause) error {
 	p := b.plan.Clone()
 	if p.Preset == plans.PresetHardened || p.Set("preset="+plans.PresetHardened) != nil || p.Validate() != nil {

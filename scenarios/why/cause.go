@@ -9,86 +9,87 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// Cause is what the violation of an invariant hangs on.
+// Cause is what the violation of an invariant depends on.
 type Cause struct {
 	Invariant string        `json:"invariant"`
 	Job       string        `json:"job,omitempty"`
 	Step      int           `json:"step"`
 	At        time.Duration `json:"at_ns"`
 	Message   string        `json:"message"`
-	Also      []string      `json:"also,omitempty"` // the other invariants whose promise the same run breaks
+	Also      []string      `json:"also,omitempty"` // the other invariants whose promises the same run breaks
 
 	Tried     []Tried   `json:"tried"`                      // each change to the plan, alone
-	Untried   []string  `json:"untried,omitempty"`          // strikes and settings without which, alone, the plan is none
-	Together  []string  `json:"together,omitempty"`         // strikes, or strikes and settings, none of which is necessary, but all at once
-	Apart     Outcome   `json:"apart,omitzero"`             // what else comes without those
-	Jointly   []Missing `json:"jointly,omitempty"`          // parts of the engine, with all of which at once it does not come, and with no fewer; only where none does alone
-	Joined    Outcome   `json:"joined,omitzero"`            // what else comes with those
-	Undivided bool      `json:"undivided,omitempty"`        // the preset hardened prevents it, no part of that does alone, and which do at once is not known: the steps do not suffice
-	Hardened  Standing  `json:"hardened,omitempty"`         // what the same plan does under the preset hardened; "" if it is that already, is none under it, or if that is not known
-	Beside    Outcome   `json:"beside,omitzero"`            // what else comes under it
-	Nearest   *Nearest  `json:"nearest,omitempty"`          // nil: it comes with each change alone
-	NoReturn  *NoReturn `json:"no_return,omitempty"`        // nil: it is not known
-	Other     *Build    `json:"other_build,omitempty"`      // nil: none was asked for
-	Path      []Point   `json:"path"`                       // how it came to that, at most six sentences
-	Runs      int       `json:"runs"`                       // that all of this took, besides the plan's own to its end
-	Steps     int       `json:"steps"`                      // of all of these
-	Unready   []string  `json:"remedies_unknown,omitempty"` // parts of the engine of which it is not known what comes with them: the steps do not suffice
-	Unknown   []string  `json:"unknown,omitempty"`          // changes of which it is not known what comes: the steps do not suffice, the run is not over in its time, or a setting at its default leaves nothing that provides for the invariant
+	Untried   []string  `json:"untried,omitempty"`          // strikes and settings without which, alone, the plan is not valid
+	Together  []string  `json:"together,omitempty"`         // strikes, or strikes and settings: the violation needs none of them in particular, but at least one
+	Apart     Outcome   `json:"apart,omitzero"`             // what else happens without those
+	Jointly   []Missing `json:"jointly,omitempty"`          // a minimal set of parts of the engine that prevent it together; only if no part alone does
+	Joined    Outcome   `json:"joined,omitzero"`            // what else happens with those
+	Undivided bool      `json:"undivided,omitempty"`        // the preset hardened prevents it and no part of that alone does, but the steps do not suffice to find the parts that do together
+	Hardened  Standing  `json:"hardened,omitempty"`         // what the same plan does under the preset hardened; "" if the plan has that preset, is not valid under it, or the result is not known
+	Beside    Outcome   `json:"beside,omitzero"`            // what else happens under it
+	Nearest   *Nearest  `json:"nearest,omitempty"`          // nil if it comes with each change
+	NoReturn  *NoReturn `json:"no_return,omitempty"`        // nil if it is not known
+	Other     *Build    `json:"other_build,omitempty"`      // nil if none was asked for
+	Path      []Point   `json:"path"`                       // how it came about, in at most six sentences
+	Runs      int       `json:"runs"`                       // how many runs this took, besides the plan's own to its end
+	Steps     int       `json:"steps"`                      // of all these runs
+	Unready   []string  `json:"remedies_unknown,omitempty"` // parts of the engine whose effect is not known, since the steps do not suffice
+	Unknown   []string  `json:"unknown,omitempty"`          // changes whose effect is not known: the steps do not suffice, the run does not end in its time, or a setting at its default leaves nothing that provides for the invariant
 }
 
-// What says what a change is made to.
+// What says what a change applies to.
 type What string
 
 // What can be changed.
 const (
-	Strike  What = "strike"  // a fault of the plan, left out
-	Setting What = "setting" // a setting that the plan gives, left at its default
-	Remedy  What = "remedy"  // a part of the engine that the plan does without, as the preset hardened has it
+	Strike  What = "strike"  // a fault of the plan, removed
+	Setting What = "setting" // a setting of the plan, reset to its default
+	Remedy  What = "remedy"  // a part of the engine that the plan lacks, set as in the preset hardened
 )
 
-// Missing is a part of the engine that the plan does without.
+// Missing is a part of the engine that the plan lacks.
 type Missing struct {
-	Set   string `json:"set"`             // key=value, as the preset hardened has it
-	Means string `json:"means,omitempty"` // what is so without it, where it is there for this invariant
+	Set   string `json:"set"`             // key=value as in the preset hardened
+	Means string `json:"means,omitempty"` // what holds without it, if it serves this invariant
 }
 
-// Tried is a change to the plan, and what comes of it.
+// Tried is a change to the plan, and its effect.
 type Tried struct {
 	What    What   `json:"what"`
-	Says    string `json:"says"`              // the strike, or key=value as the plan has it
-	Did     string `json:"did,omitempty"`     // what the strike did in the plan's own run, if it came to that
-	Means   string `json:"means,omitempty"`   // what a strike of that kind does; or what is so without that part of the engine, where it is there for this invariant
-	Aside   string `json:"aside,omitempty"`   // what is so without that part of the engine, which is there for another invariant: one that the run breaks, too, or that of a setting of the plan
-	Instead string `json:"instead,omitempty"` // key=value as it was tried; of a strike, and of what is given for a job, it is left out
-	Needed  bool   `json:"needed"`            // the violation does not come with this change, nor of a job of which the plan's own run has none; of a Remedy, the invariant is judged then, or the Remedy is there for it and provides for it
-	// Otherwise is when the violation comes all the same without a strike that it came by: one of an operation that it depends on.
+	Says    string `json:"says"`              // the strike, or key=value as in the plan
+	Did     string `json:"did,omitempty"`     // what the strike did in the plan's own run, if it happened
+	Means   string `json:"means,omitempty"`   // what a strike of that kind does, or what holds without that part of the engine, if it serves this invariant
+	Aside   string `json:"aside,omitempty"`   // what holds without that part of the engine, which serves another invariant: one that the run breaks, too, or that of a setting of the plan
+	Instead string `json:"instead,omitempty"` // key=value as it was tried; empty for a strike and for a setting of a single job, which are removed
+	Needed  bool   `json:"needed"`            // with this change the violation does not come, nor for a job for which the plan's own run has none; for a Remedy, the invariant is also judged, or the Remedy serves it and provides for it
+	// Otherwise is when the violation comes without a strike by which it came: one on an operation that it
+	// depends on.
 	Otherwise time.Duration `json:"otherwise_ns,omitempty"`
 
-	Shuffled bool `json:"shuffled,omitempty"` // the violation does not come with it in this order of the steps, and does in another
+	Shuffled bool `json:"shuffled,omitempty"` // with it the violation does not come in this order of the steps, but does in another
 
-	PartsAt int `json:"parts_at"` // the first step that is another than in the plan's own run up to the violation; 0: none is
+	PartsAt int `json:"parts_at"` // the first step that differs from the plan's own run up to the violation; 0 if none does
 	Outcome
 }
 
-// Outcome is what else comes of a change with which the violation does not come.
+// Outcome is what else happens with a change that prevents the violation.
 type Outcome struct {
 	Idle   bool     `json:"idle,omitempty"`   // the invariant has nothing to judge, so it does not hold either
-	Breaks []string `json:"breaks,omitempty"` // other invariants, which the plan's own run does not break, or only outside of their promise
-	Beyond []string `json:"beyond,omitempty"` // those that break outside of their promise, and in the plan's own run do not
-	Still  []string `json:"still,omitempty"`  // those that break and are among what the plan's own run also breaks, or does not judge, as one that they need is broken
-	Jobs   []string `json:"jobs,omitempty"`   // that do not settle, or fail, and do well in the plan's own run
+	Breaks []string `json:"breaks,omitempty"` // other invariants, which the plan's own run does not break, or only outside their promises
+	Beyond []string `json:"beyond,omitempty"` // invariants that break outside their promises, and do not in the plan's own run
+	Still  []string `json:"still,omitempty"`  // invariants that break, and that the plan's own run also breaks, or does not judge because one that they depend on is broken
+	Jobs   []string `json:"jobs,omitempty"`   // jobs that do not settle, or fail, and do well in the plan's own run
 
-	Same      string   `json:"same,omitempty"`      // what becomes of the violation's job as in the plan's own run: that it ends TIMEOUT
-	Elsewhere []string `json:"elsewhere,omitempty"` // other jobs than the violation's for which the invariant breaks, and in the plan's own run does not
-	Others    []string `json:"others,omitempty"`    // those for which it breaks in that, too
-	Unjudged  []string `json:"unjudged,omitempty"`  // invariants that the plan's own run also breaks, and that have nothing to judge
+	Same      string   `json:"same,omitempty"`      // what happens to the violation's job as in the plan's own run, such as ending TIMEOUT
+	Elsewhere []string `json:"elsewhere,omitempty"` // other jobs for which the invariant breaks, and does not in the plan's own run
+	Others    []string `json:"others,omitempty"`    // other jobs for which it also breaks in the plan's own run
+	Unjudged  []string `json:"unjudged,omitempty"`  // invariants that the plan's own run breaks, and that have nothing to judge
 }
 
 // Clean says whether the invariant holds, and nothing else goes wrong.
 func (o *Outcome) Clean() bool { return o.wrong() == 0 }
 
-// wrong counts what goes wrong. That nothing is judged is less than any of it.
+// wrong counts what goes wrong. A lack of anything to judge counts less than the rest.
 func (o *Outcome) wrong() int {
 	n := 2 * (len(o.Breaks) + len(o.Beyond) + len(o.Still) + len(o.Jobs) + len(o.Elsewhere) + len(o.Others))
 	if o.Idle {
@@ -102,13 +103,14 @@ func (o *Outcome) wrong() int {
 
 func worseLast(a, b Tried) int { return a.wrong() - b.wrong() }
 
-// Circumstance says whether the change is to the world or the workload, and not to a strike or to what a preset sets.
+// Circumstance says whether the change is to the world or the workload, not to a strike or to what a preset
+// sets.
 func (t *Tried) Circumstance() bool {
 	name := plans.NameOf(t.Says)
 	return t.What == Setting && name != "preset" && !strings.HasPrefix(name, "engine.") && !slices.Contains(plans.OfServers, name)
 }
 
-// Standing is what an invariant comes to in a run.
+// Standing is the status of an invariant in a run.
 type Standing string
 
 // The standings of an invariant.
@@ -119,23 +121,24 @@ const (
 	Idle   Standing = "not exercised"
 )
 
-// Nearest is the run without the violation, but for one change the same, in which least else goes wrong: of these the one with the
-// part of the engine that is there for the invariant, and else the one that is longest as the plan's own run is. Where no step is
-// another, only what leaves no event differs, as a metric does.
+// Nearest is the run without the violation that differs from the plan's own by one change and in which least
+// else goes wrong. Of several it is the one with the part of the engine that serves the invariant, or else
+// the one that stays equal the longest. If no step differs, the runs differ only in what leaves no event,
+// such as a metric.
 type Nearest struct {
 	Tried
 	Parting
-	Then *Parting `json:"then,omitempty"` // where they part in a step of no job on the path, where they part first in one that is
+	Then *Parting `json:"then,omitempty"` // if they part in a step of no job on the path: where they first part in a step of one
 }
 
-// Parting is where two runs differ.
+// Parting is the place where two runs differ.
 type Parting struct {
-	Job   string `json:"job,omitempty"` // of which these are; "" is of all
-	Own   *Point `json:"own"`           // the plan's own event; nil: there is none any more
-	Other *Point `json:"other"`         // the nearest's; nil likewise
+	Job   string `json:"job,omitempty"` // the job whose events these are; "" is all
+	Own   *Point `json:"own"`           // the plan's own event; nil if its run has ended
+	Other *Point `json:"other"`         // the nearest run's event; nil likewise
 }
 
-// Over says what stands for a point that there is none of.
+// Over stands for a missing event.
 func (p *Parting) Over() string {
 	if p.Job != "" {
 		return "nothing more of " + p.Job
@@ -147,23 +150,23 @@ func (p *Parting) Over() string {
 type Point struct {
 	Step      int           `json:"step"`
 	At        time.Duration `json:"at_ns"`
-	Operation string        `json:"operation,omitempty"` // the phase of the step's operation; of a path only where the violation hangs on that
+	Operation string        `json:"operation,omitempty"` // the phase of the step's operation; in a path only if the violation depends on it
 	Says      string        `json:"says"`
 }
 
-// NoReturn is the first step from which a violation comes in every order that was tried. Up to the step, the order is the run's
-// own. The faults of the plan strike in each.
+// NoReturn is the first step from which a violation comes in every order that was tried. Up to the step, the
+// order is the run's own. The plan's faults strike in each.
 type NoReturn struct {
-	Step   int `json:"step"`   // 0: it comes in every order from the start
+	Step   int `json:"step"`   // 0 if it comes in every order from the start
 	Orders int `json:"orders"` // how many were tried from each step
-	Before int `json:"before"` // in how many of them it comes from the step before; of Step 0 it is Orders
+	Before int `json:"before"` // in how many of them it comes from the step before; for Step 0 it is Orders
 
 	Says string `json:"says,omitempty"` // what happens at Step; "" if that is not known
 
-	Never bool `json:"never,omitempty"` // there is none before the violation, whose step Step is
+	Never bool `json:"never,omitempty"` // there is none before the violation, which is at Step
 }
 
-// Decides is its step, alone, if there is one between the start and the violation.
+// Decides has its step as the only element, if that is between the start and the violation.
 func (n *NoReturn) Decides() []int {
 	if n == nil || n.Step == 0 || n.Never {
 		return nil
@@ -171,8 +174,8 @@ func (n *NoReturn) Decides() []int {
 	return []int{n.Step}
 }
 
-// String says where it is. It is empty where that is the start, since the violation does not hang on an order then, and where
-// it is not known.
+// String says where it is. It is empty if it is not known. It is also empty if it is the start, since the
+// violation then does not depend on the order.
 func (n *NoReturn) String() string {
 	if n == nil || n.Step == 0 {
 		return ""
@@ -186,14 +189,14 @@ func (n *NoReturn) String() string {
 
 // Build is the same plan in another build of wavetank.
 type Build struct {
-	Name     string   `json:"name"`               // as its result has it
-	Standing Standing `json:"standing,omitempty"` // of the invariant; "" if that is not known
-	Unknown  string   `json:"unknown,omitempty"`  // why it is not
-	PartsAt  int      `json:"parts_at"`           // the first event that is another than in the plan's own run; 0: none is
+	Name     string   `json:"name"`               // as in its result
+	Standing Standing `json:"standing,omitempty"` // the invariant's; "" if it is not known
+	Unknown  string   `json:"unknown,omitempty"`  // why it is not known
+	PartsAt  int      `json:"parts_at"`           // the first event that differs from the plan's own run; 0 if none does
 	Parting
 }
 
-// Says is what the invariant comes to in that build.
+// Says describes the invariant's status in that build.
 func (b *Build) Says(invariant string) string {
 	if b.Standing == "" {
 		return fmt.Sprintf("What %s comes to in build %s is not known: %s", invariant, b.Name, b.Unknown)
@@ -205,7 +208,7 @@ func (b *Build) Says(invariant string) string {
 	return fmt.Sprintf("In build %s, %s %s", b.Name, invariant, does[b.Standing])
 }
 
-// Found says whether there is anything that the violation hangs on.
+// Found says whether anything was found on which the violation depends.
 func (c *Cause) Found() bool {
 	if c.Other != nil && c.Other.Standing == Holds {
 		return true
@@ -213,7 +216,7 @@ func (c *Cause) Found() bool {
 	return len(c.Together)+len(c.Jointly) > 0 || len(c.Needed(Strike, Setting, Remedy)) > 0
 }
 
-// Needed are the changes without which the violation does not come, of these kinds.
+// Needed lists the changes of these kinds that prevent the violation.
 func (c *Cause) Needed(kinds ...What) (list []Tried) {
 	for _, t := range c.Tried {
 		if t.Needed && slices.Contains(kinds, t.What) {
@@ -223,24 +226,27 @@ func (c *Cause) Needed(kinds ...What) (list []Tried) {
 	return list
 }
 
-// Remedies are the parts of the engine with which the violation does not come, those first with which nothing else goes wrong.
+// Remedies lists the parts of the engine that prevent the violation, those with which nothing else goes wrong
+// first.
 func (c *Cause) Remedies() []Tried {
 	list := c.Needed(Remedy)
 	slices.SortStableFunc(list, worseLast)
 	return list
 }
 
-// Blamed are the strikes, and the settings of the engine and its servers, without which the violation does not come.
+// Blamed lists the strikes, and the settings of the engine and the servers, without which the violation does
+// not come.
 func (c *Cause) Blamed() []Tried {
 	return slices.DeleteFunc(c.Needed(Strike, Setting), func(t Tried) bool { return t.Circumstance() })
 }
 
-// Circumstances are the settings of the world and the workload without which the violation does not come.
+// Circumstances lists the settings of the world and the workload without which the violation does not come.
 func (c *Cause) Circumstances() []Tried {
 	return slices.DeleteFunc(c.Needed(Setting), func(t Tried) bool { return !t.Circumstance() })
 }
 
-// Unneeded are the strikes and settings without any one of which the violation comes all the same, but those of Together.
+// Unneeded lists the strikes and settings without which the violation comes all the same, except those of
+// Together.
 func (c *Cause) Unneeded() (list []Tried) {
 	for _, t := range c.Tried {
 		if !t.Needed && t.What != Remedy && !slices.Contains(c.Together, t.Says) {
@@ -250,12 +256,12 @@ func (c *Cause) Unneeded() (list []Tried) {
 	return list
 }
 
-// Shuffled says whether there is a change with which the violation only comes in another order of the steps.
+// Shuffled says whether, with some change, the violation comes only in another order of the steps.
 func (c *Cause) Shuffled() bool {
 	return slices.ContainsFunc(c.Tried, func(t Tried) bool { return t.Shuffled })
 }
 
-// Operations are those on the path on which the violation hangs, in order of name, each once.
+// Operations lists the operations on the path on which the violation depends, in order of name, each once.
 func (c *Cause) Operations() (list []string) {
 	for _, at := range c.Path {
 		if at.Operation != "" {

@@ -1,9 +1,10 @@
-// Package why holds what is known of why an invariant was broken.
+// Package why describes why an invariant was broken.
 //
-// A [Cause] has the changes to the plan that were tried, which of them the violation does not come without, and what else comes
-// of each; the nearest run that holds; the point of no return; and the path, a few sentences that lead to it. Its String is
-// what a finding says; a terminal and a page say the two halves of it. Package whatif finds it out by running the plan again;
-// this package knows no plans, so that who shows a cause needs none.
+// A [Cause] has the changes to the plan that were tried, which of them prevent the violation, and what else
+// happens with each. It also has the nearest run that holds, the point of no return, and the path: a few
+// sentences that lead to the violation. Its String is the text of a finding; a terminal and a page show its
+// two halves. Package whatif finds a Cause by running the plan again. This package knows no plans, so showing
+// a cause needs none.
 //
 // Its files, each of which calls only those after it:
 //

@@ -12,14 +12,15 @@ import (
 // remediesMost is how many remedies are named.
 const remediesMost = 3
 
-// remedies are those that are named, and how many more there are: those with which nothing else goes wrong come first.
+// remedies returns the remedies to name, those with which nothing else goes wrong first, and the number of
+// the others.
 func (c *Cause) remedies() (named []Tried, more int) {
 	list := c.Remedies()
 	n := min(len(list), remediesMost)
 	return list[:n], len(list) - n
 }
 
-// Held says that the invariant holds, and for which job, where it does for that one alone.
+// Held says that the invariant holds and, if it holds only for one job, for which.
 func (c *Cause) Held(o Outcome) string {
 	if len(o.Elsewhere)+len(o.Others) > 0 {
 		return c.Invariant + " holds for " + c.Job
@@ -27,12 +28,12 @@ func (c *Cause) Held(o Outcome) string {
 	return c.Invariant + " holds"
 }
 
-// Brief says which part of the engine is missing, where that is known, and what the violation takes.
+// Brief says which part of the engine is missing, if that is known, and what the violation needs.
 func (c *Cause) Brief() string {
 	return strings.Join(slices.Concat(c.mechanism(), []string{c.needs()}, c.otherwise()), " ")
 }
 
-// otherwise says by which strikes the violation came that it comes without all the same.
+// otherwise lists the strikes by which the violation came, and without which it comes all the same.
 func (c *Cause) otherwise() (says []string) {
 	for _, t := range c.Tried {
 		switch {
@@ -46,8 +47,9 @@ func (c *Cause) otherwise() (says []string) {
 	return says
 }
 
-// mechanism is what is so without the parts of the engine that would hold the invariant, or else another that the run breaks. Where
-// less goes wrong with one than with another, only the first is the cause.
+// mechanism says what holds without the parts of the engine that would uphold the invariant, or else another
+// invariant that the run breaks. If less goes wrong with one part than with another, only the former is a
+// cause.
 func (c *Cause) mechanism() (says []string) {
 	var other []string
 	remedies, _ := c.remedies()
@@ -73,7 +75,7 @@ func (c *Cause) mechanism() (says []string) {
 	return says
 }
 
-// needs says what the violation takes.
+// needs says what the violation needs.
 func (c *Cause) needs() string {
 	strikes, settings := saying(c.Needed(Strike)), saying(c.Needed(Setting))
 	too := ""
@@ -116,7 +118,8 @@ func (c *Cause) needs() string {
 	return says + "."
 }
 
-// Holding says without what and with what the invariant holds, what goes wrong then, and from where there is no return.
+// Holding says what makes the invariant hold when it is removed or added, what goes wrong then, and where the
+// point of no return is.
 func (c *Cause) Holding() string {
 	says := append(c.without(), c.with()...)
 	if len(c.Also) > 0 && c.Found() {
@@ -133,7 +136,7 @@ func (c *Cause) Holding() string {
 			says = append(says, "Which parts of the preset that takes is not known.")
 		}
 	case Idle:
-		if len(c.idle()) == 0 || c.Beside.But() != "" { // else it is said with the parts of the engine
+		if len(c.idle()) == 0 || c.Beside.But() != "" { // otherwise it is said with the parts of the engine
 			says = append(says, "Under the preset hardened, "+c.nothing()+c.Beside.But()+".")
 		}
 	case Breaks:
@@ -165,10 +168,10 @@ func (c *Cause) Holding() string {
 	return strings.Join(says, " ")
 }
 
-// String says what [Cause.Brief] and [Cause.Holding] do.
+// String joins [Cause.Brief] and [Cause.Holding].
 func (c *Cause) String() string { return strings.TrimSuffix(c.Brief()+" "+c.Holding(), " ") }
 
-// without says what comes of it if what the violation needs is left out.
+// without says what happens without what the violation needs.
 func (c *Cause) without() (says []string) {
 	needed := c.Needed(Strike, Setting)
 	all, what := c.outcomes(needed), c.leaving()
@@ -181,7 +184,7 @@ func (c *Cause) without() (says []string) {
 	case alike:
 		return []string{fmt.Sprintf("Without %s, %s%s.", what, c.Held(all[0]), all[0].But())}
 	}
-	var sorts []string // in which the outcomes differ
+	var sorts []string // the distinct outcomes
 	names := map[string][]string{}
 	add := func(name string, o *Outcome) {
 		says := c.Held(*o) + o.But()
@@ -206,7 +209,7 @@ func (c *Cause) without() (says []string) {
 	return says
 }
 
-// outcomes are those of leaving out what is needed.
+// outcomes lists the outcomes of removing what is needed.
 func (c *Cause) outcomes(needed []Tried) (all []Outcome) {
 	if len(c.Together) > 0 {
 		all = append(all, c.Apart)
@@ -217,7 +220,7 @@ func (c *Cause) outcomes(needed []Tried) (all []Outcome) {
 	return all
 }
 
-// leaving names what is left out.
+// leaving names what is removed.
 func (c *Cause) leaving() string {
 	switch needed := c.Needed(Strike, Setting); {
 	case len(c.Together) > 0 && len(needed) > 0:
@@ -234,7 +237,7 @@ func (c *Cause) leaving() string {
 	return "the fault"
 }
 
-// short names one of these changes: a strike by its kind alone, if no other is of that.
+// short names a change of the list: a strike by its kind alone, if no other strike is of that kind.
 func short(t *Tried, list []Tried) string {
 	kind, _, _ := strings.Cut(t.Says, " ")
 	alike := 0
@@ -257,7 +260,7 @@ func (c *Cause) with() (says []string) {
 		switch {
 		case t.Clean():
 			clean = append(clean, Clip(t.Instead))
-		case t.Idle && t.But() == "": // these are said together
+		case t.Idle && t.But() == "": // these are named together
 		case t.Idle:
 			says = append(says, fmt.Sprintf("With %s, %s%s.", Clip(t.Instead), c.nothing(), t.But()))
 		default:
@@ -291,7 +294,8 @@ func (c *Cause) with() (says []string) {
 	return says
 }
 
-// idle are the parts of the engine with which the invariant has nothing to judge, and nothing else goes wrong.
+// idle lists the parts of the engine with which the invariant has nothing to judge, and nothing else goes
+// wrong.
 func (c *Cause) idle() (names []string) {
 	list, _ := c.remedies()
 	for _, t := range list {
@@ -305,7 +309,7 @@ func (c *Cause) idle() (names []string) {
 // nothing says that the invariant has nothing to judge, which is less than that it holds.
 func (c *Cause) nothing() string { return "nothing happens that " + c.Invariant + " judges" }
 
-// others says which other promises the run breaks, and that they hold with each change, too, where all of them are judged and do.
+// others says which other promises the run breaks and, if each change makes all of them hold, that it does.
 func (c *Cause) others() string {
 	all := c.outcomes(c.Needed(Strike, Setting, Remedy))
 	if len(c.Jointly) > 0 {
@@ -321,7 +325,7 @@ func (c *Cause) others() string {
 	return says + ", which hold with each of these changes."
 }
 
-// saying lists changes in words. What a kind of strike does is said with the first of its kind.
+// saying describes changes. It explains a kind of strike with the first of its kind.
 func saying(list []Tried) (says []string) {
 	said := map[string]bool{"": true}
 	for _, t := range list {
@@ -348,10 +352,10 @@ func saying(list []Tried) (says []string) {
 	return says
 }
 
-// listMost is how many of a list are named in a sentence.
+// listMost is how many elements of a list a sentence names.
 const listMost = 3
 
-// few are the first of a list, and how many more there are.
+// few returns the first elements of a list, and the number of the others.
 func few(list []string) []string {
 	if len(list) <= listMost {
 		return list
@@ -359,10 +363,11 @@ func few(list []string) []string {
 	return append(slices.Clone(list[:listMost]), fmt.Sprintf("%d more", len(list)-listMost))
 }
 
-// clipAt is how many characters of a value are told.
+// clipAt is how many characters of a value are shown.
 const clipAt = 120
 
-// ClipFrom is Clip of a text from shortly before the place where another one differs, if that is far on.
+// ClipFrom clips as Clip does. If text differs from other only later, the clip begins shortly before the
+// difference.
 func ClipFrom(text, other string) string {
 	runes, others, same := []rune(text), []rune(other), 0
 	for same < min(len(runes), len(others)) && runes[same] == others[same] {
@@ -374,7 +379,7 @@ func ClipFrom(text, other string) string {
 	return Clip(text)
 }
 
-// Clip shortens what is too long for a sentence, as a label may be.
+// Clip shortens a text that is too long for a sentence, such as a label.
 func Clip(text string) string {
 	if runes := []rune(text); len(runes) > clipAt {
 		return string(runes[:clipAt]) + "…"
@@ -382,7 +387,8 @@ func Clip(text string) string {
 	return text
 }
 
-// But says what goes wrong, to be put behind that the invariant holds; "" if nothing does.
+// But says what goes wrong although the invariant holds, as a continuation of that sentence; "" if nothing
+// does.
 func (o *Outcome) But() string {
 	var says []string
 	breaks := func(names []string, still, where, wheres string) {
@@ -413,7 +419,7 @@ func (o *Outcome) But() string {
 	return ", but then " + invariants.List(says)
 }
 
-// likewise puts sentences that say the same of several jobs into one. Each begins with its job.
+// likewise joins sentences that say the same of several jobs. Each begins with its job.
 func likewise(sentences []string) (says []string) {
 	var sorts []string
 	jobs := map[string][]string{}
@@ -435,7 +441,7 @@ func likewise(sentences []string) (says []string) {
 	return says
 }
 
-// With says what is other with the change.
+// With describes the change.
 func (t *Tried) With() string {
 	if t.Instead != "" {
 		return "with " + Clip(t.Instead)

@@ -1,4 +1,4 @@
-// Package onecpu has a process and its server stay on one processor.
+// Package onecpu keeps a process and its server on one processor.
 package onecpu
 
 import (
@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownCPU is the processor that this process and its redis-server stay on: a world and the server take turns, and to wake another
-// processor for each turn takes longer than the turn. nil is none: each such process has one of its own, if there is one left.
+// ownCPU is the processor that this process and its redis-server stay on; nil if there is none. A world and
+// the server take turns, and to wake another processor for each turn takes longer than the turn. Each such
+// process takes a processor of its own, while there are free ones.
 var ownCPU = sync.OnceValue(func() *unix.CPUSet {
 	var allowed unix.CPUSet
 	if unix.SchedGetaffinity(0, &allowed) != nil || allowed.Count() < 2 {
@@ -22,7 +23,7 @@ var ownCPU = sync.OnceValue(func() *unix.CPUSet {
 		if allowed.IsSet(cpu) && takeCPU(cpu) {
 			own := &unix.CPUSet{}
 			own.Set(cpu)
-			threads, _ := os.ReadDir("/proc/self/task") // one that comes later is where the one is that starts it
+			threads, _ := os.ReadDir("/proc/self/task") // a later thread inherits the processor of the thread that starts it
 			for _, t := range threads {
 				if id, err := strconv.Atoi(t.Name()); err == nil {
 					_ = unix.SchedSetaffinity(id, own)
@@ -34,7 +35,8 @@ var ownCPU = sync.OnceValue(func() *unix.CPUSet {
 	return nil
 })
 
-// Share has the process of a server be where this process is, if that runs on one processor at a time.
+// Share puts a server's process on the processor of this process, if this process runs on one processor at a
+// time.
 func Share(server int) {
 	if runtime.GOMAXPROCS(0) > 1 {
 		return
@@ -44,7 +46,8 @@ func Share(server int) {
 	}
 }
 
-// takeCPU takes a name that one process at a time can have, and that is free when the process is gone: an abstract socket's.
+// takeCPU reserves a processor for this process by the name of an abstract socket. One process at a time can
+// have the name, and it is free again when the process ends.
 func takeCPU(cpu int) bool {
 	socket, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

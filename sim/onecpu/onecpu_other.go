@@ -2,5 +2,5 @@
 
 package onecpu
 
-// Share leaves to the system on which processor a server runs.
+// Share does nothing: the system chooses the processor.
 func Share(int) {}

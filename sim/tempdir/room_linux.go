@@ -2,7 +2,7 @@ package tempdir
 
 import "syscall"
 
-// Room is how many bytes are free where path is; known says whether that can be told.
+// Room returns how many bytes are free at path; known is false if that cannot be determined.
 func Room(path string) (free uint64, known bool) {
 	var s syscall.Statfs_t
 	if syscall.Statfs(path, &s) != nil {

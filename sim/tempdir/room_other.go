@@ -2,5 +2,5 @@
 
 package tempdir
 
-// Room is how many bytes are free where path is; known says whether that can be told.
+// Room returns how many bytes are free at path; known is false if that cannot be determined.
 func Room(string) (free uint64, known bool) { return 0, false }

@@ -1,4 +1,4 @@
-// Package tempdir makes temporary folders. What a process that is killed leaves of its own, a later one removes.
+// Package tempdir makes temporary folders. It also removes the folders that a killed process has left.
 package tempdir
 
 import (
@@ -10,9 +10,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Memory is the folder to make temporary folders in that hold little and are written often, for [New]: one in memory, on Linux
-// where TMPDIR names no folder and memory has room; a restart of nats-server takes half as long there. Otherwise it is empty,
-// which is the default of [os.MkdirTemp].
+// Memory returns a parent for [New] for temporary folders that hold little and are written often. It is a
+// folder in memory on Linux, if TMPDIR names no folder and memory has room; a restart of nats-server takes
+// half as long there. Otherwise it is empty, which is the default of [os.MkdirTemp].
 func Memory() string {
 	const enough = 1 << 30 // bytes; containers often have 64 MB there
 	if free, _ := Room(memory); os.Getenv("TMPDIR") == "" && free >= enough {
@@ -33,13 +33,13 @@ const (
 	World    Kind = "wavetank-world-"
 )
 
-// New makes a folder in parent, as [os.MkdirTemp] does; remove removes it.
+// New makes a folder in parent, as [os.MkdirTemp] does. remove removes it.
 func New(parent string, of Kind) (path string, remove func(), err error) {
 	if path, err = os.MkdirTemp(parent, string(of)); err != nil {
 		return "", nil, err
 	}
-	lock := lockOf(path)  // as long as it is used
-	_, _ = lock.TryLock() // a file system without locks does without
+	lock := lockOf(path)  // held as long as the folder is used
+	_, _ = lock.TryLock() // a file system may lack locks
 	for _, place := range []string{filepath.Dir(path), os.TempDir(), memory} {
 		if _, done := swept.LoadOrStore(place, true); !done {
 			removeStale(path, place)
@@ -56,11 +56,11 @@ func New(parent string, of Kind) (path string, remove func(), err error) {
 	}, nil
 }
 
-// swept holds the parents from which this process has removed stale folders.
+// swept holds the parents whose stale folders this process has removed.
 var swept sync.Map
 
-// removeStale removes the folders in parent whose processes are gone. One that is not older than own by a minute may yet be
-// locked.
+// removeStale removes the folders in parent whose processes are gone. A folder that is less than a minute
+// older than own may not be locked yet, and stays.
 func removeStale(own, parent string) {
 	made, err := os.Stat(own)
 	if err != nil {

@@ -14,9 +14,10 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
-// Config holds the facts of a plan that judging needs. A field has the name of the setting that it is of: WorkerTTL is
-// worker_ttl. The tag of a group gives the beginning of its settings' names, and the names that differ; "-" is no
-// setting. A word, a number or a duration that is zero takes the documented value; a switch is off unless it is set.
+// Config holds the facts of a plan that judging needs. A field's name is that of its setting: WorkerTTL is
+// worker_ttl. The tag of a group has the prefix of its settings' names, and the names that differ; "-" marks
+// fields that are no settings. A word, a number or a duration that is zero takes the documented value. A
+// switch is off unless it is set.
 type Config struct {
 	DispatchOrder        string                  // "state-first", "publish-first" or "outbox" (Dispatch ordering)
 	ReadError            string                  // "fail-closed", "fail-open" or "cached-state" (State-read errors)
@@ -31,41 +32,42 @@ type Config struct {
 	WorkerTTL            time.Duration           // how long a worker counts as alive after a heartbeat (Stale workers)
 	RegistrySweep        time.Duration           // how often workers past their TTL are evicted
 	JobLockTTL           time.Duration           // (Scheduler internals)
-	PublishTimeout       time.Duration           // of one publish (the client library's default)
-	RetryDelayBusy       time.Duration           // when a job's lock is busy (Scheduler internals)
+	PublishTimeout       time.Duration           // for one publish (the client library's default)
+	RetryDelayBusy       time.Duration           // after a job's lock was found busy (Scheduler internals)
 	RetryDelayStore      time.Duration           // after a store failure, or when a run's lock is busy (State-read errors and Scheduler internals)
-	RetryDelayPublish    time.Duration           // after a publish that failed and was no dispatch (Scheduler internals)
-	RetryDelayNoWorkers  time.Duration           // for want of a worker (Scheduler internals)
+	RetryDelayPublish    time.Duration           // after a failed publish that was no dispatch (Scheduler internals)
+	RetryDelayNoWorkers  time.Duration           // when there is no worker (Scheduler internals)
 	BackoffBase          time.Duration           // the first delay (Scheduler internals)
-	BackoffMax           time.Duration           // the longest (Scheduler internals)
-	BackoffJitter        time.Duration           // the most that chance adds (Scheduler internals)
-	AckWait              time.Duration           // before JetStream delivers again what is not acknowledged (Scheduler internals)
+	BackoffMax           time.Duration           // the longest delay (Scheduler internals)
+	BackoffJitter        time.Duration           // the most that is added by chance (Scheduler internals)
+	AckWait              time.Duration           // before JetStream redelivers what is not acknowledged (Scheduler internals)
 	FanOut               bool                    `setting:"-"` // dispatches go to topics, whose subjects name no epoch
 	Deduplicate          bool                    `setting:"-"` // workers, and the sink of their effects, refuse an idempotency key that is done (Dead letters)
 	RedisSynced          bool                    `setting:"-"` // Redis answers once it has a write on the disk (its option appendfsync always)
-	SyncAlways           bool                    `setting:"-"` // nats-server acknowledges what it has on the disk (its option sync_always)
-	Ledger               bool                    `setting:"-"` // the schedulers can ask the outside system which idempotency keys are done (Dead letters)
-	Outages              time.Duration           `setting:"-"` // for how long the plan's faults may keep a message from being handled, taken together
-	Jobs, Runs, Cancels  int                     `setting:"-"` // jobs, workflow runs and cancellations whose clients try until they are stored
+	SyncAlways           bool                    `setting:"-"` // nats-server acknowledges once the data is on the disk (its option sync_always)
+	Ledger               bool                    `setting:"-"` // the schedulers can ask the external system which idempotency keys are done (Dead letters)
+	Outages              time.Duration           `setting:"-"` // the total time for which the plan's faults may keep a message from being handled
+	Jobs, Runs, Cancels  int                     `setting:"-"` // jobs, workflow runs and cancellations whose clients retry until they are stored
+	Submissions          int                     `setting:"-"` // how often each job is submitted, if more than once
 	Asked                AskedConfig             `setting:"-"`
-	Workers              map[string]WorkerConfig `setting:"-"` // by their ids; of others nothing is judged
-	HeartbeatEvery       time.Duration           `setting:"-"` // how often each says that it lives
-	HeartbeatLag         time.Duration           `setting:"-"` // for how long that may be under way
-	PendingAge           time.Duration           // before the replayer takes up a PENDING job (Scheduler internals)
+	Workers              map[string]WorkerConfig `setting:"-"` // by ID; nothing is judged of other workers
+	HeartbeatEvery       time.Duration           `setting:"-"` // how often each worker sends a heartbeat
+	HeartbeatLag         time.Duration           `setting:"-"` // how long a heartbeat may be under way
+	PendingAge           time.Duration           // before the replayer handles a PENDING job (Scheduler internals)
 
 	PollInterval        time.Duration // of reconciler and replayer (Scheduler internals)
 	BatchSize           int           // jobs that they read at once (Scheduler internals)
 	MaxIterations       int           // batches in one tick (Scheduler internals)
-	StoreOpTimeout      time.Duration // of one operation on Redis (Scheduler internals)
+	StoreOpTimeout      time.Duration // for one operation on Redis (Scheduler internals)
 	DispatchTimeout     time.Duration // (Dispatch ordering)
-	TopicTimeouts       string        // those of single topics, as topic=duration joined by commas
+	TopicTimeouts       string        // timeouts of single topics, as topic=duration joined by commas
 	RunningTimeout      time.Duration // (Scheduler internals)
 	IntentAge           time.Duration // before the replayer publishes again
-	ScheduledAge        time.Duration // before it takes up a SCHEDULED job
+	ScheduledAge        time.Duration // before it handles a SCHEDULED job
 	DLQEntryTTL         time.Duration // of a dead letter (Dead letters)
 	SnapshotLockTTL     time.Duration // (Scheduler internals)
-	SnapshotEvery       time.Duration // between two writes by a replica (Scheduler internals)
-	SnapshotReadTimeout time.Duration // how long a start waits for it (Scheduler internals)
+	SnapshotEvery       time.Duration // between two writes of a replica (Scheduler internals)
+	SnapshotReadTimeout time.Duration // how long a starting replica waits for it (Scheduler internals)
 
 	Fence              bool // what the hardened preset adds, each under its own name
 	Epochs             bool
@@ -88,7 +90,7 @@ type Config struct {
 	PendingReplayer    bool
 	IdempotencyGuard   bool
 
-	Executions map[string]Execution `setting:"-"` // of jobs of which the plan says something; nil if there is no telling what workers do
+	Executions map[string]Execution `setting:"-"` // for jobs whose executions the plan describes; nil if it is not known what workers do
 
 	Routing   RoutingConfig  `setting:"-"`
 	Tenants   TenantConfig   `Limit:"tenant_limit" Reserve:"tenant_reserve"`
@@ -99,7 +101,7 @@ type Config struct {
 	Workflow  WorkflowConfig `setting:"workflow."`
 	Replay    ReplayConfig   `setting:"replay." Wanted:"-" Rules:"-" Kernel:"-" Decides:"-" Operators:"-" Errands:"-" Mended:"-" Denied:"-"`
 
-	topics map[string]time.Duration // TopicTimeouts
+	topics map[string]time.Duration // parsed from TopicTimeouts
 }
 
 // configSetting is a setting that judging needs.
@@ -108,7 +110,7 @@ type configSetting struct {
 	index []int // of its field in Config
 }
 
-// configSettings lists them.
+// configSettings lists the settings that judging needs.
 var configSettings = func() (list []configSetting) {
 	wordEnd := regexp.MustCompile(`([a-z])([A-Z])|([A-Z])([A-Z][a-z])`)
 	var walk func(t reflect.Type, prefix string, index []int, names reflect.StructTag)
@@ -129,9 +131,9 @@ var configSettings = func() (list []configSetting) {
 	return list
 }()
 
-// Configure is how runs under those settings are judged. settings is a struct, such as an engine's, whose fields have
-// the settings' names in their yaml tags. It is an error if a setting that judging needs is not there, or is of another
-// kind.
+// Configure returns the Config for runs with those settings. settings is a struct, such as an engine's, whose
+// fields have the settings' names in their yaml tags. It is an error if a setting that judging needs is
+// missing or of another kind.
 func Configure(settings any) (c Config, err error) {
 	given := reflect.ValueOf(settings)
 	known, ok := namesKnown.Load(given.Type())
@@ -152,9 +154,9 @@ func Configure(settings any) (c Config, err error) {
 	return c, nil
 }
 
-var namesKnown sync.Map // reflect.Type to what named says of it
+var namesKnown sync.Map // reflect.Type to the result of named
 
-// named is where the fields of a struct, and of the structs in it, stand by their names.
+// named returns the indices of the fields of a struct, and of the structs in it, by their names.
 func named(t reflect.Type, prefix string, index []int) map[string][]int {
 	at := map[string][]int{}
 	for i := range t.NumField() {
@@ -168,7 +170,7 @@ func named(t reflect.Type, prefix string, index []int) map[string][]int {
 	return at
 }
 
-// documentedConfig has the values of the documented design, switches aside.
+// documentedConfig has the values of the documented design, except switches.
 var documentedConfig = Config{
 	DispatchOrder: "state-first", ReadError: "fail-closed", StaleWorker: "fixed-retries", TickLock: "until-expiry", StaleReasonCode: "no_workers", DLQOrder: "state-then-dlq",
 	MaxDispatchRetries: 3, MaxSchedulingRetries: 50, MaxDeliver: 100, MaxRenewalFailures: 3, BatchSize: 200, MaxIterations: 100,
@@ -203,8 +205,9 @@ func (c *Config) TimeoutOf(topic string) time.Duration {
 	return c.DispatchTimeout
 }
 
-// LeavesTimeToResume says whether an intent is taken up again, even after a tick or two that came to
-// nothing, before its dispatch times out. The lock of one that died while it handled the job is in the way until it expires.
+// LeavesTimeToResume says whether an intent is resumed before its dispatch times out, even after a tick or
+// two without effect. The lock of a process that died while it handled the job is in the way until it
+// expires.
 func (c *Config) LeavesTimeToResume() bool {
 	shortest := c.DispatchTimeout
 	for _, d := range c.topics {
@@ -213,21 +216,22 @@ func (c *Config) LeavesTimeToResume() bool {
 	return shortest > max(c.IntentAge, c.JobLockTTL)+5*c.PollInterval
 }
 
-// BusyPatience is how long a message stays about that finds its job's lock busy at every delivery.
+// BusyPatience is how long a message lasts that finds its job's lock busy at every delivery.
 func (c *Config) BusyPatience() time.Duration { return c.patience(c.RetryDelayBusy) }
 
-// Outlasts says whether such a patience is longer than whatever the faults of the plan keep away, and half an hour.
+// Outlasts says whether such a patience is longer than the plan's faults keep messages away, and longer than
+// half an hour.
 func (c *Config) Outlasts(patience time.Duration) bool {
 	return patience > max(30*time.Minute, c.Outages)
 }
 
-// TerminatePatience is how long a message stays about that can never be handled, if no DLQ entry of it can be
-// written (Scheduler internals, section 9: NakWithDelay(5s)), be it sent back or left to AckWait.
+// TerminatePatience is how long a message lasts that can never be handled, if its DLQ entry cannot be written
+// (Scheduler internals, section 9: NakWithDelay(5s)), whether it is sent back or left to AckWait.
 func (c *Config) TerminatePatience() time.Duration {
 	return min(c.patience(5*time.Second), time.Duration(c.MaxDeliver-1)*c.AckWait)
 }
 
-// CancelAckWait is how long after its delivery a cancellation comes again that no scheduler has answered.
+// CancelAckWait is the time after which an unanswered cancellation is redelivered.
 func (c *Config) CancelAckWait() time.Duration {
 	if !c.KeepCancellations {
 		return c.AckWait
@@ -235,7 +239,8 @@ func (c *Config) CancelAckWait() time.Duration {
 	return min(c.AckWait, max(c.JobLockTTL, 30*time.Second))
 }
 
-// patience is how long a message stays about that is delayed by base, or from base on, at every delivery.
+// patience is how long a message lasts that is delayed at every delivery, by base or by increasing delays
+// from base on.
 func (c *Config) patience(base time.Duration) (total time.Duration) {
 	delay := base
 	for range c.MaxDeliver - 1 {
@@ -247,8 +252,9 @@ func (c *Config) patience(base time.Duration) (total time.Duration) {
 	return total
 }
 
-// RetryBudget is for how long a job is tried at least before it has used up its attempts, if each is followed by its
-// back-off, and nobody but the replayer takes it up earlier (Dead letters, retry ceiling before DLQ).
+// RetryBudget is the least time for which a job is tried until it has used up its attempts, provided that each
+// attempt is followed by its back-off, and that only the replayer resumes the job earlier (Dead letters, retry
+// ceiling before DLQ).
 func (c *Config) RetryBudget() (total time.Duration) {
 	most := c.BackoffMax
 	if c.SweepScheduled {
@@ -267,37 +273,37 @@ func (c *Config) RetryBudget() (total time.Duration) {
 	return total
 }
 
-// LongestTry bounds how long a job is tried whose request is sent back after each attempt. Two attempts cost at most three of
-// the longest delay, even where a publish fails and is resumed before the next attempt.
+// LongestTry bounds how long a job is tried whose request is sent back after each attempt. Two attempts take
+// at most three times the longest delay, even if a publish fails and is resumed before the next attempt.
 func (c *Config) LongestTry() time.Duration {
 	return time.Duration(c.MaxSchedulingRetries) * max(c.BackoffMax, c.RetryDelayNoWorkers) * 3 / 2
 }
 
-// handBack is for how long a message is sent back that its scheduler has not begun with, as it stops.
+// handBack is the delay of a message that a stopping scheduler sends back before it has begun to handle it.
 const handBack = 500 * time.Millisecond
 
-// UnfiledDelay is for how long a message that can never be handled is sent back, at its first delivery, if its DLQ entry cannot be
-// written (Scheduler internals, section 9).
+// UnfiledDelay is the delay, at the first delivery, of a message that can never be handled and whose DLQ
+// entry cannot be written (Scheduler internals, section 9).
 const UnfiledDelay = 5 * time.Second
 
-// Span is between how long and how long something takes. The zero value says nothing.
+// Span is the least and the most time that something takes. The zero value is unknown.
 type Span struct{ Least, Most time.Duration }
 
-// ShortestDelay is the least for which a message is sent back.
+// ShortestDelay is the shortest delay of a message that is sent back.
 func (c *Config) ShortestDelay() time.Duration {
 	return min(handBack, c.BackoffBase, c.BackoffMax, c.RetryDelayBusy, c.RetryDelayStore, c.RetryDelayPublish, c.RetryDelayNoWorkers, c.Policy.ThrottleDelay, c.Policy.OpenDelay)
 }
 
-// longestDelay is the most: that of a handling that has used up two attempts.
+// longestDelay is the longest: that of a handling that has used up two attempts.
 func (c *Config) longestDelay() time.Duration {
 	return max(handBack, UnfiledDelay, 2*c.BackoffMax, 2*c.RetryDelayNoWorkers, c.RetryDelayBusy, c.RetryDelayStore, c.RetryDelayPublish, c.Policy.ThrottleDelay, c.Policy.OpenDelay)
 }
 
-// AnyDelay is for how long a message is sent back, whatever its handling met.
+// AnyDelay is the delay of a message that is sent back for whatever reason.
 func (c *Config) AnyDelay() Span { return Span{c.ShortestDelay(), c.longestDelay()} }
 
-// Infrastructure is for how long a message is sent back, at its nth delivery, that is not to blame for it; base is the
-// documented delay.
+// Infrastructure is the delay of a message that is sent back for a failure of the infrastructure, at its nth
+// delivery. base is the documented delay.
 func (c *Config) Infrastructure(base time.Duration, delivery uint64) Span {
 	if c.BusyBackoff {
 		base = doubled(base, max(base, c.BackoffMax), times(delivery))
@@ -305,22 +311,23 @@ func (c *Config) Infrastructure(base time.Duration, delivery uint64) Span {
 	return Span{base, base}
 }
 
-// KernelBackoff is for how long a request is sent back at its nth delivery, about which the safety kernel gave no answer
-// (Scheduler internals, section 6, fail-closed).
+// KernelBackoff is the delay of a request at its nth delivery if the safety kernel gave no answer (Scheduler
+// internals, section 6, fail-closed).
 func (c *Config) KernelBackoff(delivery uint64) Span {
 	return c.jittered(c.BackoffBase, c.BackoffMax, times(delivery), 0)
 }
 
-// times is how many deliveries came before the nth.
+// times is how many deliveries came before this one.
 func times(delivery uint64) int { return int(max(delivery, 1)) - 1 }
 
-// Backoff is for how long a job stays away after a handling that found so many attempts and left so many (Scheduler internals,
-// section 5).
+// Backoff is how long a job stays away after a handling that found the attempts found and left the attempts
+// left (Scheduler internals, section 5).
 func (c *Config) Backoff(found, left int) Span {
 	return c.jittered(c.BackoffBase, c.BackoffMax, found, left)
 }
 
-// BackoffForWorkers is the same for want of workers, which takes a flat delay without even_backoff (Scheduler internals, section 7).
+// BackoffForWorkers is the same if there is no worker. Without even_backoff it is a flat delay (Scheduler
+// internals, section 7).
 func (c *Config) BackoffForWorkers(found, left int) Span {
 	if !c.EvenBackoff {
 		return Span{c.RetryDelayNoWorkers, c.RetryDelayNoWorkers}
@@ -328,7 +335,8 @@ func (c *Config) BackoffForWorkers(found, left int) Span {
 	return c.jittered(c.RetryDelayNoWorkers, max(c.BackoffMax, c.RetryDelayNoWorkers), found, left)
 }
 
-// jittered is the back-off after so many attempts. With even_backoff one that costs several waits for each.
+// jittered is the back-off after found attempts. With even_backoff, a handling that cost several attempts
+// waits for each of them.
 func (c *Config) jittered(base, most time.Duration, found, left int) Span {
 	delay := doubled(base, most, found)
 	s := Span{delay, min(delay+c.BackoffJitter, most)}
@@ -346,22 +354,23 @@ func doubled(base, most time.Duration, times int) time.Duration {
 	return min(base, most)
 }
 
-// AskedConfig is what the clients of a plan are to store. The zero value judges nothing of it.
+// AskedConfig is what the clients of a plan are to store. The zero value judges none of it.
 type AskedConfig struct {
-	Request func(client, job string) *history.Request           // that the client is to submit; nil for none
-	Run     func(id string, began time.Time) *history.RunRecord // as it is to be started in a world that began then; nil for none
+	Request func(client, job string) *history.Request           // what the client is to submit; nil for nothing
+	Run     func(id string, began time.Time) *history.RunRecord // the run as it is to be started in a world that began then; nil for none
 	Reason  func(job string) (reason string, cancelled bool)    // of the job's cancellation
 }
 
-// Execution is what a plan says of the executions of a job. The zero value has its effect, and answers SUCCEEDED.
+// Execution is what a plan says of the executions of a job. The zero value has its effect, and reports
+// SUCCEEDED.
 type Execution struct {
-	Answer    string  // the status that is answered after the effect; "" is SUCCEEDED
-	Fails     Outcome // what is answered of executions that fail, of the job or of one that replays it; the zero value is that none does
-	Committed bool    // they have the effect all the same
-	Succeeds  bool    // and succeed later
+	Answer    string  // the status that is reported after the effect; "" is SUCCEEDED
+	Fails     Outcome // the report of executions that fail, of the job or of a replay of it; zero if none fails
+	Committed bool    // they have their effect all the same
+	Succeeds  bool    // and they succeed later
 }
 
-// Outcome is how an execution has ended, as its worker answers it.
+// Outcome is the end of an execution as its worker reports it.
 type Outcome struct{ Status, ReasonCode, Reason string }
 
 func (o Outcome) String() string {
@@ -371,7 +380,8 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("%s (reason_code %q, reason %q)", o.Status, o.ReasonCode, o.Reason)
 }
 
-// Execution is what the plan says of a job's executions. A replay, by its name, fails as the job that it replays.
+// Execution is what the plan says of a job's executions. A replay, recognized by its name, fails as the job
+// that it replays.
 func (c *Config) Execution(job string) Execution {
 	original, _, _ := strings.Cut(job, "-replay-")
 	x := c.Executions[original]
@@ -379,15 +389,15 @@ func (c *Config) Execution(job string) Execution {
 	return x
 }
 
-// WorkerConfig is what a worker is to say of itself in its heartbeats (Scheduler internals, section 5).
+// WorkerConfig is what a worker is to report in its heartbeats (Scheduler internals, section 5).
 type WorkerConfig struct {
 	Node         string // where it runs
 	Pool         string
-	Topics       []string // that it takes jobs from; nil is its own subject
+	Topics       []string // the topics that it takes jobs from; nil is its own subject
 	Labels       map[string]string
 	Capabilities []string
 	MaxParallel  int // jobs that it executes at once
-	CPU, GPU     int // percent of its machine that a job takes
+	CPU, GPU     int // percentage of its machine that a job takes
 }
 
 // RoutingConfig says which pools there are. The zero value judges no pool.
@@ -396,57 +406,57 @@ type RoutingConfig struct {
 	Offers map[string][]string // what a pool offers to jobs that require it
 }
 
-// TenantConfig are the settings of it that promises depend on.
+// TenantConfig are the settings of tenants on which promises depend.
 type TenantConfig struct {
 	Limit   int  // tenant_limit; 0 is none
 	Reserve bool // tenant_reserve
 }
 
-// ApprovalConfig are the settings of it that promises depend on.
+// ApprovalConfig are the settings of approvals on which promises depend.
 type ApprovalConfig struct {
 	Kernel bool          // there is a safety kernel, which may require approvals
 	Bind   bool          // bind_approvals
 	TTL    time.Duration // approval_ttl
 
-	Looks map[string]time.Duration // for how long the approver looks at a job before they approve it
+	Looks map[string]time.Duration // how long the approver looks at a job before the approval
 }
 
-// PolicyConfig are the settings of the input policy that promises depend on. The zero value is of a world
+// PolicyConfig are the settings of the input policy on which promises depend. The zero value is for a world
 // without a safety kernel.
 type PolicyConfig struct {
 	Kernel        bool          // there is a safety kernel
 	FailMode      string        // "closed" or "open" (Scheduler internals, section 6, as the rest)
 	FailBudget    int           // consecutive failures that open the circuit
-	OpenFor       time.Duration // how long
-	OpenDelay     time.Duration // before a job is handled again that an open circuit puts off
-	ThrottleDelay time.Duration // before a job that is throttled is asked about again
+	OpenFor       time.Duration // how long the circuit stays open
+	OpenDelay     time.Duration // before a job is handled again that an open circuit has put off
+	ThrottleDelay time.Duration // before a throttled job is asked about again
 	HalfOpenMax   int           // probes in half-open
-	CloseAfter    int           // successes among them that close the circuit
+	CloseAfter    int           // successful probes that close the circuit
 	SharedBreaker bool          // all replicas count in one key
-	SharedProbes  bool          // and their probes too
+	SharedProbes  bool          // and their probes, too
 }
 
-// OutputConfig are the settings of the output policy that promises depend on.
+// OutputConfig are the settings of the output policy on which promises depend.
 type OutputConfig struct {
 	Enabled      bool
 	DurableScans bool
 	ScanTimeout  time.Duration
 }
 
-// SagaConfig are the settings of sagas that promises depend on.
+// SagaConfig are the settings of sagas on which promises depend.
 type SagaConfig struct {
 	AtomicRecord    bool
 	Peek            bool
 	DurableRollback bool
 	LockTTL         time.Duration
-	RollbackTimeout time.Duration // of one rollback (Scheduler internals)
+	RollbackTimeout time.Duration // for one rollback (Scheduler internals)
 }
 
-// WorkflowConfig are the settings of it that promises depend on.
+// WorkflowConfig are the settings of workflows on which promises depend.
 type WorkflowConfig struct {
 	RunLockTTL  time.Duration // (Scheduler internals)
-	DurableFrom time.Duration // a delay from this length on outlives its replica
-	DelayPoll   time.Duration // between two looks for delays that nobody has fired
+	DurableFrom time.Duration // a delay of at least this length survives its replica
+	DelayPoll   time.Duration // between two checks for delays that nobody has fired
 
 	StrictRunLock bool
 	FenceRuns     bool
@@ -455,10 +465,10 @@ type WorkflowConfig struct {
 	RunReconciler bool
 }
 
-// ReplayConfig are the settings of it that promises depend on.
+// ReplayConfig are the settings of replay on which promises depend.
 type ReplayConfig struct {
 	Enabled        bool          // the schedulers triage and replay
-	Wanted         bool          // or a plan has a triage policy, and they should
+	Wanted         bool          // or a plan has a triage policy, so that they should
 	KeepKey        bool          // settings, each under its own name
 	CheckCommitted bool          //
 	CheckPolicy    bool          //
@@ -466,18 +476,18 @@ type ReplayConfig struct {
 	CarryCount     bool          //
 	Triage         bool          //
 	Rules          []ReplayRule  // of the triage policy; the first that matches counts
-	MaxReplays     int           // where no rule says how many
-	BackoffBase    time.Duration // before the first replay of a job, doubling with each; and the most that chance adds
-	BackoffMax     time.Duration // the longest
-	GrowthAlert    int           // more new entries than this within
-	GrowthWindow   time.Duration // this time are too many
+	MaxReplays     int           // if no rule says how many
+	BackoffBase    time.Duration // before the first replay of a job, and doubled for each; also the most that is added by chance
+	BackoffMax     time.Duration // the longest delay
+	GrowthAlert    int           // more new entries than this
+	GrowthWindow   time.Duration // within this time are too many
 	Kernel         bool          // a safety kernel decides, and no job runs without its decision
 
-	Decides   map[string][]string // the replay statuses in which somebody will decide on the dead letter of a job, once in each
-	Operators map[string][]string // the groups of who does, if not of every group
-	Errands   map[string][]string // what they are to do, by the plan's words for that
-	Mended    string              // the payload that they give
-	Denied    string              // why they deny a replay
+	Decides   map[string][]string // by job: the replay statuses in which somebody will decide on its dead letter, once in each
+	Operators map[string][]string // by job: the groups of the person who decides, if not every group
+	Errands   map[string][]string // by job: what that person is to do, in the plan's words
+	Mended    string              // the payload that the person gives
+	Denied    string              // the reason for which the person denies a replay
 }
 
 // ReplayRule is a rule of a triage policy.
@@ -486,12 +496,12 @@ type ReplayRule struct {
 	LastCause  string // "" is any
 	Action     string
 	MaxReplays int    // 0 is that of the settings
-	Owner      string // whoever mends, or replays what is reviewed, is of it; "" is anybody
-	Approvers  string // whoever approves is of it; likewise
+	Owner      string // the group of those who mend, or replay after review; "" is anybody
+	Approvers  string // the group of those who approve; likewise
 }
 
-// ThrottledFor is how long it takes at most until a job's request is handled again that the safety kernel throttles;
-// meanwhile another may have the job's lock.
+// ThrottledFor is the longest time until the request of a throttled job is handled again. Meanwhile another
+// process may have the job's lock.
 func (c *Config) ThrottledFor() time.Duration {
 	delay := c.Policy.ThrottleDelay
 	if c.BusyBackoff {
@@ -500,7 +510,7 @@ func (c *Config) ThrottledFor() time.Duration {
 	return delay + c.JobLockTTL
 }
 
-// What becomes of a job while the safety kernel cannot be reached.
+// What happens to a job while the safety kernel cannot be reached.
 const (
 	failModeClosed = "closed"
 	FailModeOpen   = "open"

@@ -2,16 +2,16 @@ package history
 
 import "github.com/wavetank-sim/wavetank/sim"
 
-// Fact is one thing that an event says happened, in the terms of a scheduler. It is valid until the next event.
+// Fact is one thing that happened in an event, in the scheduler's terms. It is valid until the next event.
 type Fact struct {
 	*sim.Event
 	What   What
-	Job    string      // whose it is; of what is no job's, which run, saga or message it is of
-	Change *sim.Change // where it stands
-	Again  bool        // the fact before is of the same record
+	Job    string      // the job that it concerns; if it concerns none, the run, saga or message
+	Change *sim.Change // the change that shows it
+	Again  bool        // the preceding fact is of the same record
 }
 
-// Facts appends what an event says of the servers, change by change.
+// Facts appends the facts of an event, change by change.
 func Facts(e *sim.Event, to []Fact) []Fact {
 	last := ""
 	for i := range e.Changes {
@@ -24,7 +24,7 @@ func Facts(e *sim.Event, to []Fact) []Fact {
 	return to
 }
 
-// Field is what the step wrote into a field of the fact's record.
+// Field is the value that the step wrote into a field of the fact's record.
 func (f *Fact) Field(name string) (value string, ok bool) {
 	for i := range f.Changes {
 		if c := &f.Changes[i]; c.Key == f.Change.Key && c.Field == name && !c.Gone {
@@ -34,8 +34,8 @@ func (f *Fact) Field(name string) (value string, ok bool) {
 	return "", false
 }
 
-// Vanished says whether the record is gone: all of it, or its state. A cancellation that came before the record is kept in
-// its place, and a failover may leave that alone.
+// Vanished says whether the record is gone: all of it, or its state. A cancellation that came before the
+// record is kept in the record's place, and a failover may leave only that.
 func (f *Fact) Vanished() bool {
 	for i := range f.Changes {
 		if c := &f.Changes[i]; c.Key == f.Change.Key && c.Gone && (c.Field == "" || c.Field == "state") {
@@ -45,5 +45,5 @@ func (f *Fact) Vanished() bool {
 	return false
 }
 
-// Worker is whom a message of the dispatch stream is for; "" for a topic.
+// Worker is the worker that a message of the dispatch stream is for; "" for a topic.
 func (f *Fact) Worker() string { return WorkerOf(f.Change.Subject) }

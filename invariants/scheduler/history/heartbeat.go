@@ -2,12 +2,12 @@ package history
 
 import "bytes"
 
-// Load is what a worker says of itself (Scheduler internals, section 5).
+// Load is what a worker reports of itself (Scheduler internals, section 5).
 type Load struct {
 	Known  bool
 	Worker string
 	Pool   string
-	Choosy bool // it takes some topics only
+	Choosy bool // it takes only some topics
 	active int
 	slots  int
 	cpu    float64
@@ -30,7 +30,7 @@ type Packet struct {
 	Capabilities    []string          `json:"capabilities"`
 }
 
-// WorkerSnapshot is what sys:workers:snapshot holds: the workers that its writer knew.
+// WorkerSnapshot is the content of sys:workers:snapshot: the workers that its writer knew.
 type WorkerSnapshot struct {
 	Workers []struct {
 		Heartbeat Packet `json:"heartbeat"`
@@ -46,7 +46,7 @@ func (p *Packet) Load() Load {
 	}
 }
 
-// Active is how many jobs it executes.
+// Active is how many jobs the worker executes.
 func (l *Load) Active() int { return l.active }
 
 func (l *Load) Score() float64 { return float64(l.active) + l.cpu/100 + l.gpu/100 }
@@ -55,7 +55,8 @@ func (l *Load) Overloaded() bool {
 	return l.slots > 0 && float64(l.active)/float64(l.slots) >= 0.9 || l.cpu >= 90 || l.gpu >= 90
 }
 
-// SenderOf finds who sent a heartbeat. Every step that brings one asks, so it decodes no more.
+// SenderOf returns the sender of a heartbeat. It decodes nothing else, since every step with a heartbeat
+// calls it.
 func SenderOf(heartbeat []byte) string {
 	_, rest, _ := bytes.Cut(heartbeat, []byte(`"worker_id":"`))
 	id, _, _ := bytes.Cut(rest, []byte(`"`))

@@ -2,7 +2,7 @@ package history
 
 import "strings"
 
-// Names of Scheduler internals, section 6, and of the gRPC contract.
+// Names from Scheduler internals, section 6, and from the gRPC contract.
 const (
 	breakerPrefix = "cordum:cb:safety"
 	MethodCheck   = "Check"
@@ -20,7 +20,7 @@ var decisions = [...]string{"", DecisionAllow, DecisionConstrained, DecisionAppr
 
 var outputDecisions = [...]string{"", OutputAllow, "QUARANTINE", OutputDeny, OutputRedact}
 
-// Circuit is one of the two that Scheduler internals has a key for.
+// Circuit is one of the two circuits that have a key in Scheduler internals.
 type Circuit int
 
 const (
@@ -31,10 +31,10 @@ const (
 
 var CircuitNames = [Circuits]string{"safety", "output"}
 
-// Services are what the calls go to that the circuits are of.
+// Services are the services that the circuits guard.
 var Services = [Circuits]string{"safety kernel", "output policy"}
 
-// CircuitOf tells whose key it is.
+// CircuitOf returns the circuit of a key.
 func CircuitOf(key string) Circuit {
 	if strings.HasPrefix(key, breakerPrefix+":output") {
 		return CircuitOutput
@@ -42,7 +42,7 @@ func CircuitOf(key string) Circuit {
 	return CircuitSafety
 }
 
-// Called tells which circuit a call is of; ok is false for other calls.
+// Called returns the circuit of a call; ok is false for other calls.
 func Called(method string) (c Circuit, ok bool) {
 	switch method {
 	case MethodCheck:

@@ -6,53 +6,53 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// What a fact is about.
+// What is the subject of a fact.
 type What int
 
-// What there is. The first are messages of the streams: stored or, if the change says so, gone.
+// The subjects. The first are messages of the streams: stored or, if the change says so, gone.
 const (
-	Unknown       What = iota // what the documentation does not have
+	Unknown       What = iota // not in the documentation
 	Submission                // a job's request
 	Result                    // a worker's answer
-	Cancellation              // a client's wish
+	Cancellation              // a client's wish to cancel a job
 	Dispatch                  // a job, to a worker or a topic
-	Void                      // a message in a dispatch's place
-	Notice                    // a word to a worker that its job is cancelled
-	Heartbeat                 // a worker's; no stream keeps it
+	Void                      // a message in place of a dispatch
+	Notice                    // a message to a worker that its job is cancelled
+	Heartbeat                 // a worker's heartbeat; no stream keeps it
 	Record                    // a job's record
 	StateIndex                // the jobs in a state
-	Deadlines                 // the jobs that have one
+	Deadlines                 // the jobs with a deadline
 	Outbox                    // a job's entry in the outbox
 	Lock                      // a job's lock
 	Processed                 // a message that was handled, by its place
 	Inflight                  // a message that is being handled, by its place
-	TickLock                  // the lock of a part that one replica does for all
+	TickLock                  // the lock of a task that one replica does for all
 	Snapshot                  // the workers, as one replica knows them
 	Letter                    // a job's dead letter
-	MessageLetter             // that of a message, by its place
-	SagaLetter                // that of a compensation
-	LetterIndex               // all of them
-	LettersDue                // those that the replay worker is to visit
-	Growth                    // the alert that they grow too many
+	MessageLetter             // a message's dead letter, by the message's place
+	SagaLetter                // a compensation's dead letter
+	LetterIndex               // all dead letters
+	LettersDue                // the dead letters that the replay worker is to visit
+	Growth                    // the alert that there are too many new dead letters
 	Committed                 // who has done what an idempotency key stands for
 	Breaker                   // the shared counter of a circuit
 	Output                    // a job's output
-	Finding                   // what the policy says of it
+	Finding                   // the policy's finding on it
 	Scans                     // the outputs that are still to be scanned
 	SagaStack                 // a saga's compensations
-	SagaLock                  // the lock of its rollback
+	SagaLock                  // the lock of a saga's rollback
 	Run                       // a workflow run's record
-	RunLock                   // its lock
+	RunLock                   // a run's lock
 	Timers                    // the delays of all runs
-	Rollbacks                 // the sagas that are to be rolled back, by when
+	Rollbacks                 // the sagas to be rolled back, by time
 	LiveRuns                  // the runs that are not over
 	Audited                   // a decision in the audit trail
 	Slots                     // a tenant's jobs in flight
 	LoopLock                  // the lock of a loop that one replica does for all: over delays, runs or dead letters
 )
 
-// keys are the names of the keys in Redis. Whose a key is stands after its prefix, and before its suffix if it has one;
-// a whole name is that of a single key. Of two that fit the first counts.
+// keys are the names of the keys in Redis. The owner follows the prefix, and precedes the suffix if there is
+// one. A whole name is a single key. If two match, the first counts.
 var keys = [...]struct {
 	prefix, suffix string
 	whole          bool
@@ -93,7 +93,7 @@ var keys = [...]struct {
 	{prefix: TenantPrefix, suffix: TenantSuffix, what: Slots},
 }
 
-// KeyOf says what a key of Redis is, and whose.
+// KeyOf returns what a key of Redis is, and its owner.
 func KeyOf(key string) (what What, of string) {
 	for i := range keys {
 		k := &keys[i]
@@ -124,7 +124,8 @@ func RecordOf(key string) string {
 	return ""
 }
 
-// SubjectOf says what a message is by its subject, and for which worker; void says whether it bears the header of one.
+// SubjectOf returns what a message with a subject is, and for which worker. void says whether the message has
+// the header of a void.
 func SubjectOf(subject string, void bool) (what What, worker string) {
 	switch subject {
 	case SubjectSubmit:
@@ -158,14 +159,14 @@ func WorkerOf(subject string) string {
 	return worker
 }
 
-// Classify says what a change is about, and whose that is: a job, a message by its place, a run or a saga.
+// Classify returns what a change is about, and its owner: a job, a message by its place, a run or a saga.
 func Classify(c *sim.Change) (what What, of string) {
 	if c.Stream != "" {
 		what, _ = SubjectOf(c.Subject, c.Header[HeaderVoid] != "")
 		return what, c.Header[HeaderJob]
 	}
 	what, of = KeyOf(c.Key)
-	if what == Outbox || what == LetterIndex || what == LettersDue || what == Scans { // it lists jobs
+	if what == Outbox || what == LetterIndex || what == LettersDue || what == Scans { // its fields are jobs
 		of = c.Field
 	}
 	return what, of

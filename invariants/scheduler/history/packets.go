@@ -10,14 +10,15 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Read decodes what a message, a record or an answer holds, as one of the types of this package: nothing else decodes any.
+// Read decodes a message, a record or an answer as one of the types of this package. All decoding goes
+// through it.
 func Read[T any](text string) (*T, error) {
 	v := new(T)
 	err := json.Unmarshal([]byte(text), v)
 	return v, err
 }
 
-// differs names a field, as JSON has it, in which one value is not like another of its type; "" for none.
+// differs names a JSON field in which two values of the same type differ; "" if there is none.
 func differs(one, other any) string {
 	a, b := fields(one), fields(other)
 	for _, name := range slices.Sorted(maps.Keys(a)) {
@@ -32,11 +33,11 @@ func differs(one, other any) string {
 	return ""
 }
 
-// fields is a value as JSON, field by field.
+// fields returns a value's JSON fields.
 func fields(v any) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	if body, err := json.Marshal(v); err == nil {
-		_ = json.Unmarshal(body, &fields) // it is what Marshal wrote
+		_ = json.Unmarshal(body, &fields) // it was written by Marshal
 	}
 	return fields
 }
@@ -59,12 +60,12 @@ type Reply struct {
 	ResultPtr  string `json:"result_ptr"`
 }
 
-// Legal says whether the status is one of those that a worker may answer.
+// Legal says whether the status is one that a worker may report.
 func (r *Reply) Legal() bool {
 	return slices.Contains([]string{"SUCCEEDED", "FAILED", StatusFatal, "CANCELLED", "TIMEOUT"}, r.Status)
 }
 
-// Word is that a job is to be cancelled, and why. To a worker it ends the dispatches up to that epoch.
+// Word says that a job is to be cancelled, and why. For a worker it ends the dispatches up to that epoch.
 type Word struct {
 	JobID  string `json:"job_id"`
 	Reason string `json:"reason"`
@@ -103,7 +104,7 @@ type AuditEvent struct {
 	By     string `json:"by"`
 }
 
-// OutputFinding is what the record of an output's check says.
+// OutputFinding is the record of an output's check.
 type OutputFinding struct {
 	Decision string `json:"decision"`
 	Reason   string `json:"reason"`
@@ -114,19 +115,19 @@ func (f *OutputFinding) String() string {
 	return fmt.Sprintf("%q (%s) of %s", f.Decision, f.Reason, f.Ptr)
 }
 
-// Verdict is what the safety kernel or the output policy answers.
+// Verdict is the answer of the safety kernel or the output policy.
 type Verdict struct {
 	Decision    int               `json:"decision"`
 	Reason      string            `json:"reason"`
-	Constraints map[string]string `json:"constraints"` // of the kernel
+	Constraints map[string]string `json:"constraints"` // from the safety kernel
 	Snapshot    string            `json:"policy_snapshot"`
-	RedactedPtr string            `json:"redacted_ptr"` // of the output policy
+	RedactedPtr string            `json:"redacted_ptr"` // from the output policy
 }
 
-// Known says whether the safety kernel's decision is one that the documentation has.
+// Known says whether the safety kernel's decision is documented.
 func (v *Verdict) Known() bool { return v.Decision > 0 && v.Decision < len(decisions) }
 
-// Input is the decision by the name that it has of the safety kernel. One that nobody knows denies.
+// Input is the name of the safety kernel's decision. An unknown decision denies.
 func (v *Verdict) Input() string {
 	if v.Known() {
 		return decisions[v.Decision]
@@ -140,7 +141,7 @@ func Throttles(e *sim.Event) bool {
 	return e.Outcome == sim.OutcomeOK && e.Fault == "" && err == nil && v.Input() == DecisionThrottle
 }
 
-// Output is the decision by the name that it has of the output policy, or "".
+// Output is the name of the output policy's decision, or "".
 func (v *Verdict) Output() string {
 	if v.Decision > 0 && v.Decision < len(outputDecisions) {
 		return outputDecisions[v.Decision]

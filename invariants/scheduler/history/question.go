@@ -10,22 +10,22 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Question is what the safety kernel or the output policy is asked.
+// Question is the request to the safety kernel or the output policy.
 type Question struct {
 	Topic    string            `json:"topic"`
 	Tenant   string            `json:"tenant"`
 	Labels   map[string]string `json:"labels"`
-	Priority string            `json:"priority"` // of the kernel, as the next
+	Priority string            `json:"priority"` // for the safety kernel, like the next
 	Requires []string          `json:"requires"`
 	JobHash  string            `json:"job_hash"`
 	Replay   bool              `json:"replay"`
 
-	ResultPtr   string `json:"result_ptr"` // of the output policy, as the next
+	ResultPtr   string `json:"result_ptr"` // for the output policy, like the next
 	WithContent bool   `json:"with_content"`
 	Content     string `json:"content"` // its gist
 }
 
-// QuestionOf is what a call asks; nil for none that can be read.
+// QuestionOf returns the question of a call; nil if it cannot be read.
 func QuestionOf(e *sim.Event) *Question {
 	q, err := Read[Question](e.Asked)
 	if err != nil {
@@ -34,8 +34,8 @@ func QuestionOf(e *sim.Event) *Question {
 	return q
 }
 
-// Differs says in what the question is not about the request, and what that has; empty words if it is. The labels of an
-// approval it need not have.
+// Differs names a field in which the question differs from the request, with both values. It is "" if there
+// is none. The labels of an approval are ignored.
 func (q *Question) Differs(r *Request) (field, is, should string) {
 	tenant := cmp.Or(r.Tenant, TenantDefault)
 	switch {
@@ -49,7 +49,7 @@ func (q *Question) Differs(r *Request) (field, is, should string) {
 	return "", "", ""
 }
 
-// DiffersForKernel is Differs of a question that the safety kernel decides on.
+// DiffersForKernel is Differs for a question to the safety kernel.
 func (q *Question) DiffersForKernel(r *Request) (field, is, should string) {
 	_, replays := r.Labels[LabelReplayOf]
 	switch {

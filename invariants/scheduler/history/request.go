@@ -14,11 +14,10 @@ import (
 
 const LabelGranted = "approval_granted"
 
-// labelsOfGrant are no part of what is approved.
+// labelsOfGrant are not part of what is approved.
 var labelsOfGrant = []string{LabelGranted, "approval_hash", "approved_at", "approved_by"}
 
-// Request asks for a job to be done. Its fields stand in the order in which the documentation lists them: by that it is
-// hashed.
+// Request asks for a job to be done. Its fields are in the order of the documentation, by which it is hashed.
 type Request struct {
 	JobID          string            `json:"job_id"`
 	Topic          string            `json:"topic"`
@@ -36,8 +35,8 @@ type Request struct {
 	Compensation   json.RawMessage   `json:"compensation,omitempty"`
 }
 
-// ReadRequest decodes a submission; nil if nobody can read it: it is no JSON in UTF-8, or names no job. A scheduler
-// refuses more (a request without a topic, say), which no client of a world publishes.
+// ReadRequest decodes a submission; nil if it is unreadable, because it is no JSON in UTF-8 or names no job.
+// A scheduler refuses more, such as a request without a topic. No client of a world publishes such requests.
 func ReadRequest(packet string) *Request {
 	r, err := Read[Request](packet)
 	if !utf8.ValidString(packet) || err != nil || r.JobID == "" {
@@ -46,8 +45,8 @@ func ReadRequest(packet string) *Request {
 	return r
 }
 
-// Hash is what an approval of the request is bound to: sha256 over all of it but the trace id and the labels of an
-// approval.
+// Hash is the hash to which an approval of the request is bound: sha256 of everything except the trace ID and
+// the labels of an approval.
 func (r *Request) Hash() string {
 	bare := *r
 	bare.Labels = ungranted(r.Labels)
@@ -59,7 +58,7 @@ func (r *Request) Hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ungranted is labels without those of an approval.
+// ungranted returns labels without those of an approval.
 func ungranted(labels map[string]string) map[string]string {
 	bare := maps.Clone(labels)
 	for _, label := range labelsOfGrant {
@@ -68,15 +67,16 @@ func ungranted(labels map[string]string) map[string]string {
 	return bare
 }
 
-// Granted says whether the request bears an approval.
+// Granted says whether the request carries an approval.
 func (r *Request) Granted() bool { return r.Labels[LabelGranted] == "true" }
 
-// Bears says whether the request says of its approval what that has it bound to, and when and by whom it was given.
+// Bears says whether the request states these facts of its approval: the hash to which it is bound, when it
+// was given and by whom.
 func (r *Request) Bears(hash, at, by string) bool {
 	return r.Granted() && r.Labels["approval_hash"] == hash && r.Labels["approved_at"] == at && r.Labels["approved_by"] == by
 }
 
-// DeadlineMS is how long after its submission the request's job has its deadline, in milliseconds; 0 is never.
+// DeadlineMS is the time from the submission to the job's deadline, in milliseconds; 0 is never.
 func (r *Request) DeadlineMS() int64 {
 	b, err := Read[budget](string(r.Budget))
 	if err != nil {
@@ -89,18 +89,18 @@ type budget struct {
 	DeadlineMS int64 `json:"deadline_ms"`
 }
 
-// Undoable says whether the request names what undoes its job.
+// Undoable says whether the request names a compensation.
 func (r *Request) Undoable() bool {
 	return r.WorkflowID != "" && len(r.Compensation) > 0 && string(r.Compensation) != "null"
 }
 
-// Does says whether to do what the other request asks for is to do what this one does.
+// Does says whether the other request asks for the same work.
 func (r *Request) Does(other *Request) bool {
 	return r.Topic == other.Topic && r.Tenant == other.Tenant && r.IdempotencyKey == other.IdempotencyKey && string(r.Payload) == string(other.Payload)
 }
 
-// Unlike names what a dispatch has to have of the request, and the other one has not; "" for nothing. The labels of an
-// approval it need not have.
+// Unlike names a field of the request that a dispatch must have and other has not; "" if there is none. The
+// labels of an approval are ignored.
 func (r *Request) Unlike(other *Request) string {
 	switch {
 	case r.Topic != other.Topic:
@@ -119,18 +119,18 @@ func (r *Request) Unlike(other *Request) string {
 	return ""
 }
 
-// Constrained is the request with what the safety kernel has added to its labels.
+// Constrained is the request with the labels that the safety kernel has added.
 func (r *Request) Constrained(by map[string]string) *Request {
 	c := *r
 	c.Labels = overlay(r.Labels, by)
 	return &c
 }
 
-// Differs names a field in which the other request is not like this one, or "" for none.
+// Differs names a field in which the two requests differ, or "" if there is none.
 func (r *Request) Differs(other *Request) string { return differs(r, other) }
 
-// Again is the request of the job that replays this one's (Dead letters). count says which replay of the original it is, from
-// 1. It has this request's payload if its own is empty.
+// Again is the request of the job that replays this one's (Dead letters). count is the number of the
+// original's replay, from 1. If payload is empty, it has this request's payload.
 func (r *Request) Again(id, key, original string, count int, payload string) *Request {
 	a := *r
 	a.JobID, a.IdempotencyKey, a.Labels = id, key, r.labelsFor(map[string]string{LabelReplayOf: original, LabelReplayCount: strconv.Itoa(count)})
@@ -140,8 +140,9 @@ func (r *Request) Again(id, key, original string, count int, payload string) *Re
 	return &a
 }
 
-// Undo is the request of the job that undoes this one's (Scheduler internals, section 4): this one with the overrides of its
-// compensation, and marked. If the compensation names no key, it has that of the job that was the first to have the effect.
+// Undo is the request of the job that undoes this one's (Scheduler internals, section 4): this one with the
+// overrides of its compensation, and marked. If the compensation names no key, the key is derived from first,
+// the job that was the first to have the effect.
 func (r *Request) Undo(id, first string) *Request {
 	c, err := Read[Request](string(r.Compensation))
 	if err != nil {
@@ -164,7 +165,8 @@ func (r *Request) Undo(id, first string) *Request {
 	return &u
 }
 
-// labelsFor is the request's labels for a job that is made of its own: without those of its replay or approval, and with more.
+// labelsFor returns the labels for a job derived from the request's: without those of a replay or an
+// approval, and with more.
 func (r *Request) labelsFor(more ...map[string]string) map[string]string {
 	own := maps.Clone(r.Labels)
 	maps.DeleteFunc(own, func(name, _ string) bool {
@@ -173,7 +175,7 @@ func (r *Request) labelsFor(more ...map[string]string) map[string]string {
 	return overlay(append([]map[string]string{own}, more...)...)
 }
 
-// overlay puts maps one over the other.
+// overlay merges maps; later ones win.
 func overlay(list ...map[string]string) map[string]string {
 	all := map[string]string{}
 	for _, m := range list {

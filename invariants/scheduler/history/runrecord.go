@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// RunRecord is a run as its record has it.
+// RunRecord is a run's record.
 type RunRecord struct {
 	RunID      string    `json:"run_id"`
 	WorkflowID string    `json:"workflow_id"`
 	Tenant     string    `json:"tenant"`
 	State      string    `json:"state"`
 	Reason     string    `json:"reason"`
-	CreatedAt  int64     `json:"created_at"` // unix milliseconds, as the rest
+	CreatedAt  int64     `json:"created_at"` // unix milliseconds, like the other times
 	Version    int64     `json:"version"`
 	Steps      []RunStep `json:"steps"`
 }
@@ -21,7 +21,7 @@ type RunRecord struct {
 // Over says whether the run has ended.
 func (r *RunRecord) Over() bool { return r.State != "RUNNING" }
 
-// RunStep is a step as its run's record has it.
+// RunStep is a step in its run's record.
 type RunStep struct {
 	ID string `json:"id"`
 	StepTerms
@@ -31,7 +31,7 @@ type RunStep struct {
 	JobID         string `json:"job_id"`
 }
 
-// StepTerms is what a run's starter asks of a step.
+// StepTerms is what a run's starter specifies for a step.
 type StepTerms struct {
 	DependsOn  []string `json:"depends_on"`
 	DelaySec   int64    `json:"delay_sec"`
@@ -47,7 +47,7 @@ type StepTerms struct {
 	Compensation json.RawMessage   `json:"compensation"`
 }
 
-// Request is the request of an attempt of the run's step i.
+// Request returns the request for an attempt of the run's step i.
 func (r *RunRecord) Request(i, attempt int) *Request {
 	s := &r.Steps[i]
 	id := StepJobID(r.RunID, s.ID, attempt)
@@ -57,7 +57,7 @@ func (r *RunRecord) Request(i, attempt int) *Request {
 	}
 }
 
-// Differs names what the starter of the other run asks for otherwise, or "" for nothing.
+// Differs names what the starter of the other run specifies differently, or "".
 func (r *RunRecord) Differs(other *RunRecord) string {
 	switch {
 	case r.WorkflowID != other.WorkflowID:

@@ -8,7 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// The kinds of strike. None says what the scheduler did in consequence.
+// The kinds of strike. None describes what the scheduler did in consequence.
 const (
 	PublishRefused    invariants.StrikeKind = "publish-refused"
 	PublishUnanswered invariants.StrikeKind = "publish-unanswered"
@@ -68,7 +68,7 @@ var Strikes = invariants.Vocabulary{
 
 func StrikesOf(list ...invariants.StrikeKind) invariants.Kinds { return Strikes.Set(list...) }
 
-// StrikeOf returns the strike that an event tells of, by what the injector did and by nothing else.
+// StrikeOf returns the strike in an event. It depends only on what the injector did.
 func StrikeOf(e *sim.Event) (s invariants.Strike, ok bool) {
 	s = invariants.Strike{Step: e.Step, From: e.At, Node: e.Node, Job: e.Job, Phase: e.Phase, Key: e.Target}
 	switch {
@@ -76,7 +76,7 @@ func StrikeOf(e *sim.Event) (s invariants.Strike, ok bool) {
 		s.Node, s.Key = e.Target, ""
 		s.Kind, ok = nodeStrike(e.Name, e.Target)
 		if s.Kind == RedisDeath && len(e.Changes) == 0 {
-			ok = false // nothing is lost: it is an outage, and each node is told to be cut off by itself
+			ok = false // nothing is lost: it is an outage, and events of their own say that the nodes are cut off
 		}
 	case e.Fault == string(faults.Partition) && !Beats(e) && e.Kind != sim.KindCall:
 		s.Kind, ok = nodeStrike(e.Fault+" "+sim.NATS, e.Node)
@@ -88,7 +88,7 @@ func StrikeOf(e *sim.Event) (s invariants.Strike, ok bool) {
 	return s, ok
 }
 
-// nodeStrike is the kind of what the harness did to a node or a server.
+// nodeStrike is the kind of strike for what the harness did to a node or a server.
 func nodeStrike(verb, node string) (k invariants.StrikeKind, ok bool) {
 	verb, _, _ = strings.Cut(verb, " from ")
 	switch verb {
@@ -110,7 +110,7 @@ func nodeStrike(verb, node string) (k invariants.StrikeKind, ok bool) {
 		switch {
 		case node == sim.Redis:
 			return RedisDeath, true
-		case verb == string(faults.Kill): // it has every message
+		case verb == string(faults.Kill): // no message is lost
 			return NATSAway, true
 		}
 		return NATSPowerLoss, true
@@ -118,7 +118,7 @@ func nodeStrike(verb, node string) (k invariants.StrikeKind, ok bool) {
 	return "", false
 }
 
-// onNode is the kind of what was done to a whole node: one of two, if it is a scheduler or a worker.
+// onNode is the kind of strike on a whole node: scheduler or worker, by the node's role.
 func onNode(node string, scheduler, worker invariants.StrikeKind) invariants.StrikeKind {
 	switch {
 	case strings.HasPrefix(node, SchedulerNodes):
@@ -136,12 +136,12 @@ func IsClient(node string) bool {
 	return node != "" && !IsServer(node) && !strings.HasPrefix(node, SchedulerNodes) && !strings.HasPrefix(node, WorkerNodes)
 }
 
-// IsServer says whether a node serves all: NATS, Redis or the safety kernel.
+// IsServer says whether a node serves all others: NATS, Redis or the safety kernel.
 func IsServer(node string) bool {
 	return node == sim.NATS || node == sim.Redis || node == KernelNode
 }
 
-// OperationStrike is the kind of an effect on an operation of a family.
+// OperationStrike is the kind of strike for an effect on an operation of a family.
 func OperationStrike(do faults.Effect, f faults.Family) invariants.StrikeKind {
 	effect := 0
 	switch do {
@@ -159,7 +159,7 @@ func OperationStrike(do faults.Effect, f faults.Family) invariants.StrikeKind {
 	return familyKinds[f]
 }
 
-// familyKinds is the kind of whatever strikes a family of which effects are not told apart.
+// familyKinds are the kinds of strike of families whose effects are not distinguished.
 var familyKinds = map[faults.Family]invariants.StrikeKind{
 	faults.FamilySubmit: SubmissionFails, faults.FamilyResult: SubmissionFails, faults.FamilyRead: ReadFails, faults.FamilyLock: LockFails,
 	faults.FamilyDLQ: DLQFails, faults.FamilyGuard: GuardFails, faults.FamilyAck: AckLost, faults.FamilyDeliver: DeliveryLost,

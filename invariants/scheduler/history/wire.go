@@ -57,21 +57,22 @@ const (
 	SchedulerNodes  = "scheduler-"
 	WorkerNodes     = "worker-"
 	KernelNode      = "kernel"
-	CallHad         = "Had"      // of the outside system: whether what an idempotency key stands for is done
+	CallHad         = "Had"      // asks the external system whether the effect of an idempotency key is done
 	ApproverNode    = "approver" // approves jobs
+	SubmitterNode   = "submitter"
 	OperatorNode    = "operator" // decides on dead letters
-	StrangerNode    = "stranger" // publishes what nobody can read
+	StrangerNode    = "stranger" // publishes unreadable messages
 	FaultLate       = "late"
 )
 
-// EpochOf returns the epoch that a message's header names; 0 for none.
+// EpochOf returns the epoch in a message's header; 0 if there is none.
 func EpochOf(c *sim.Change) int64 {
 	n, _ := strconv.ParseInt(c.Header[HeaderEpoch], 10, 64)
 	return n
 }
 
-// ConsumerOf returns the consumer, as stream/durable, that hands a subject's messages to the
-// schedulers, or "" for none.
+// ConsumerOf returns the consumer, as stream/durable, that delivers a subject's messages to the schedulers,
+// or "".
 func ConsumerOf(subject string) string {
 	switch subject {
 	case SubjectSubmit:
@@ -99,7 +100,7 @@ const (
 	stackSuffix     = ":stack"
 	AuditKey        = "cordum:audit"
 	CompensationIDs = "comp-"
-	SagaLetters     = "saga-" // before the id of a compensation's dead letter
+	SagaLetters     = "saga-" // the prefix of the ID of a compensation's dead letter
 	SagaDenied      = "saga_compensation_denied"
 	SagaUnmarshal   = "saga_unmarshal_failed"
 	SagaRefused     = "dispatch_failed"
@@ -128,7 +129,7 @@ const (
 	AuditRefused      = "dlq_refused"
 	OutputAllow       = "ALLOW"
 	OutputDeny        = "DENY"
-	OutputSkipped     = "SKIPPED" // no answer, on record
+	OutputSkipped     = "SKIPPED" // a recorded lack of an answer
 	OutputRedact      = "REDACT"
 	ReasonQuarantined = "output_quarantined"
 	ReasonOutputDeny  = "output_denied"
@@ -138,11 +139,11 @@ const (
 const (
 	TenantPrefix  = "cordum:tenant:"
 	TenantSuffix  = ":active"
-	TenantDefault = "default" // whose a job without a tenant is
+	TenantDefault = "default" // the tenant of a job that names none
 )
 
-// SagaOf is what the saga of a tenant's workflow is known by: the workflow's id, with the tenant before it. The default
-// tenant's has the id alone, unless that has a colon.
+// SagaOf is the name of the saga of a tenant's workflow: the tenant, then the workflow's ID. For the default
+// tenant it is the ID alone, unless that contains a colon.
 func SagaOf(tenant, workflow string) string {
 	if tenant = cmp.Or(tenant, TenantDefault); tenant == TenantDefault && !strings.Contains(workflow, ":") {
 		return workflow

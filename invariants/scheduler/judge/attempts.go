@@ -21,7 +21,7 @@ var attemptsEqualScheduledWrites = rule.New(invariants.Invariant{
 		if j.Attempts != j.Scheduled {
 			t.Violation(j, "attempts is %d after the write of %s at step %d (%s), but SCHEDULED was written %s",
 				j.Attempts, j.State, invariants.StepNo(s.Step), s.Phase, invariants.CountOf(j.Scheduled, "time", "times"))
-			j.Scheduled = j.Attempts // said once
+			j.Scheduled = j.Attempts // so that it is reported once
 		}
 	}, Audited: func(*invariants.End) { auditAttempts(f, t) }}
 })

@@ -12,25 +12,25 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// AuditInput is what real servers hold once a run is over.
+// AuditInput is what real servers hold after a run.
 type AuditInput struct {
 	Config  config.Config                // the settings that the schedulers ran with
-	Redis   map[string]map[string]string // every key: a hash's fields, a sorted set's members with their scores, a string under ""
-	Types   map[string]string            // the keys' types, as the command TYPE says them; nil is that all are what they should be
-	TTLs    map[string]time.Duration     // what the keys that expire have left
+	Redis   map[string]map[string]string // by key: a hash's fields, a sorted set's members with their scores, or a string under ""
+	Types   map[string]string            // the keys' types, as TYPE names them; nil if all are as they should be
+	TTLs    map[string]time.Duration     // the remaining TTLs of the keys that expire
 	Streams []sim.Change                 // every message of CORDUM_SYS and CORDUM_JOBS, each stream in its own order: Stream, Seq, Subject, Header, and the data as Value
-	Settled bool                         // the world had its time to settle; else no Eventually is judged
+	Settled bool                         // the world had its time to settle; otherwise no Eventually is judged
 }
 
-// AddMessage takes in the next message of a stream.
+// AddMessage adds the next message of a stream.
 func (in *AuditInput) AddMessage(stream string, seq uint64, subject string, header map[string]string, data string) {
 	in.Streams = append(in.Streams, sim.Change{Stream: stream, Seq: seq, Subject: subject, Header: header, Value: data})
 }
 
-// Audit judges a run by what it left in the servers, where no event tells how it came about. Only
-// the invariants that need no history are judged; the others are of the report too, exercised by
-// nothing. An audit knows of no fault, so none releases a promise: every violation counts. What the
-// settings do not provide for is not judged.
+// Audit judges a run by what it left in the servers, where no event shows how it came about. It judges only
+// invariants that need no history. The others are in the report, too, with nothing exercised. An audit knows
+// of no fault, so no promise is released and every violation counts. It does not judge what the settings do
+// not provide for.
 func Audit(in AuditInput) invariants.Report {
 	j := NewJudge(in.Config)
 	f := j.Facts
@@ -60,7 +60,7 @@ func Audit(in AuditInput) invariants.Report {
 	return j.report(in.Settled)
 }
 
-// partly says what an audit judges of those invariants of which it sees less than they say.
+// partly says what an audit judges of the invariants that it can judge only in part.
 var partly = map[string]string{
 	epochsNeverDecrease.Name:               "No stored dispatch is of an epoch that its job's record has not reached.",
 	everyIntentIsPublished.Name:            "Something is published of the last epoch of a job that is with a worker, or was to its end.",
@@ -72,11 +72,11 @@ var partly = map[string]string{
 	noLockOutlivesItsHolder.Name:           "Each lock expires, and within its TTL.",
 }
 
-// AuditedPart is what an audit judges of the invariant of that name, in one sentence; "" is all that the
-// invariant says, or nothing.
+// AuditedPart says in one sentence what an audit judges of an invariant. It is "" if the audit judges all of
+// it, or nothing.
 func AuditedPart(name string) string { return partly[name] }
 
-// auditRecord takes a job's record for what it is now.
+// auditRecord takes over a job's record as its present state.
 func auditRecord(j *model.Job, record map[string]string) {
 	j.Accepted = true
 	for field, value := range record {
@@ -84,7 +84,7 @@ func auditRecord(j *model.Job, record map[string]string) {
 	}
 }
 
-// auditMessage takes in one message that a stream holds.
+// auditMessage takes in a message that a stream holds.
 func auditMessage(f *model.Facts, c *sim.Change) {
 	about := f.Job(c.Header[history.HeaderJob])
 	if about == nil {
@@ -94,7 +94,7 @@ func auditMessage(f *model.Facts, c *sim.Change) {
 	case history.Notice:
 		about.Tell(c)
 	case history.Dispatch:
-		d, _ := history.Read[history.Order](c.Value) // what cannot be read names no attempt
+		d, _ := history.Read[history.Order](c.Value) // an unreadable dispatch names no attempt
 		about.Dispatches = append(about.Dispatches, model.Dispatch{
 			Worker: history.WorkerOf(c.Subject), Subject: c.Subject, Epoch: history.EpochOf(c), Seq: c.Seq, Attempt: d.Attempt,
 		})

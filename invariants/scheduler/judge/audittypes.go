@@ -8,7 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-// typeNames are the words for what TYPE says of a key of Redis.
+// typeNames are the words for the answers of TYPE.
 var typeNames = map[string]string{"string": "a string", "hash": "a hash", "zset": "a sorted set", "list": "a list", "set": "a set", "stream": "a stream"}
 
 // typeOf is the Redis type of the keys that an audit needs.
@@ -17,8 +17,8 @@ var typeOf = map[history.What]string{
 	history.Letter: "string", history.MessageLetter: "string", history.SagaLetter: "string",
 }
 
-// auditTypes finds keys that somebody else wrote in the place of a scheduler's, and returns what the
-// audit can go on with: Redis without them. The jobs whose records they are stay out of it.
+// auditTypes finds keys that have the wrong type, since somebody else has written them. It returns what the
+// audit can use: Redis without those keys. Jobs whose records are among them are left out.
 func (j *Judge) auditTypes(in *AuditInput) map[string]map[string]string {
 	kept := maps.Clone(in.Redis)
 	i := slices.IndexFunc(j.tallies, func(t *rule.Tally) bool { return t.Name == redisIndexAgreesWithRecord.Name })

@@ -17,14 +17,15 @@ var cancellationTakesEffect = rule.New(invariants.Invariant{
 	Says:   "A cancellation that is stored before the job is over takes effect: the job ends CANCELLED, or TIMEOUT past its deadline. It may end otherwise for as long as the cancellation may wait for the job's lock, its next delivery and its handling. If a scheduler was given the cancellation before the job had a record, it may not.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: cancelled by user request, whether the request or its cancellation comes first; jobLockTTL, retryDelayBusy and backoffMax",
-	Needs:  []string{"terminal-states-final"}, // a job that is at work again is not CANCELLED any more
+	Needs:  []string{"terminal-states-final"}, // a job that runs again is not CANCELLED any more
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	ahead := map[*model.Job]int{} // the step at which its cancellation was seen to have come before its record
+	ahead := map[*model.Job]int{} // the step at which a job's cancellation was seen to precede its record
 	wait, again := cancellationWait(&f.Config), f.Config.CancelAckWait()
-	// The step of its record, if a scheduler had its cancellation for the first time then. It may yet find the record that is
-	// being written; but if it still has the cancellation when the job ends, it took all that time to look.
+	// The step of a job's record, if a scheduler was given the job's cancellation for the first time by then. It may yet
+	// find the record that is being written. But if it still has the cancellation when the job ends, it took all that time
+	// to look, and the cancellation counts as given before the record.
 	given := map[*model.Job]int{}
-	made := map[*model.Job]bool{} // it has had a record
+	made := map[*model.Job]bool{} // the job has had a record
 	return observe.Checker{
 		Read: func(s *model.Step) {
 			me := invariants.Process(s.Node, s.Incarnation)
@@ -35,7 +36,7 @@ var cancellationTakesEffect = rule.New(invariants.Invariant{
 		Wrote: func(s *model.Step, w *model.Write) {
 			j := s.About
 			if w.From == model.Absent {
-				if made[j] { // its first record was lost, and what that kept of its cancellation
+				if made[j] { // its first record was lost, and the cancellation that it kept
 					delete(ahead, j)
 					delete(given, j)
 				}
@@ -101,7 +102,7 @@ var toldWorkerStops = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: cancelled by user request; the word to the worker is what keeps the effect from being had",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	const atOnce = time.Second // an effect that waits at its gate already cannot be taken back
+	const atOnce = time.Second // an effect that already waits at its gate cannot be stopped
 	return observe.Checker{Effect: func(s *model.Step) {
 		j, me := s.About, invariants.Process(s.Node, s.Incarnation)
 		for _, h := range j.Heard {
@@ -121,8 +122,9 @@ var toldWorkerStops = rule.New(invariants.Invariant{
 	}}
 })
 
-// cancellationWait is how long a cancellation may wait at most before it takes effect: while the plan's faults keep it away,
-// another has the job's lock, it is put off, and it is handled, by a read, a void, a write and what locks and unlocks.
+// cancellationWait is the longest time for which a cancellation may wait before it takes effect. It may be
+// kept away by the plan's faults, find the job's lock taken and be put off. Its handling takes a read, a
+// void, a write, and locking and unlocking.
 func cancellationWait(c *config.Config) time.Duration {
 	putOff := c.RetryDelayBusy
 	if c.BusyBackoff {
@@ -131,9 +133,9 @@ func cancellationWait(c *config.Config) time.Duration {
 	return c.Outages + c.JobLockTTL + putOff + c.PublishTimeout + 4*c.StoreOpTimeout
 }
 
-// unheeded says whether the stream holds, or held until it was acknowledged, a cancellation of the job from before it was
-// over, and whether one of those from before then; of one that was delivered and not answered, as much sooner as it takes to
-// come again.
+// unheeded says whether the stream holds, or held until it was acknowledged, a cancellation of the job from
+// before its end (asked), and whether one of them is from before then (late). A cancellation that was
+// delivered and not answered counts as later, by again for each such delivery.
 func unheeded(j *model.Job, then, again time.Duration) (asked, late bool) {
 	for i := range j.Messages {
 		m := &j.Messages[i]
@@ -143,7 +145,7 @@ func unheeded(j *model.Job, then, again time.Duration) (asked, late bool) {
 	return asked, late
 }
 
-// cancellation says whether that is so of one of the job's cancellations.
+// cancellation says whether so holds for one of the job's cancellations.
 func cancellation(j *model.Job, so func(*model.Message) bool) bool {
 	return slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Consumer == history.ConsumerCancel && so(&m) })
 }

@@ -21,7 +21,8 @@ var eventsAgreeWithServers = rule.New(invariants.Invariant{
 	Source: "the testbed itself: an oracle that misses a change can judge nothing",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ended: func(end *invariants.End) {
-		// Violations of this one are the run's, even where they name a job: they stop what is judged at the end.
+		// Violations of this invariant concern the run, even if they name a job: they stop the checks at the
+		// end.
 		for _, j := range f.Order {
 			t.Exercise()
 			record := end.Redis[history.RecordPrefix+j.ID]
@@ -47,7 +48,7 @@ var redisIndexAgreesWithRecord = rule.New(invariants.Invariant{
 	Source: "Scheduler internals, sections 1 and 3: the reconciler finds stale jobs by state and updated_at, and those with explicit deadlines",
 	Needs:  []string{"events-agree-with-servers"},
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	revived := map[*model.Job]bool{} // its end took it out of job:deadlines, and it was not the end
+	revived := map[*model.Job]bool{} // the job's end removed it from job:deadlines, and it went on
 	judge := func(end *invariants.End) {
 		for _, j := range f.Order {
 			record := end.Redis[history.RecordPrefix+j.ID]
@@ -97,7 +98,7 @@ var redisIndexAgreesWithRecord = rule.New(invariants.Invariant{
 })
 
 func recordState(record map[string]string) model.State {
-	if record["state"] == "" { // a cancellation of a job that never came may stand there
+	if record["state"] == "" { // it may hold the cancellation of a job that never came
 		return model.Absent
 	}
 	return model.ParseState(record["state"])

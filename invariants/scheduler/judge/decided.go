@@ -42,8 +42,8 @@ var dispatchIsWhatWasDecided = rule.New(invariants.Invariant{
 	}
 })
 
-// requestsOf are the requests that a dispatch of the job may do: the one that the safety kernel has decided upon, or any if
-// no kernel decides.
+// requestsOf lists the requests that a dispatch of the job may carry out: the one that the safety kernel has
+// decided on or, if no kernel decides, any.
 func requestsOf(j *model.Job) (list []*history.Request) {
 	last := j.Decided
 	if j.Decision == "" {
@@ -55,7 +55,8 @@ func requestsOf(j *model.Job) (list []*history.Request) {
 	return list
 }
 
-// unlike names what a dispatch has that none of the requests has, or "": of the last of them, if it is like none.
+// unlike names a field in which a dispatch differs from the last of the requests, if it differs from all of
+// them; otherwise it is "".
 func unlike(j *model.Job, asked []*history.Request, dispatched *history.Request) (other string) {
 	for _, r := range asked {
 		if other = r.Unlike(dispatched); other == "labels" {

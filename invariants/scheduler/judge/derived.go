@@ -40,8 +40,8 @@ var derivedRequestMatchesItsSource = rule.New(invariants.Invariant{
 	}}
 })
 
-// derived returns what a job that a scheduler submits has to ask for, nil for nothing, and where it comes from. A client's
-// job comes from "".
+// derived returns what a job that a scheduler submits has to ask for, or nil, and the job or run that it
+// comes from. For a client's job, from is "".
 func derived(f *model.Facts, j *model.Job) (should *history.Request, from string) {
 	r := j.Request
 	if k := f.Workflow.Jobs[j.ID]; k != nil {

@@ -18,7 +18,7 @@ var oneDispatchPerJob = rule.New(invariants.Invariant{
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Stored: func(s *model.Step, d *model.Dispatch) {
 		if f.Config.Epochs && d.Worker == "" {
-			return // a topic's subject names no job, so that nothing can be compared with it
+			return // the subject of a topic names no job, so there is nothing to compare
 		}
 		t.Exercise()
 		var first *model.Dispatch

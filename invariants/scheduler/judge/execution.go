@@ -63,7 +63,7 @@ var oneExecutionPerDispatch = rule.New(invariants.Invariant{
 	Source: "Dispatch ordering, the production problem: a second dispatch is a second side effect",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return onBegin(t, func(s *model.Step) {
-		j, last := s.About, model.Dispatch{} // that this worker was given
+		j, last := s.About, model.Dispatch{} // the dispatch that this worker was given
 		for i := range j.Dispatches {
 			d := &j.Dispatches[i]
 			switch {

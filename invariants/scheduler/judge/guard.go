@@ -79,7 +79,7 @@ var noMessageGivenUp = rule.New(invariants.Invariant{
 	}
 })
 
-// needsMessage says whether the job still depends on a message of its.
+// needsMessage says whether the job still depends on one of its messages.
 func needsMessage(j *model.Job, m *model.Message) bool {
 	switch m.Consumer {
 	case history.ConsumerSubmit:

@@ -40,7 +40,7 @@ var everyIntentIsPublished = rule.New(invariants.Invariant{
 	}
 })
 
-// unpublished says that its worker was never given a dispatch of the intent.
+// unpublished says that no dispatch of the intent was given to its worker.
 func unpublished(i *model.Intent) invariants.Clause {
 	write := invariants.Say("the DISPATCHED write at step %d (to %s)", invariants.StepNo(i.Step), i.Worker)
 	if i.Lost {
@@ -57,7 +57,7 @@ var noDispatchAfterEnd = rule.New(invariants.Invariant{
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Stored: func(s *model.Step, d *model.Dispatch) {
 		if f.Config.Epochs && d.Worker == "" {
-			return // a topic has no place that could be taken
+			return // the subject of a topic cannot hold a void in place of a dispatch
 		}
 		t.Exercise()
 		if s.About.State.Terminal() {
@@ -94,7 +94,7 @@ var epochsNeverDecrease = rule.New(invariants.Invariant{
 		switch {
 		case j.Epoch < w.Epoch:
 			t.Violation(j, "the epoch went from %d to %d with the write of %s at step %d (%s)", w.Epoch, j.Epoch, j.State, invariants.StepNo(s.Step), s.Phase)
-		case j.Version != w.Version+1 && (j.Version != 0 || w.Version != 0): // not every record has one
+		case j.Version != w.Version+1 && (j.Version != 0 || w.Version != 0): // not every record has a version
 			t.Violation(j, "the version went from %d to %d with the write of %s at step %d (%s)", w.Version, j.Version, j.State, invariants.StepNo(s.Step), s.Phase)
 		}
 	}}

@@ -13,11 +13,11 @@ type Judge struct {
 	*observe.Observer
 	tallies []*rule.Tally
 	unkept  bool                    // something was violated within its promise
-	ended   []func(*invariants.End) // one for each tally; nil where there is nothing to judge at the end
+	ended   []func(*invariants.End) // one for each tally; nil if there is nothing to judge at the end
 	audited []func(*invariants.End) // likewise
 }
 
-// NewJudge returns a judge of a run that has not begun.
+// NewJudge returns a judge for a run that has not begun.
 func NewJudge(cfg config.Config) *Judge {
 	j := &Judge{Observer: observe.NewObserver(cfg)}
 	f := j.Facts
@@ -39,15 +39,14 @@ func NewJudge(cfg config.Config) *Judge {
 	return j
 }
 
-// Ask has the invariant of that name judged whatever becomes of those that it needs.
+// Ask makes the judge check an invariant even after violations of those that it needs.
 func (j *Judge) Ask(name string) {
 	if t := j.tally(name); t != nil {
 		t.StoppedBy = invariants.Places{}
 	}
 }
 
-// Broken says whether the invariant of that name was violated within its promise so far; with no
-// name, whether any was.
+// Broken says whether an invariant has been violated within its promise; if name is "", whether any has.
 func (j *Judge) Broken(name string) bool {
 	if name == "" || !j.unkept {
 		return j.unkept
@@ -56,13 +55,13 @@ func (j *Judge) Broken(name string) bool {
 	return t != nil && t.Promised > 0
 }
 
-// Violated says whether the invariant of that name was violated so far, within its promise or not.
+// Violated says whether an invariant has been violated, within its promise or not.
 func (j *Judge) Violated(name string) bool {
 	t := j.tally(name)
 	return t != nil && t.Promised+t.Unpromised > 0
 }
 
-// Found are the violations so far of the invariant of that name.
+// Found returns the violations of an invariant so far.
 func (j *Judge) Found(name string) []invariants.Violation {
 	if t := j.tally(name); t != nil {
 		return t.Violations
@@ -79,7 +78,7 @@ func (j *Judge) tally(name string) *rule.Tally {
 	return nil
 }
 
-// Finish judges what can only be judged at the end, and returns the report. The judge is of no use
+// Finish judges what can only be judged at the end, and returns the report. The judge cannot be used
 // afterwards.
 func (j *Judge) Finish(end invariants.End) invariants.Report {
 	f := j.Facts

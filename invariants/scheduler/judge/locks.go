@@ -52,7 +52,7 @@ var lockMutualExclusion = rule.New(invariants.Invariant{
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	judge := func(s *model.Step, what string) {
 		if s.Phase == "submit_write" || s.Phase == "dlq_update" {
-			return // a submission creates the record, which nobody else knows of yet
+			return // a submission creates the record, which nobody else knows yet
 		}
 		t.Exercise()
 		l := &s.About.Lock
@@ -66,12 +66,12 @@ var lockMutualExclusion = rule.New(invariants.Invariant{
 		}
 	}
 	hooks := observe.Checker{Wrote: func(s *model.Step, _ *model.Write) { judge(s, "wrote the state") }}
-	if !f.Config.Epochs { // else the stream itself keeps a second dispatch out, whoever holds the lock
+	if !f.Config.Epochs { // with epochs, the stream itself rejects a second dispatch, whoever holds the lock
 		hooks.Stored = func(s *model.Step, _ *model.Dispatch) { judge(s, "dispatched") }
 	}
 	hooks.Voided = func(s *model.Step) {
 		if s.Kind == sim.KindLate || s.Handling != nil && s.At < s.Handling.Expires+f.Config.PublishTimeout && !s.About.Lock.HeldBy(s.Event) {
-			return // it had set out before its sender's lock ran out
+			return // it was sent before its sender's lock ran out
 		}
 		judge(s, "voided its dispatch")
 	}
@@ -197,7 +197,7 @@ var noLockOutlivesItsHolder = rule.New(invariants.Invariant{
 			if k == &f.Ticks.Writer {
 				ttl = f.Config.SnapshotLockTTL
 			}
-			lasts(s, nil, "the "+k.What, k.Expires, ttl, true) // a tick may begin under the lock of the one before
+			lasts(s, nil, "the "+k.What, k.Expires, ttl, true) // a tick may begin under the lock of the previous one
 		},
 		Audited: func(end *invariants.End) {
 			auditLocks(t, end, map[string]time.Duration{

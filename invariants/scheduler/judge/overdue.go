@@ -16,7 +16,8 @@ var overdueJobFoundWithinAPoll = rule.New(invariants.Invariant{
 	Kind:     invariants.Always,
 	Source:   "Scheduler internals, section 3, timeout detection and deadline expiration: pollInterval; Dispatch ordering, residual risk window",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	// A tick may ask for its lock twice: it renews it, and takes it anew. Each is over within storeOpTimeout.
+	// A tick may ask for its lock twice: it renews the lock, and takes it anew. Each takes at most
+	// storeOpTimeout.
 	within := f.Config.PollInterval + 2*f.Config.StoreOpTimeout
 	return observe.Checker{
 		Wrote: func(s *model.Step, w *model.Write) {
@@ -103,7 +104,7 @@ var waitingJobIsLeftAlone = rule.New(invariants.Invariant{
 			return
 		}
 		t.Exercise()
-		// It goes by the record's times, which are of its writers' clocks.
+		// The replayer uses the record's times, which are by its writers' clocks.
 		was, says := s.At-w.Since, time.Duration(s.About.Updated-w.Updated)*time.Millisecond
 		if was+model.Slack < age && says < age {
 			t.Violation(s.About, "the replayer of %s took it up at step %d, after %s of %s; the age for that is %s", invariants.Who(s.Event), invariants.StepNo(s.Step), was.Round(time.Millisecond), w.From, age)

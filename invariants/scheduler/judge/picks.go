@@ -22,7 +22,7 @@ var noDispatchToExpiredWorker = rule.New(invariants.Invariant{
 	return observe.Checker{Sent: func(s *model.Step) {
 		at, picked, ok := picker(f, s)
 		if at.Worker == "" || len(f.Heard) == 0 || !ok {
-			return // a topic bypasses the check
+			return // dispatches to a topic bypass the check
 		}
 		t.Exercise()
 		by := invariants.Process(at.Scheduler, at.Incarnation)
@@ -47,7 +47,7 @@ var noDispatchToOverloadedWorker = rule.New(invariants.Invariant{
 	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		h, j := s.Handling, s.About
 		if h == nil || !h.Scheduled || j.State != model.Dispatched || len(h.Busy) == 0 || j.Intent.Worker == "" || f.Config.StaleWorker != "fixed-retries" || j.Intent.Stored && !h.Stored {
-			return // a wait between two picks may change what is known, and the stream's word is not its choice
+			return // what is known may change while it waits between two picks; and it has no choice if the stream already holds a dispatch
 		}
 		t.Exercise()
 		if slices.Contains(h.Busy, j.Intent.Worker) {
@@ -93,10 +93,10 @@ var noRetryForWantOfKnownWorkers = rule.New(invariants.Invariant{
 			age := h.Pick.At - w.Seen
 			known := f.Ear(model.Hearing{Scheduler: s.Node, Incarnation: s.Incarnation, Worker: w.Worker})
 			if age > f.Config.WorkerTTL-model.Doubt || w.Load.Overloaded() || w.Load.Choosy || known != nil && known.Live {
-				continue // by now it may be gone, or busy
+				continue // it may be gone or busy by now
 			}
 			t.Exercise()
-			if h.FoundNobody() && !h.Full && !f.KnowsStaleWorker(s) { // else its picks may have met that one
+			if h.FoundNobody() && !h.Full && !f.KnowsStaleWorker(s) { // otherwise its picks may have met the stale worker
 				t.Violation(s.About, "%s found no worker for it by step %d, although the snapshot listed %s at its start, of which somebody had heard %s ago",
 					invariants.Who(s.Event), invariants.StepNo(s.Step), w.Worker, age.Truncate(time.Millisecond))
 			}
@@ -207,15 +207,16 @@ var dispatchesCountAsLoad = rule.New(invariants.Invariant{
 	}}
 })
 
-// picked says whether the step's handling has just written down which worker it picked. It has not if the stream held a
-// dispatch of the epoch before: in publish-first order that says who has the job, whatever a later handling chose.
+// picked says whether the step's handling has just written which worker it picked. It has not if the stream
+// held a dispatch of the epoch before. In publish-first order that dispatch says who has the job, whatever a
+// later handling chose.
 func picked(s *model.Step) bool {
 	h := s.Handling
 	return h != nil && s.About.State == model.Dispatched && s.At-h.Pick.At <= model.Doubt && (!s.About.Intent.Stored || h.Stored) && !s.About.HandlesTwice(s.Event)
 }
 
-// chosenBy is the candidate that the step's handling has just written down; nil if it wrote something else, or
-// there is no telling what it had to choose from.
+// chosenBy returns the candidate that the step's handling has just written; nil if it wrote something else,
+// or its choice is not known.
 func chosenBy(s *model.Step) *model.Candidate {
 	if !picked(s) {
 		return nil
@@ -235,7 +236,7 @@ var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 	Source: "Stale workers, next step 2",
 	Needs:  []string{"events-agree-with-servers"},
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	maybe, first, last := 0, invariants.Clause{}, invariants.Clause{} // the handlings that it may have been
+	maybe, first, last := 0, invariants.Clause{}, invariants.Clause{} // the handlings that may be meant
 	return observe.Checker{Released: func(s *model.Step) {
 		if h := s.Handling; h.FoundNobody() && !h.Full && f.KnowsStaleWorker(s) {
 			last = invariants.Say("of %s at step %d", s.About.ID, invariants.StepNo(s.About.StateAt))
@@ -245,7 +246,7 @@ var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 		}
 	}, Ended: func(end *invariants.End) {
 		if end.Metrics == nil || f.Config.StaleWorker != "fixed-retries" {
-			return // a wait between two picks may end the matter
+			return // a wait between two picks may end the search
 		}
 		exhausted := int(sum(end.Metrics, history.CounterStalePicks, "")) / f.Config.MaxDispatchRetries
 		t.Exercised += exhausted
@@ -255,7 +256,7 @@ var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 			}
 		}
 		which := invariants.Clause{}
-		if maybe > 0 && maybe == exhausted { // else some are of picks that found nobody for another reason
+		if maybe > 0 && maybe == exhausted { // otherwise some of them found nobody for another reason
 			which = invariants.Say("; the first was %s, the last %s", first, last)
 		}
 		if own := sum(end.Metrics, history.CounterRetries, `reason_code="`+history.ReasonStale+`"`); own < float64(exhausted-f.Count.RetriesCutShort) {
@@ -274,7 +275,7 @@ var staleWorkerIsPickedAgain = rule.New(invariants.Invariant{
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ended: func(end *invariants.End) {
 		if end.Metrics == nil || f.Config.StaleWorker != "fixed-retries" {
-			return // a wait between two picks may end the matter
+			return // a wait between two picks may end the search
 		}
 		each := f.Config.MaxDispatchRetries
 		picks, own := int(sum(end.Metrics, history.CounterStalePicks, "")), int(sum(end.Metrics, history.CounterRetries, `reason_code="`+history.ReasonStale+`"`))
@@ -292,9 +293,9 @@ var staleWorkerIsPickedAgain = rule.New(invariants.Invariant{
 	}}
 })
 
-// picker says which replica picked the worker that the step publishes to, and when. Who publishes it need
-// not have picked it: it may have read another's intent, from the record or from the outbox, and be held
-// up until that intent is gone. ok is false if the events do not say which handling it is.
+// picker says which replica picked the worker that the step publishes to, and when. The publisher need not
+// have picked it: it may have read another replica's intent, from the record or the outbox, and have been
+// delayed until that intent is gone. ok is false if the events do not show which handling it is.
 func picker(f *model.Facts, s *model.Step) (by model.Hearing, at time.Duration, ok bool) {
 	p := model.Pick{Node: s.Node, Incarnation: s.Incarnation, At: s.At}
 	switch {
@@ -308,7 +309,7 @@ func picker(f *model.Facts, s *model.Step) (by model.Hearing, at time.Duration, 
 	return model.Hearing{Scheduler: p.Node, Incarnation: p.Incarnation, Worker: history.WorkerOf(s.Target)}, p.At, p.Node != ""
 }
 
-// loadOf is what the candidate is compared by.
+// loadOf is the load by which candidates are compared.
 func loadOf(c *model.Candidate, cfg *config.Config) float64 {
 	if cfg.CountDispatches {
 		return c.Score + float64(c.Given)

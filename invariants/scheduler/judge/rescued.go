@@ -11,7 +11,7 @@ var nobodyIsRescued = rule.New(invariants.Invariant{
 	Name:   "nobody-is-rescued",
 	Says:   "No replayer, reconciler or run reconciler does what another path should have done before.",
 	Kind:   invariants.Always,
-	Quiet:  "job-rescued", // a path of rescue is there for what a strike has cut short: then it has done its work
+	Quiet:  "job-rescued", // rescues are for what a strike has cut short: then one has done its work
 	Source: "Scheduler internals, section 3: loops that end or take up what nobody is working on; a loop that does the work of a dead path hides it",
 	Needs:  []string{"run-writes-not-lost"}, // a decision that was overwritten is made again by whoever finds it missing
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

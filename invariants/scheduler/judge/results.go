@@ -80,7 +80,7 @@ var jobEndsAsItsResultSays = rule.New(invariants.Invariant{
 	}}
 })
 
-// unexplained says what a job should have for its end that its scheduler has ended it for, if it has not.
+// unexplained says which reason a job that its scheduler has ended should have; "" if it has that reason.
 func unexplained(s *model.Step) (should string) {
 	switch j := s.About; {
 	case s.Phase == "timeout_write" && (j.ReasonCode != history.ReasonTimeout || j.Reason == ""):
@@ -173,7 +173,8 @@ var illegalResultIsRefused = rule.New(invariants.Invariant{
 	}}
 })
 
-// lastDispatch is the last one that a stream stored, whatever the record says of it, or nil.
+// lastDispatch returns the last dispatch that a stream stored, whatever the record says; nil if there is
+// none.
 func lastDispatch(j *model.Job) *model.Dispatch {
 	if n := len(j.Dispatches); n > 0 {
 		return &j.Dispatches[n-1]

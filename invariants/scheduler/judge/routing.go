@@ -7,7 +7,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-// What holds of where jobs go (Scheduler internals, section 5).
+// What holds for the placement of jobs (Scheduler internals, section 5).
 var routingInvariants = []rule.Rule{dispatchRespectsPlacement}
 
 var dispatchRespectsPlacement = rule.New(invariants.Invariant{
@@ -31,7 +31,7 @@ var dispatchRespectsPlacement = rule.New(invariants.Invariant{
 		}
 		known := f.Ear(at)
 		if known == nil || !known.Load.Known {
-			return // that it picked whom it had never heard of is another matter
+			return // picking an unknown worker is another invariant's subject
 		}
 		t.Exercise()
 		if unmet := w.Unmet(&known.Load, &f.Config.Routing); unmet != "" {

@@ -22,7 +22,7 @@ func All() []invariants.Invariant {
 	return list
 }
 
-// all says once what each is promised under, which takes longer than many a run's judging.
+// all computes each promise once: that takes longer than judging many a run.
 var all = sync.OnceValue(func() []rule.Rule {
 	all := []rule.Rule{
 		eventsAgreeWithServers,
@@ -36,7 +36,7 @@ var all = sync.OnceValue(func() []rule.Rule {
 		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, lockRenewedByThirds, oneWriterATick, snapshotStaysFresh,
 		ackedOnlyWhenDurable, dispatchAckedOnlyWhenAnswered, processedMessageNotHandledAgain, noMessageGivenUp, onlyPoisonIsTerminated, terminatedMessageHasDLQEntry,
 		redisIndexAgreesWithRecord, countersEqualTrace,
-		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, toldWorkerStops, cancelledOnlyWhenAsked, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, derivedRequestMatchesItsSource, noFailureForWantOfAttempts, givenUpOnlyAtTheCeiling, attemptsLastTheirBudget, lastCauseIsTrue, workloadIsSubmitted, whatIsAskedIsStored, requestsCanBeRead, everyJobSettles, noLockOutlivesItsHolder,
+		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, toldWorkerStops, cancelledOnlyWhenAsked, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, derivedRequestMatchesItsSource, noFailureForWantOfAttempts, givenUpOnlyAtTheCeiling, attemptsLastTheirBudget, lastCauseIsTrue, workloadIsSubmitted, nothingIsPublishedTwice, whatIsAskedIsStored, requestsCanBeRead, everyJobSettles, noLockOutlivesItsHolder,
 	}
 	all = slices.Concat(all, routingInvariants, policies.Invariants, workflows.Invariants, []rule.Rule{nobodyIsRescued}, replay.Invariants, situations, replay.Situations)
 	for i := range all {
@@ -65,7 +65,7 @@ func Find(name string) (invariants.Invariant, bool) {
 	return invariants.Invariant{}, false
 }
 
-// Promises is the promise matrix: a row for each invariant but the situations.
+// Promises is the promise matrix: a row for each invariant except the situations.
 func Promises() (list []invariants.Promise) {
 	for _, r := range all() {
 		if r.Kind != invariants.Sometimes {
@@ -75,8 +75,8 @@ func Promises() (list []invariants.Promise) {
 	return list
 }
 
-// Explain says what the invariant of that name means, under which strikes it is promised and where
-// it comes from, in a few lines of text.
+// Explain describes an invariant in a few lines of text: its meaning, the strikes under which it is promised,
+// and its source.
 func Explain(name string) (text string, ok bool) {
 	r := find(name)
 	if r == nil {

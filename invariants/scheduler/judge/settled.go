@@ -38,7 +38,7 @@ var everyJobSettles = rule.New(invariants.Invariant{
 	return observe.Checker{Ended: judge, Audited: func(*invariants.End) { auditSettled(f, t) }}
 })
 
-// whyUnsettled says what keeps a job from settling, as far as the events tell.
+// whyUnsettled says what keeps a job from settling, as far as events show it.
 func whyUnsettled(j *model.Job) string {
 	switch {
 	case j.State == model.Absent && j.StateAt > 0:
@@ -132,7 +132,7 @@ var failedJobHasDLQEntry = rule.New(invariants.Invariant{
 	return observe.Checker{Ended: judge, Audited: judge}
 })
 
-// letterDiffers names a field in which a job's dead letter is not as the record says, or "".
+// letterDiffers names a field in which a job's dead letter differs from the record, or "".
 func letterDiffers(f *model.Facts, j *model.Job, entry *history.DeadLetter, record map[string]string) (field, is, should string) {
 	fields := [...]struct{ name, is, should string }{
 		{"status", entry.Status, record["state"]},
@@ -150,7 +150,7 @@ func letterDiffers(f *model.Facts, j *model.Job, entry *history.DeadLetter, reco
 			return c.name, c.is, c.should
 		}
 	}
-	// An audit does not know what else was asked for under the job's name.
+	// An audit does not know what else was requested under the job's name.
 	if r := j.Request; r != nil && j.StateAt != 0 && !slices.ContainsFunc(append(j.Earlier[:len(j.Earlier):len(j.Earlier)], r), func(r *history.Request) bool {
 		return r.Topic == entry.Topic && cmp.Or(r.IdempotencyKey, j.ID) == entry.Key
 	}) {

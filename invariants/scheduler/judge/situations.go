@@ -5,7 +5,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-// situations are the Sometimes: each is a moment that the facts notice.
+// situations are the Sometimes. Each is a moment that the facts notice.
 var situations = []rule.Rule{
 	rule.Situation(rule.Reached(model.AmbiguousPublish), "ambiguous-publish-stored", "A dispatch is stored although its publisher sees an error.", "Dispatch ordering, the production problem"),
 	rule.Situation(rule.Reached(model.FailedPublish), "publish-failed-clean", "A dispatch's publish fails and nothing is stored.", "Dispatch ordering, publish failure recovery"),

@@ -40,15 +40,15 @@ var documented = [...]transition{
 	{model.Succeeded, model.Quarantined, "Scheduler internals: async output policy"},
 }
 
-// Transition is one row of the state machine by which runs are judged.
+// Transition is a row of the state machine by which runs are judged.
 type Transition struct {
-	From   string // as a record spells it; empty for no record
+	From   string // as in a record; empty for no record
 	To     string
 	Source string
 }
 
-// Transitions lists the state machine by which runs are judged. It is written from the documentation, and
-// not from the scheduler's table.
+// Transitions lists the state machine by which runs are judged. It is written from the documentation, not
+// from the scheduler's table.
 func Transitions() []Transition {
 	list := make([]Transition, len(documented))
 	for i, row := range documented {

@@ -11,7 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-// unrecorded are the places of the requests for a job that has no record.
+// unrecorded lists the places of the requests for a job without a record.
 func unrecorded(j *model.Job) (places []string) {
 	for i := range j.Messages {
 		if !j.Accepted && j.Messages[i].Consumer == history.ConsumerSubmit {
@@ -21,7 +21,7 @@ func unrecorded(j *model.Job) (places []string) {
 	return places
 }
 
-// reportedSuccess says whether a worker has reported the job's success, as a result of its record's epoch.
+// reportedSuccess says whether a result of that epoch reports the job's success.
 func reportedSuccess(j *model.Job, epoch int64) bool {
 	return slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Succeeded() && m.Epoch == epoch })
 }
@@ -39,7 +39,7 @@ func auditSettled(f *model.Facts, t *rule.Tally) {
 	})
 }
 
-// storedOf says how far a job has come, by what the streams hold of it. No stream holds its executions.
+// storedOf says how far a job has come, by the streams. No stream holds its executions.
 func storedOf(j *model.Job) string {
 	switch n := len(j.Dispatches); {
 	case slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Consumer == history.ConsumerResult && m.Epoch >= j.Epoch }):
@@ -87,7 +87,7 @@ func auditEpochs(f *model.Facts, t *rule.Tally) {
 	})
 }
 
-// auditIntents finds jobs that were intended for a worker, and of which nothing was published.
+// auditIntents finds jobs that were intended for a worker, but never published.
 func auditIntents(f *model.Facts, t *rule.Tally) {
 	rule.WithRecord(f, func(j *model.Job) {
 		due := j.State.InFlight() || j.State == model.Succeeded || j.State == model.TimedOut && !pastDeadline(f, j)
@@ -101,7 +101,7 @@ func auditIntents(f *model.Facts, t *rule.Tally) {
 	})
 }
 
-// auditLocks finds locks that nothing but their holder would ever remove.
+// auditLocks finds locks that only their holder would ever remove.
 func auditLocks(t *rule.Tally, end *invariants.End, ttls map[string]time.Duration) {
 	for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
 		most, is := ttls[key]

@@ -61,7 +61,7 @@ var snapshotStaysFresh = rule.New(invariants.Invariant{
 	Source: "Scheduler internals, section 8, snapshot writer lock: maximum snapshot staleness on crash, and no partial snapshots",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	var written time.Duration
-	began := map[string]time.Duration{} // when each process set out to write first
+	began := map[string]time.Duration{} // when each process first tried to write
 	bound := f.Config.SnapshotLockTTL + f.Config.SnapshotEvery + model.Doubt
 	stale := func(by string, at time.Duration) {
 		bound := bound
@@ -69,7 +69,7 @@ var snapshotStaysFresh = rule.New(invariants.Invariant{
 			bound += f.Config.SnapshotEvery
 		}
 		l, heard := f.Listens[by]
-		since := l.Since + f.Config.SnapshotReadTimeout // for so long a start may wait for the snapshot
+		since := l.Since + f.Config.SnapshotReadTimeout // a starting replica may wait so long for the snapshot
 		if first, set := began[by]; set {
 			since = min(since, max(first, l.Since))
 		}

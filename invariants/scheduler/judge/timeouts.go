@@ -10,10 +10,10 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-// early says in words why a job that was written to TIMEOUT was not due to be, or "" if it was. It
-// goes by the record's own times, those of the write before and of this one, and by what the replica had heard
-// of the job's worker; and since those times are of schedulers' clocks, by the world's time too, but for the time
-// that a write is under way under its lock.
+// early says why a job that was written to TIMEOUT was not due, or "" if it was. It uses the record's times
+// of the last write and of this one, and what the replica had heard of the job's worker. The record's times
+// are by schedulers' clocks. So it also uses the world's time, with a tolerance of the time that a write may
+// be under way under its lock.
 func early(f *model.Facts, s *model.Step, w *model.Write) string {
 	j := s.About
 	if pastDeadline(f, j) {
@@ -42,8 +42,7 @@ func early(f *model.Facts, s *model.Step, w *model.Write) string {
 	return ""
 }
 
-// silentFor is for how long the step's replica had not heard of the job's worker when it read the job, or has
-// not by now.
+// silentFor is how long the step's replica had not heard of the job's worker when it read the job, or by now.
 func silentFor(f *model.Facts, s *model.Step) time.Duration {
 	silent := f.Silence(s.Event, s.About.Worker)
 	if s.Handling != nil {
@@ -52,8 +51,8 @@ func silentFor(f *model.Facts, s *model.Step) time.Duration {
 	return silent
 }
 
-// pastDeadline says whether the job was written last after its deadline: by the record's own times, and by the world's too,
-// but for the time that a write is under way under its lock.
+// pastDeadline says whether the job's last write came after its deadline, by the record's times and by the
+// world's. The latter have a tolerance of the time that a write may be under way under its lock.
 func pastDeadline(f *model.Facts, j *model.Job) bool {
 	return j.Deadline != 0 && j.Updated >= j.Deadline && f.At+f.Config.JobLockTTL >= j.DeadlineAt
 }
@@ -123,8 +122,8 @@ var noTimeoutWhileExecuting = rule.New(invariants.Invariant{
 	}}
 })
 
-// ticksLate is how many polls a timeout may come late, since a tick finds its lock or the job's held, fails, or
-// has more to do than it may.
+// ticksLate is how many polls late a timeout may come: a tick may find its lock or the job's taken, fail, or
+// have more to do than its limit.
 const ticksLate = 5
 
 var deadWorkerIsNoticed = rule.New(invariants.Invariant{

@@ -65,7 +65,7 @@ var lastCauseIsTrue = rule.New(invariants.Invariant{
 			return // a worker may use the code for a failure of its own
 		}
 		if letter.ReasonCode != history.ReasonCeiling || h.ReadFailed != 0 {
-			return // what a cached state says is not what the job has met
+			return // a cached state does not show what the job has met
 		}
 		met := ""
 		switch {
@@ -73,7 +73,7 @@ var lastCauseIsTrue = rule.New(invariants.Invariant{
 			met = history.ReasonDispatch
 		case h.Full:
 			met = history.ReasonTenant
-		case f.Config.StaleWorker == "fixed-retries": // a wait between two picks may change what is known
+		case f.Config.StaleWorker == "fixed-retries": // what is known may change during a wait between two picks
 			met = h.Lacks
 		}
 		t.Exercise()

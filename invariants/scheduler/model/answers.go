@@ -13,8 +13,8 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Answers are the results by which the step may end its job: those that its process has in hand, or, of a write from the
-// past, all that the stream was seen to store. One without a legal status ends nothing.
+// Answers lists the results by which the step may end its job: those that its process has in hand or, for a
+// late write, all that the stream was seen to store. A result without a legal status ends nothing.
 func (j *Job) Answers(s *Step) (list []*Message) {
 	me := invariants.Process(s.Node, s.Incarnation)
 	for i := range j.Messages {
@@ -29,12 +29,12 @@ func (j *Job) Answers(s *Step) (list []*Message) {
 	return list
 }
 
-// Names says whether the step's process has a result in hand by which the job succeeds with that output.
+// Names says whether the step's process has a result in hand that ends the job as a success with that output.
 func (j *Job) Names(s *Step, ptr string) bool {
 	return slices.ContainsFunc(j.Answers(s), func(m *Message) bool { return m.Succeeded() && m.Answer.ResultPtr == ptr })
 }
 
-// failures says whether the step may end its job by a failure that is final, and whether by another.
+// failures says whether the step may end its job by a final failure, and whether by another failure.
 func (j *Job) failures(s *Step) (fatal, other bool) {
 	for _, m := range j.Answers(s) {
 		if m.endsIn() == Failed {
@@ -45,8 +45,8 @@ func (j *Job) failures(s *Step) (fatal, other bool) {
 	return fatal, other
 }
 
-// Differs says in what a job that has ended by the result is not as the result says, and what that says; two empty words if
-// it is. The output may be the redacted one instead, which the policy names.
+// Differs names a field in which a job that has ended by the result differs from it, with the result's value;
+// both are "" if there is none. The output may be the redacted one that the policy names.
 func (m *Message) Differs(j *Job) (is, should string) {
 	a := &m.Answer
 	state, code := m.endsIn(), cmp.Or(a.ReasonCode, history.ReasonDispatch)
@@ -61,7 +61,8 @@ func (m *Message) Differs(j *Job) (is, should string) {
 	return "", ""
 }
 
-// endsIn is the state that a result takes its job to, if no output policy blocks it (Scheduler internals, section 1).
+// endsIn is the state that a result takes its job to, unless an output policy blocks it (Scheduler internals,
+// section 1).
 func (m *Message) endsIn() State {
 	if m.Answer.Status == history.StatusFatal {
 		return Failed
@@ -69,7 +70,7 @@ func (m *Message) endsIn() State {
 	return ParseState(m.Answer.Status)
 }
 
-// Succeeded says whether it is a result that says so.
+// Succeeded says whether the message is a result that reports success.
 func (m *Message) Succeeded() bool { return m.endsIn() == Succeeded }
 
 // redactedAs says whether the policy has told some process that the redacted output is there.
@@ -77,21 +78,22 @@ func (o *outputJob) redactedAs(ptr string) bool {
 	return slices.ContainsFunc(o.sync, func(a OutputVerdict) bool { return a.Decision == history.OutputRedact && a.Ptr != "" && a.Ptr == ptr })
 }
 
-// ended is that an execution of a job has ended on a worker, or that the worker has heard that the job needs none.
+// ended is the end of an execution of a job on a worker, or the worker's learning that the job needs none.
 type ended struct {
 	worker string
-	failed bool // without the effect
+	failed bool // without its effect
 }
 
 // putOut is an output that a worker has stored.
 type putOut struct{ worker, ptr string }
 
-// ExecutionEnds takes in that an execution of the step's job ends.
+// ExecutionEnds notes that an execution of the step's job ends.
 func ExecutionEnds(s *Step) {
 	s.About.ended = append(s.About.ended, ended{s.Node, s.Name == "fail"})
 }
 
-// WorkerOperation takes in that a worker stores an output of the step's job, or hears that the job's effect was had.
+// WorkerOperation notes that a worker stores an output of the step's job, or learns that the job's effect was
+// had.
 func WorkerOperation(s *Step) {
 	switch {
 	case s.About == nil || !strings.HasPrefix(s.Node, history.WorkerNodes):
@@ -102,8 +104,9 @@ func WorkerOperation(s *Step) {
 	}
 }
 
-// Misreports says in what a worker's result is not what the worker has done, and what it should be; two empty words if it
-// is. Where the worker had several dispatches, executions or outputs of the job, any will do.
+// Misreports says how a worker's result differs from what the worker has done, with the value that it should
+// have; both are "" if it does not. If the worker had several dispatches, executions or outputs of the job,
+// any of them will do.
 func (f *Facts) Misreports(j *Job, m *Message) (is, should string) {
 	a, x := &m.Answer, f.Config.Execution(j.ID)
 	given := slices.ContainsFunc(j.Dispatches, func(d Dispatch) bool {
@@ -128,7 +131,7 @@ func (f *Facts) Misreports(j *Job, m *Message) (is, should string) {
 	return "", ""
 }
 
-// outcomes are what a worker may answer, by the executions of the job that have ended there.
+// outcomes lists what a worker may report, by the executions of the job that have ended there.
 func (j *Job) outcomes(worker string, x *config.Execution) (list []config.Outcome) {
 	for _, e := range j.ended {
 		if e.worker != worker {
@@ -144,8 +147,8 @@ func (j *Job) outcomes(worker string, x *config.Execution) (list []config.Outcom
 	return list
 }
 
-// outputsFor are the outputs that a worker has stored, one of which its answer names. A failure after which the worker
-// succeeds all the same has none.
+// outputsFor lists the outputs that a worker has stored; its report names one of them. A failure after which
+// the worker succeeds all the same has no output.
 func (j *Job) outputsFor(worker string, says *config.Outcome, x *config.Execution) (list []string) {
 	for _, o := range j.outputs {
 		if o.worker == worker {
@@ -158,9 +161,9 @@ func (j *Job) outputsFor(worker string, says *config.Outcome, x *config.Executio
 	return list
 }
 
-// Owes says whether the step's worker was given a dispatch of the sequence that the step names, and which one it has still
-// to answer; nil is none: the worker has published a result of its epoch, or its process has heard that it need not. Where a
-// power loss has put one dispatch in the place of another, either will do.
+// Owes says whether the step's worker was given a dispatch with the step's sequence, and returns the one that
+// it has still to answer. open is nil if the worker has published a result of the epoch, or its process has
+// learnt that none is needed. If a power loss has put one dispatch in place of another, either will do.
 func (j *Job) Owes(s *Step) (given bool, open *Dispatch) {
 	for i := range j.Dispatches {
 		d := &j.Dispatches[i]
@@ -181,7 +184,7 @@ func (j *Job) answered(epoch int64, worker string) bool {
 	})
 }
 
-// toldOff goes by every notice that has had the place of one that the process was given.
+// toldOff considers every notice that has had the sequence of one that was delivered to the process.
 func (j *Job) toldOff(epoch int64, process string) bool {
 	return slices.ContainsFunc(j.Heard, func(h Heard) bool {
 		return h.Process == process && slices.ContainsFunc(j.Told, func(n Notice) bool {
@@ -190,7 +193,7 @@ func (j *Job) toldOff(epoch int64, process string) bool {
 	})
 }
 
-// AnsweredIllegally says whether the job has results, and none that has a legal status.
+// AnsweredIllegally says whether the job has results, but none with a legal status.
 func (j *Job) AnsweredIllegally() bool {
 	illegal := false
 	for i := range j.Messages {

@@ -10,8 +10,9 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// away is for how long the step's handling, which ends, is to send its request back, if it does, by what kept the job from a
-// worker; zero if events do not say. A replayer has no request in hand.
+// away is the delay with which the step's handling, which ends, is to send its request back, if it does. It
+// depends on what kept the job from a worker. It is zero if events do not show it. A replayer has no request
+// in hand.
 func (f *Facts) away(s *Step, nth uint64) config.Span {
 	c, h, j := &f.Config, s.Handling, s.About
 	if h.Replays || h.Overdue || h.Renewals != 0 || h.ReadFailed != 0 || h.StoreFailed {
@@ -40,7 +41,7 @@ func (f *Facts) away(s *Step, nth uint64) config.Span {
 	return config.Span{Least: min(retry.Least, want.Least), Most: max(retry.Most, want.Most)}
 }
 
-// undecided is the same if the safety kernel did not let the job go on.
+// undecided is the delay if the safety kernel did not let the job go on.
 func (f *Facts) undecided(s *Step, nth uint64) config.Span {
 	h, c := s.Handling, &f.Config
 	if h.Wrote || h.Published || s.About.State != Pending {
@@ -57,8 +58,9 @@ func (f *Facts) undecided(s *Step, nth uint64) config.Span {
 	return config.Span{}
 }
 
-// Meets takes in what came of an operation about the step's job: whether the messages of the job that its process has in hand
-// go back for it. There is no telling if the process has two of them, or asks for the job's lock for another reason, too.
+// Meets notes the outcome of an operation for the step's job, and whether the job's messages that its process
+// has in hand are to be sent back for it. That cannot be told if the process has two of them, or also asks
+// for the job's lock for another reason.
 func (f *Facts) Meets(s *Step, locked bool) {
 	if s.About == nil || s.Outcome == sim.OutcomePending {
 		return
@@ -93,7 +95,8 @@ func (f *Facts) Meets(s *Step, locked bool) {
 	}
 }
 
-// meetsGarbled is the same for a message that can never be handled: it goes back if its DLQ entry cannot be written.
+// meetsGarbled does the same for a message that can never be handled: it is sent back if its DLQ entry cannot
+// be written.
 func (f *Facts) meetsGarbled(s *Step, m *Message, d *delivery) {
 	switch {
 	case s.Phase == "dlq_write" && strings.TrimPrefix(s.Target, history.DlqPrefix) == Place(m.Seq), s.Phase == "replica_wait":
@@ -103,8 +106,8 @@ func (f *Facts) meetsGarbled(s *Step, m *Message, d *delivery) {
 	}
 }
 
-// metBy is the documented delay of what has met the step's operation and can go no further; 0 if it goes on, or there is no
-// telling. It says nothing of what is done besides.
+// metBy is the documented delay of a message whose handling cannot go on after the step's operation. says is
+// false if the handling goes on, or events do not show it. What is done besides is not considered.
 func (f *Facts) metBy(s *Step, locked bool) (base time.Duration, says bool) {
 	c := &f.Config
 	switch s.Phase {
@@ -125,7 +128,7 @@ func (f *Facts) metBy(s *Step, locked bool) (base time.Duration, says bool) {
 		return 0, true
 	}
 	switch {
-	case s.Handling == nil: // it is none of the message's
+	case s.Handling == nil: // it does not belong to a message
 		return 0, false
 	case !s.Failed:
 		return 0, true
@@ -145,7 +148,7 @@ func (f *Facts) metBy(s *Step, locked bool) (base time.Duration, says bool) {
 	return 0, true
 }
 
-// SendsBack takes in that the step's handling, which ends, may send the message that it is of back.
+// SendsBack notes that the step's handling, which ends, may send its message back.
 func (f *Facts) SendsBack(s *Step) {
 	if s.About.HandlesTwice(s.Event) {
 		return

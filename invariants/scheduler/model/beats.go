@@ -9,7 +9,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// task is a dispatch that a process of a worker was given.
+// task is a dispatch that was delivered to a process of a worker.
 type task struct {
 	job      string
 	seq      uint64
@@ -22,16 +22,16 @@ type task struct {
 
 // beats are the heartbeats of a worker.
 type beats struct {
-	last time.Duration // when the last one was sent, or its process began
-	away time.Duration // for how long its node had been away by then
-	Gap  time.Duration // from one to the next, but for what the node was away
-	sent []sent        // those that may be under way yet
+	last time.Duration // when the last heartbeat was sent, or the process began
+	away time.Duration // for how long the node had been away by then
+	Gap  time.Duration // from one heartbeat to the next, without the time for which the node was away
+	sent []sent        // heartbeats that may still be under way
 }
 
 // sent is a heartbeat.
 type sent struct {
 	at          time.Duration
-	known       bool // what it may say
+	known       bool // what it may report is known
 	least, most int  // how many jobs the worker executed, or was about to
 }
 
@@ -41,7 +41,7 @@ func (n *Node) starts(at time.Duration) {
 	n.Beats.last, n.Beats.away = at, n.Away(at)
 }
 
-// Given notes that a worker is given a dispatch.
+// Given notes that a dispatch is delivered to a worker.
 func (n *Node) Given(e *sim.Event) {
 	n.tasks = slices.DeleteFunc(n.tasks, func(t task) bool { return t.done && e.At-t.over > Doubt })
 	if !slices.ContainsFunc(n.tasks, func(t task) bool { return t.seq == e.Seq && !t.done }) {
@@ -49,7 +49,7 @@ func (n *Node) Given(e *sim.Event) {
 	}
 }
 
-// Answers notes that a worker answers a dispatch. Of what is lost it may have been told nothing.
+// Answers notes that a worker answers a dispatch. If the answer is lost, the worker may not know.
 func (n *Node) Answers(e *sim.Event) {
 	for i := range n.tasks {
 		if t := &n.tasks[i]; t.seq == e.Seq && !t.done {
@@ -74,7 +74,7 @@ func (n *Node) Executes(e *sim.Event) {
 	}
 }
 
-// Executions is how many a worker has under way that it began longer ago than that.
+// Executions counts a worker's executions under way that have lasted for at least ago.
 func (n *Node) Executions(at, ago time.Duration) (count int) {
 	for i := range n.tasks {
 		if t := &n.tasks[i]; t.begun && !t.finished && at-t.began >= ago {
@@ -101,7 +101,7 @@ func (f *Facts) Beat(e *sim.Event) {
 	b.sent = append(b.sent, s)
 }
 
-// Quiet is for how long a worker that is up has sent no heartbeat, but for what its node was away.
+// Quiet is how long a running worker has sent no heartbeat, without the time for which its node was away.
 func (f *Facts) Quiet(worker string, at time.Duration) time.Duration {
 	n := f.Nodes[f.Config.Workers[worker].Node]
 	if n == nil || n.Down {
@@ -110,7 +110,7 @@ func (f *Facts) Quiet(worker string, at time.Duration) time.Duration {
 	return at - n.Beats.last - (n.Away(at) - n.Beats.away)
 }
 
-// lie is what a heartbeat says of its worker that is not what the plan says; "" for nothing.
+// lie says how a heartbeat differs from what the plan says of its worker; "" if it does not.
 func (f *Facts) lie(p *history.Packet) string {
 	if len(f.Config.Workers) == 0 {
 		return ""
@@ -132,7 +132,7 @@ func (f *Facts) lie(p *history.Packet) string {
 		{"cpu_load", p.CPULoad, load(w.CPU)},
 		{"gpu_utilization", p.GPUUtilization, load(w.GPU)},
 	} {
-		if said, is := fmt.Sprint(x.said), fmt.Sprint(x.is); said != is { // nil lists are as empty ones
+		if said, is := fmt.Sprint(x.said), fmt.Sprint(x.is); said != is { // nil lists are equal to empty ones
 			return fmt.Sprintf("%s is %s, and should be %s", x.what, said, is)
 		}
 	}

@@ -8,22 +8,23 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
-// sharedCounter is <prefix>:failures as Redis holds it, and the calls by its leave.
+// sharedCounter is <prefix>:failures in Redis, and the calls that it has allowed.
 type sharedCounter struct {
 	value   int
 	expires time.Duration
-	inARow  []int         // the steps at which it rose, since the last call that succeeded began
-	Window  int           // counts its values: a half-open window is of one
-	Probes  []int         // steps at which calls went out in the window, by leave of the shared counter
-	batch   int           // counts the probes that were forgotten, as nobody heard of them in time
-	claimed time.Duration // when one was last counted
-	tried   bool          // one was counted in the window, or went out
+	inARow  []int         // the steps at which it rose, since the last successful call began
+	Window  int           // counts its values; a half-open window belongs to one value
+	Probes  []int         // the steps of calls in the window that the shared counter allowed
+	batch   int           // counts the times at which probes were forgotten, because nobody heard of them in time
+	claimed time.Duration // when a probe was last counted
+	tried   bool          // a probe was counted in the window, or was sent
 
-	Successes int           // of the probes, so far
-	told      map[ownOf]int // those of which a replica could tell the others, by replica
+	Successes int           // successful probes so far
+	told      map[ownOf]int // by replica: the successes that it could have reported
 }
 
-// CountKept is how long the shared counter is kept beyond the time open (Scheduler internals, section 6).
+// CountKept is how long the shared counter is kept beyond the time for which the circuit is open (Scheduler
+// internals, section 6).
 const CountKept = 30 * 24 * time.Hour
 
 func (c *sharedCounter) State(at time.Duration, cfg *config.PolicyConfig) (state string, clearly bool) {
@@ -37,7 +38,7 @@ func (c *sharedCounter) State(at time.Duration, cfg *config.PolicyConfig) (state
 	return history.HalfOpen, left > Slack && left < CountKept-Slack
 }
 
-// begin is of a new value, by nobody's doing if that is so.
+// begin begins a new value. was is the former one.
 func (c *sharedCounter) begin(s *Step, was int) {
 	c.Window++
 	c.Probes, c.Successes, c.told, c.tried = nil, 0, nil, false
@@ -49,15 +50,16 @@ func (c *sharedCounter) begin(s *Step, was int) {
 	}
 }
 
-// Filled says whether the counter has come to fill the budget by rising from that value, and by how many failures in a row.
+// Filled says whether the counter has reached the failure budget by rising from was, and after how many
+// failures in a row.
 func (c *sharedCounter) Filled(was int, cfg *config.PolicyConfig) (inARow int, filled bool) {
 	return len(c.inARow), was < cfg.FailBudget && c.value >= cfg.FailBudget
 }
 
-// Untried says whether nobody has made or counted a call in a half-open window.
+// Untried says whether no call was made or counted in a half-open window.
 func (c *sharedCounter) Untried(window int) bool { return c.Window == window && !c.tried }
 
-// Enough says whether as many probes have succeeded as close the circuit: of all replicas, or of one.
+// Enough says whether enough probes have succeeded to close the circuit: of all replicas, or of one.
 func (c *sharedCounter) Enough(cfg *config.PolicyConfig) (succeeded int, enough bool) {
 	for _, n := range c.told {
 		if cfg.SharedProbes {
@@ -69,7 +71,8 @@ func (c *sharedCounter) Enough(cfg *config.PolicyConfig) (succeeded int, enough 
 	return succeeded, succeeded >= cfg.CloseAfter
 }
 
-// probeClaimed counts a probe. Those before it are forgotten if none came for the time open.
+// probeClaimed counts a probe. Earlier probes are forgotten if none was counted for the time for which the
+// circuit is open.
 func (c *sharedCounter) probeClaimed(at time.Duration, cfg *config.PolicyConfig) {
 	if at-c.claimed > cfg.OpenFor-Slack {
 		c.Probes = nil
@@ -78,15 +81,15 @@ func (c *sharedCounter) probeClaimed(at time.Duration, cfg *config.PolicyConfig)
 	c.claimed, c.tried = at, true
 }
 
-// ownCounter is a circuit by the failures that one has met oneself.
+// ownCounter is a process's own count of failures for a circuit.
 type ownCounter struct {
 	Failures  int
-	Failed    time.Duration // the last of them
+	Failed    time.Duration // when the last of them was
 	OpenSince time.Duration
 	OpenUntil time.Duration
 	probes    int
 	successes int
-	closed    int // the step at which it was closed again
+	closed    int // the step at which the circuit was last closed
 }
 
 func (o *ownCounter) state(at time.Duration, cfg *config.PolicyConfig) string {
@@ -109,8 +112,8 @@ func (o *ownCounter) fail(at time.Duration, cfg *config.PolicyConfig) {
 	}
 }
 
-// succeed ends a row of failures. One that has opened the circuit takes as many probes as close it, unless others have
-// the say.
+// succeed ends a row of failures. A row that has opened the circuit ends only after enough probes, unless the
+// shared counter decides.
 func (o *ownCounter) succeed(alone, probe bool, step int, cfg *config.PolicyConfig) {
 	if alone && o.Failures >= cfg.FailBudget {
 		if probe {

@@ -11,39 +11,39 @@ import (
 
 // consent is what is known of a job's approval.
 type consent struct {
-	Waits  string                      // the hash of the request that the record keeps
-	Since  time.Duration               // when it came to keep that
-	Asks   bool                        // that request bears an approval
-	Grants []grant                     // in their order
+	Waits  string                      // the hash of the request in the record
+	Since  time.Duration               // since when the record has that request
+	Asks   bool                        // that request carries an approval
+	Grants []grant                     // in order
 	Asked  string                      // the hash that the record says is to be approved
-	Reason string                      // why, as the record has it
-	Seen   map[string]sight            // what those saw of it who may approve it, by their processes
-	At, By string                      // the last approval, as the record has it
-	known  map[string]*history.Request // every request of the job there was, by its hash
+	Reason string                      // the reason in the record
+	Seen   map[string]sight            // by process: what a person who may approve it has seen
+	At, By string                      // the last approval in the record
+	known  map[string]*history.Request // every request of the job so far, by its hash
 }
 
-// sight is what somebody saw who may approve a job.
+// sight is what a person who may approve a job has seen.
 type sight struct {
-	Hash string        // of the request that the record had when they looked at it
-	at   time.Duration // when they read what they were about to approve, with the time by the clock of Redis
+	Hash string        // of the request in the record when the person looked at it
+	at   time.Duration // when the person read what they were about to approve, and the time by Redis's clock
 
-	since    time.Duration // when they saw first that the job waits for an approval of it; 0 is never
-	step     int           // at which they looked or, if tried, were about to approve it
+	since    time.Duration // when the person first saw that the job waits for their approval; 0 is never
+	step     int           // the step at which the person looked or, if tried, was about to approve
 	tried    bool
-	waits    bool // and it waited then, as what they had looked at unless that is all the same
-	hindered bool // an operation of theirs has failed since
-	given    bool // they have approved it since
+	waits    bool // the job waited then, with the request that they had looked at, unless that does not matter
+	hindered bool // an operation of the person has failed since
+	given    bool // the person has approved it since
 }
 
-// grant is one approval.
+// grant is an approval.
 type grant struct {
-	Hash  string        // of the request that was approved
+	Hash  string        // of the approved request
 	Since time.Duration // when it was written
-	dated time.Duration // from when its age counts: who wrote it had read the time just before
-	lost  bool          // the record has it no more, by a failover of Redis
+	dated time.Duration // from when its age counts: its writer had read the time just before
+	lost  bool          // the record has lost it in a failover of Redis
 }
 
-// learn takes in a request of the job, and returns its hash.
+// learn adds a request of the job, and returns its hash.
 func (c *consent) learn(r *history.Request) (hash string) {
 	if c.known == nil {
 		c.known = map[string]*history.Request{}
@@ -53,7 +53,7 @@ func (c *consent) learn(r *history.Request) (hash string) {
 	return hash
 }
 
-// Consented takes in what a change of the job's record says of its approval.
+// Consented notes what a change of the job's record says of its approval.
 func (f *Facts) Consented(s *Step, j *Job, c *sim.Change) {
 	if !f.Config.Approvals.Kernel {
 		return
@@ -95,7 +95,7 @@ func (f *Facts) Consented(s *Step, j *Job, c *sim.Change) {
 	}
 }
 
-// grant takes in an approval that the step writes.
+// grant notes an approval that the step writes.
 func (c *consent) grant(s *Step, hash string) {
 	dated, me := s.At, invariants.Process(s.Node, s.Incarnation)
 	if seen, looked := c.Seen[me]; looked {
@@ -116,8 +116,8 @@ func (c *consent) Given(s *Step) *grant {
 	return nil
 }
 
-// ApproverReads takes in that somebody has read what they may approve: looks is whether that is to see it, and not to
-// approve what was seen before.
+// ApproverReads notes that a person has read what they may approve. looks is true for a first look, and false
+// for the read right before an approval.
 func (f *Facts) ApproverReads(s *Step, looks bool) {
 	g, me := &s.About.Consent, invariants.Process(s.Node, s.Incarnation)
 	if s.Failed || !f.Config.Approvals.Kernel {
@@ -142,7 +142,7 @@ func (f *Facts) ApproverReads(s *Step, looks bool) {
 	g.Seen[me] = seen
 }
 
-// ApproverActs takes in an operation of the approver.
+// ApproverActs notes an operation of the approver.
 func (f *Facts) ApproverActs(s *Step) {
 	if s.Node != history.ApproverNode || s.About == nil {
 		return
@@ -156,8 +156,8 @@ func (f *Facts) ApproverActs(s *Step) {
 	}
 }
 
-// Withheld is the step since which the approver could have approved the job, and has not, although nothing was in the way; 0 is
-// none. It takes some time to look at it.
+// Withheld is the step since which the approver could have approved the job, and has not, although nothing
+// was in the way; 0 if there is none. takes is how long the approver looks at it.
 func (f *Facts) Withheld(j *Job, takes time.Duration) (step int) {
 	n, seen := f.Node(history.ApproverNode), j.Consent.Seen[f.Approver]
 	late := seen.since != 0 && f.At > seen.since+takes+n.Away(f.At)+approverDoubt
@@ -167,45 +167,55 @@ func (f *Facts) Withheld(j *Job, takes time.Duration) (step int) {
 	return seen.step
 }
 
-// approverDoubt is for how long what the approver does after it has looked may be under way.
+// approverDoubt is how long an operation of the approver may be under way after its look.
 const approverDoubt = 15 * time.Second
 
-// ApprovalAged takes in that a handling has asked Redis for the time, to see how old its job's approval is. If that was written
-// after the handling had read the record, there is no telling.
+// ApprovalAged notes that a handling has asked Redis for the time, to see how old its job's approval is. If
+// the approval was written after the handling had read the record, the result is not known.
 func (f *Facts) ApprovalAged(s *Step) {
 	j, h := s.About, s.Handling
 	g := j.Approval()
-	if s.Failed || h == nil || j.Mixed || g == nil || h.ReadAt == 0 || max(g.Since, j.Consent.Since) > h.ReadAt {
+	if s.Failed || h == nil {
 		return
 	}
-	me := invariants.Process(s.Node, s.Incarnation)
+	if j.Mixed || g == nil || h.ReadAt == 0 || max(g.Since, j.Consent.Since) > h.ReadAt {
+		f.Count.Maybe(history.CounterApprovalsRefused, "expired", j.TopicOf())
+		return
+	}
+	me, first := invariants.Process(s.Node, s.Incarnation), h.Aged.Step == 0 // its process's replayer may look as well
 	h.Aged = Aged{
 		Step: s.Step, Age: s.At - g.dated,
 		bears: slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consents == g.Hash && m.InHandOf(me) }),
 	}
+	switch {
+	case first && j.State == ApprovalRequired && h.Aged.bears && f.LookedTooLate(h):
+		f.Count.Sure(history.CounterApprovalsRefused, "expired", j.TopicOf())
+	case h.Aged.Age > f.Config.Approvals.TTL-Slack:
+		f.Count.Maybe(history.CounterApprovalsRefused, "expired", j.TopicOf())
+	}
 }
 
-// Aged is a look at how old an approval is.
+// Aged is a check of an approval's age.
 type Aged struct {
-	Step  int // 0 for none, or none that nothing has come of
+	Step  int // 0 if there was none, or it had no consequence
 	Age   time.Duration
-	bears bool // the request in hand bears the approval
+	bears bool // the request in hand carries the approval
 }
 
-// LookedTooLate says whether the handling's last look found the approval too old.
+// LookedTooLate says whether the handling's last check found the approval too old.
 func (f *Facts) LookedTooLate(h *Handling) bool {
 	return h != nil && h.Aged.Step != 0 && h.Aged.Age > f.Config.Approvals.TTL+Slack
 }
 
-// LeavesApproved says whether the step's handling, which ends, leaves alone a job whose approval it found young enough, although
-// nothing has kept it from taking the job on.
+// LeavesApproved says whether the step's handling ends without scheduling its job, although it found the
+// approval recent enough, and nothing kept it from going on.
 func (f *Facts) LeavesApproved(s *Step) bool {
 	h := s.Handling
 	return h.Aged.Step != 0 && h.Aged.bears && h.Aged.Age <= f.Config.Approvals.TTL-Slack && !h.StoreFailed && !h.Full &&
 		h.Renewals == 0 && (h.Expires == 0 || s.At < h.Expires) && !s.About.Mixed
 }
 
-// Resubmitted takes in a submission of the job, the last of its messages.
+// Resubmitted notes a submission of the job, the last of its messages.
 func (f *Facts) Resubmitted(j *Job, r *history.Request) {
 	if !f.Config.Approvals.Kernel {
 		return
@@ -215,7 +225,7 @@ func (f *Facts) Resubmitted(j *Job, r *history.Request) {
 	}
 }
 
-// Granted returns the last approval of what has that hash, or nil.
+// Granted returns the last approval of the request with that hash, or nil.
 func (c *consent) Granted(hash string) *grant {
 	for i := len(c.Grants) - 1; i >= 0; i-- {
 		if c.Grants[i].Hash == hash {
@@ -225,8 +235,8 @@ func (c *consent) Granted(hash string) *grant {
 	return nil
 }
 
-// Approval returns the last approval of what waits, or nil. One that a failover has lost counts if a request of the job
-// bears it: who gave it was told of an error else, and gives it again.
+// Approval returns the last approval of the waiting request, or nil. An approval that a failover has lost
+// counts if a request of the job carries it. Otherwise its approver was told of an error, and approves again.
 func (j *Job) Approval() *grant {
 	g := j.Consent.Granted(j.Consent.Waits)
 	if g == nil || g.lost && !j.bears(g) {
@@ -235,21 +245,21 @@ func (j *Job) Approval() *grant {
 	return g
 }
 
-// bears says whether a request of the job bears the approval.
+// bears says whether a request of the job carries the approval.
 func (j *Job) bears(g *grant) bool {
 	return slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consents == g.Hash })
 }
 
-// approvedUnsent says whether who approved what waits has yet to submit it again.
+// approvedUnsent says whether the waiting request is approved, and its approver has yet to submit it again.
 func (j *Job) approvedUnsent() bool {
 	g := j.Consent.Granted(j.Consent.Waits)
 	return g != nil && !j.bears(g)
 }
 
-// Knows says whether there was a request of the job with that hash.
+// Knows says whether the job has had a request with that hash.
 func (c *consent) Knows(hash string) bool { return c.known[hash] != nil }
 
-// Approves says whether what a dispatch asks for was approved.
+// Approves says whether the request in a dispatch was approved.
 func (c *consent) Approves(o *history.Order) bool {
 	for i := range c.Grants {
 		if r := c.known[c.Grants[i].Hash]; r != nil && o != nil && r.Does(&o.Request) {
@@ -259,8 +269,8 @@ func (c *consent) Approves(o *history.Order) bool {
 	return false
 }
 
-// Unapproved says whether a job in APPROVAL_REQUIRED waits rightly at that instant: nobody has approved what
-// waits, or that was too long ago.
+// Unapproved says whether a job in APPROVAL_REQUIRED waits rightly: the waiting request is not approved, or
+// the approval has expired.
 func (f *Facts) Unapproved(j *Job, at time.Duration) bool {
 	if j.State != ApprovalRequired {
 		return false
@@ -272,7 +282,7 @@ func (f *Facts) Unapproved(j *Job, at time.Duration) bool {
 	return g == nil || !j.Consent.Asks || at > g.Since+f.Config.Approvals.TTL
 }
 
-// ExpiredApprovals counts the jobs that still wait for an approval, as the one that they had is too old.
+// ExpiredApprovals counts the jobs that still wait for an approval because theirs has expired.
 func (f *Facts) ExpiredApprovals() (n int) {
 	for _, j := range f.Order {
 		if g := j.Consent.Granted(j.Consent.Waits); g != nil && j.State == ApprovalRequired && f.At > g.Since+f.Config.Approvals.TTL {
@@ -282,8 +292,8 @@ func (f *Facts) ExpiredApprovals() (n int) {
 	return n
 }
 
-// ApprovalToCome says whether a request other than m, which bears an approval that was given, is left to be handled,
-// or was given up, which is another matter.
+// ApprovalToCome says whether a request other than m that carries a given approval is still to be handled. It
+// may also have been given up, which other invariants judge.
 func (j *Job) ApprovalToCome(m *Message) bool {
 	for i := range j.Messages {
 		other := &j.Messages[i]

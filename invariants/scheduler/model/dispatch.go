@@ -9,23 +9,23 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Pick is a process's choice of a worker; without a node there is none.
+// Pick is a process's choice of a worker; it is empty without a node.
 type Pick struct {
 	Node        string
 	Incarnation int
 	At          time.Duration
 }
 
-// Intent is a DISPATCHED write; its step is 0 for none.
+// Intent is a DISPATCHED write; it is empty if its step is 0.
 type Intent struct {
 	Worker string
 	Epoch  int64
 	Step   int
-	Stored bool // a stream holds a dispatch of it, or a worker
-	Lost   bool // one that was stored went before a worker had it
-	Pick   Pick // by who wrote it
+	Stored bool // a stream or a worker has a dispatch of it
+	Lost   bool // a stored dispatch was lost before a worker had it
+	Pick   Pick // the pick of its writer
 
-	Updated int64 // the record's updated_at, by which one is known that a failover brings back
+	Updated int64 // the record's updated_at, which identifies an intent that a failover brings back
 }
 
 // by says whether a process of the node wrote the intent.
@@ -36,21 +36,21 @@ func (i *Intent) Matches(d *Dispatch) bool {
 	return i.Step != 0 && (d.Epoch == 0 || d.Epoch == i.Epoch)
 }
 
-// lateWrite is a DISPATCHED write, or one that may make its record, on its way: its caller has given it up.
+// lateWrite is a late DISPATCHED write, or a late write that may make its record. Its caller has given it up.
 type lateWrite struct {
-	phase, name string // the operation and its occurrence, which its late effect has too
+	phase, name string // the operation and its occurrence, which its late effect has, too
 	occurrence  int
-	at          time.Duration // when it set out
-	pick        Pick          // of a DISPATCHED write
+	at          time.Duration // when it was sent
+	pick        Pick          // for a DISPATCHED write
 }
 
-// Queued is a dispatch in the outbox; its step is 0 for none.
+// Queued is a dispatch in the outbox; it is empty if its step is 0.
 type Queued struct {
 	Step   int  // when it was written
 	Stored bool // a stream has stored it since
 }
 
-// Dispatch is one message that the dispatch stream stored.
+// Dispatch is a message that the dispatch stream stored.
 type Dispatch struct {
 	Worker  string // "" for a topic
 	Subject string
@@ -58,17 +58,18 @@ type Dispatch struct {
 	Seq     uint64
 	Step    int
 	At      time.Duration  // likewise
-	Handed  int            // the step at which a worker was given it last; 0 for none
-	given   time.Duration  // when
-	acked   bool           // by one
-	settled bool           // and the server has heard of that, whatever the worker was told; not if it was handed out again
+	Handed  int            // the step at which it was last delivered to a worker; 0 for none
+	given   time.Duration  // when that was
+	acked   bool           // a worker has acknowledged it
+	settled bool           // the server knows of that, whatever the worker was told; false again after another delivery
 	Begun   int            // the step at which its worker began it; 0 for never
 	Lost    bool           // the stream does not hold it any more
-	Attempt int            // as its packet has it; only an audit looks
-	Order   *history.Order // what it says, while it is stored; nil if nobody can read it
+	Attempt int            // from its packet; only for an audit
+	Order   *history.Order // its content, while it is stored; nil if it is unreadable
 }
 
-// Delayed notes when a write set out that is given up by its caller, and whose choice it is if it is a DISPATCHED one.
+// Delayed notes when a write was sent that its caller gives up and, if it is a DISPATCHED write, whose pick
+// it has.
 func (j *Job) Delayed(s *Step) {
 	w := lateWrite{phase: s.Phase, name: s.Name, occurrence: s.Occurrence, at: s.At}
 	switch {
@@ -82,7 +83,7 @@ func (j *Job) Delayed(s *Step) {
 	j.late = append(j.late, w)
 }
 
-// arrives takes out the write whose late effect the step is; it is false if there is none.
+// arrives removes and returns the late write whose effect the step is; is is false if there is none.
 func (j *Job) arrives(s *Step) (w lateWrite, is bool) {
 	i := slices.IndexFunc(j.late, func(w lateWrite) bool {
 		return s.Kind == sim.KindLate && w.phase == s.Phase && w.name == s.Name && w.occurrence == s.Occurrence
@@ -95,7 +96,7 @@ func (j *Job) arrives(s *Step) (w lateWrite, is bool) {
 	return w, true
 }
 
-// Expect takes in the deadline that the record has got: it counts from when the write set out that brought it.
+// Expect notes the record's new deadline. It counts from when the write that brought it was sent.
 func (j *Job) Expect(s *Step) {
 	from := j.Touched
 	if w, is := j.arrives(s); is {
@@ -104,7 +105,7 @@ func (j *Job) Expect(s *Step) {
 	j.DeadlineAt, j.Expected = from+time.Duration(j.Deadline-j.Updated)*time.Millisecond, s.At
 }
 
-// Picked says whose choice, and when, the worker is that the step writes down; the zero Pick is unknown.
+// Picked returns the pick of the worker that the step writes: who made it, and when. The zero Pick is unknown.
 func (j *Job) Picked(s *Step) Pick {
 	if w, is := j.arrives(s); is {
 		return w.pick
@@ -128,18 +129,18 @@ func (j *Job) Holds(epoch int64) bool {
 	return false
 }
 
-// ReadBack takes in that a replica has looked up what the stream holds in the place of its dispatch.
+// ReadBack notes that a replica has read what the stream holds in place of its dispatch.
 func (f *Facts) ReadBack(s *Step) {
 	if h := s.Handling; h != nil && h.Refused && !s.Failed {
 		h.Refused = false
-		if s.About.Holds(h.Resumed) { // whatever has become of the job by now
+		if s.About.Holds(h.Resumed) { // whatever the job's state is by now
 			f.Count.Sure(history.CounterResumed, s.About.TopicOf())
 		}
 	}
 }
 
-// HandOut takes in that a worker is given a dispatch of the job at that step, and says whether that is so for a second
-// time: a consumer that has lost a part of its state counts from one again.
+// HandOut notes that a dispatch of the job is delivered to a worker at that step, and says whether it was
+// delivered before. A consumer that has lost a part of its state counts from one again.
 func (f *Facts) HandOut(j *Job, seq uint64, step int) (again bool) {
 	for i := range j.Dispatches {
 		d := &j.Dispatches[i]
@@ -148,7 +149,7 @@ func (f *Facts) HandOut(j *Job, seq uint64, step int) (again bool) {
 		}
 		if d.acked && f.Strikes.forgot != 0 {
 			d.acked = false
-			f.reachJob(j, f.Strikes.forgot) // else the consumer would know that it was acknowledged
+			f.reachJob(j, f.Strikes.forgot) // otherwise the consumer would know that it was acknowledged
 		}
 		again = again || d.Handed > 0
 		d.Handed, d.given, d.settled = step, f.At, false
@@ -159,7 +160,8 @@ func (f *Facts) HandOut(j *Job, seq uint64, step int) (again bool) {
 	return again
 }
 
-// Acknowledge takes in that a worker has acknowledged a dispatch of the job, and whether it was told so.
+// Acknowledge notes that a worker has acknowledged a dispatch of the job; told says whether the worker got a
+// confirmation.
 func (j *Job) Acknowledge(seq uint64, told bool) {
 	for i := range j.Dispatches {
 		if d := &j.Dispatches[i]; d.Seq == seq {

@@ -2,9 +2,9 @@ package model
 
 import "time"
 
-// Due is when the job's time is up: its timeout's, or its deadline. It is false for a job that may stay as
-// it is. It goes by when the events were, and not by the schedulers' stamps; only how long before its
-// deadline a job was written is told by its record alone.
+// Due is when the job's time is up, by its timeout or its deadline; bounded is false for a job that may stay
+// as it is. Due uses the times of events, not the schedulers' timestamps. Only the time from a write to its
+// deadline is taken from the record.
 func (f *Facts) Due(j *Job) (at time.Duration, bounded bool) {
 	switch {
 	case j.State == Absent || j.State.Terminal():
@@ -20,10 +20,11 @@ func (f *Facts) Due(j *Job) (at time.Duration, bounded bool) {
 	return at, bounded
 }
 
-// DeadlineDue is when the job is past its deadline, for all who can know: not before its record came.
+// DeadlineDue is when the job is past its deadline, for those who can know: not before its record was
+// written.
 func (j *Job) DeadlineDue() time.Duration { return max(j.DeadlineAt, j.Expected) }
 
-// Age is how long a job stays in a state before the replayer takes it up; ok is false if it never does.
+// Age is how long a job stays in a state before the replayer handles it; ok is false if it never does.
 func (f *Facts) Age(s State) (age time.Duration, ok bool) {
 	c := &f.Config
 	switch s {

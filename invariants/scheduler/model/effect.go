@@ -2,13 +2,13 @@ package model
 
 import "cmp"
 
-// Effect is that an execution of a job did on the outside what its tenant's idempotency key stands for: the first time.
+// Effect is the first effect of an idempotency key of a tenant.
 type Effect struct {
 	Job    *Job
 	Step   int
 	By     string // the worker
-	had    int    // how often
-	undone int    // how often, by compensations of jobs that have its key
+	had    int    // how often it was had
+	undone int    // how often compensations of jobs with its key have undone it
 }
 
 // HadEffect notes an effect at the workers' sink.
@@ -35,8 +35,8 @@ func (f *Facts) HadEffect(s *Step) {
 	}
 }
 
-// effectKey is what an effect of the job is known by: the key of the original, if it is a replay, whatever its worker was
-// told; without a record, what that was.
+// effectKey is the key of the job's effect: the original's key if the job is a replay, whatever its worker
+// was told. Without a record it is what the worker was told.
 func (f *Facts) effectKey(s *Step) string {
 	j := f.Root(s.About)
 	if j.Replay.Key == "" {
@@ -45,14 +45,15 @@ func (f *Facts) effectKey(s *Step) string {
 	return j.Commitment()
 }
 
-// Repeated is the key whose effect a step has had, and the first effect of it; it says false if the step's own is the first.
+// Repeated returns the key whose effect a step has had, and its first effect; again is false if the step's
+// own is the first.
 func (f *Facts) Repeated(s *Step) (key string, first Effect, again bool) {
 	key = f.effectKey(s)
 	first = f.Effects[key]
 	return key, first, first.had > 1
 }
 
-// undoes is the key whose effect the job undoes, by its labels; "" is none.
+// undoes is the key whose effect the job undoes, by its labels; "" if there is none.
 func (f *Facts) undoes(j *Job) string {
 	if j = f.Jobs[j.compensates()]; j == nil || f.Root(j).Replay.Key == "" {
 		return ""
@@ -60,16 +61,16 @@ func (f *Facts) undoes(j *Job) string {
 	return f.Root(j).Commitment()
 }
 
-// Undone is the key whose effect a step has undone, how often that was done by then, and how often the effect was had; ""
-// if the step undoes nothing.
+// Undone returns the key whose effect a step has undone, how often that was undone by then, and how often it
+// was had. key is "" if the step undoes nothing.
 func (f *Facts) Undone(s *Step) (key string, undone, had int) {
 	key = f.undoes(s.About)
 	e := f.Effects[key]
 	return key, e.undone, e.had
 }
 
-// HadBefore is the step at which the effect of a replay's key was had, if that was before the ledger was last asked because
-// of the dead letter that the replay comes from.
+// HadBefore returns the step at which the effect of a replay's key was had. had says whether that was before
+// the ledger was last asked because of the dead letter that the replay comes from.
 func (f *Facts) HadBefore(j *Job) (step int, had bool) {
 	first, had := f.Effects[j.Commitment()]
 	asked := f.Job(j.Replay.Of).Replay.Asked
@@ -84,7 +85,8 @@ func (f *Facts) HadBefore(j *Job) (step int, had bool) {
 	return first.Step, had && first.Step > 0 && (asked == 0 || first.Step < asked)
 }
 
-// Deduplicated says whether a worker answers for a job without executing it: the effect of its key was had.
+// Deduplicated says whether a worker answers for a job without executing it, because the effect of its key
+// was had.
 func (f *Facts) Deduplicated(j *Job) bool {
 	return f.Config.Deduplicate && f.Effects[j.Commitment()].had > 0
 }

@@ -7,29 +7,29 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 )
 
-// Facts is what the events so far say of the world. It keeps a small, fixed amount for each job
-// and nothing of the events themselves.
+// Facts is what the events so far show of the world. It keeps a small, fixed amount for each job, and no
+// events.
 type Facts struct {
 	Hooks     Hooks
 	Config    config.Config
 	Jobs      map[string]*Job
 	Order     []*Job // in the order of their first event, so that the end is judged in a fixed order
 	Nodes     map[string]*Node
-	Heard     map[Replica][]*Ear   // what each replica knows of workers, by their names
-	Listens   map[string]Listening // how each process has heard of workers, by its name
+	Heard     map[Replica][]*Ear   // by worker name: what each replica knows of workers
+	Listens   map[string]Listening // by process name: how the process has heard of workers
 	Ticks     ticks                // of the reconciler, the replayer and the snapshot's writer
-	swept     []swept              // what crashes took with them
-	failovers int                  // of Redis, and its deaths, after which it has another replication ID
+	swept     []swept              // pulls that crashes have ended
+	failovers int                  // of Redis, with its deaths; after each it has another replication ID
 	Sagas     Sagas
 	Outputs   outputs
-	Approver  string             // the process of who approves
-	trail     trail              // of audit
+	Approver  string             // the process of the approver
+	trail     trail              // the audit trail
 	slots     slots              // of tenants
 	Workflow  Workflows          // runs of steps, and their delays
 	Effects   map[string]Effect  // at the workers' sink, by tenant and idempotency key
 	UsedBy    map[string]string  // the tenant that had the first effect of an idempotency key
-	Filed     map[string]*Filing // the DLQ entries of messages, by their place, and of compensations, by the entry's id
-	reused    map[string]uint64  // by stream: the last sequence that nats-server has given twice
+	Filed     map[string]*Filing // the DLQ entries of messages, by their places, and of compensations, by the entries' IDs
+	reused    map[string]uint64  // by stream: the last sequence that nats-server has used twice
 
 	Policy policyFacts
 	Replay replayFacts // dead letters and their replays
@@ -39,16 +39,16 @@ type Facts struct {
 
 	Strikes Strikes
 	Reached [moments]int      // how often each moment came
-	Broken  invariants.Places // invariants violated for the run as a whole, by their place in All
-	Mixed   bool              // a job is; see Job.Mixed
+	Broken  invariants.Places // invariants violated for the run as a whole, by their positions in All
+	Mixed   bool              // a job is mixed; see Job.Mixed
 	Count   counts
 	Fenced  Fenced // the last one
 	Rescued Rescue // likewise
 }
 
-// Fenced is a state write that was not made, since record or lock had changed since its writer looked.
+// Fenced is a state write that was not made, because record or lock had changed since its writer read them.
 type Fenced struct {
-	Step  int // that showed it to the writer
+	Step  int // the step that showed it to the writer
 	Job   string
 	Phase string
 }

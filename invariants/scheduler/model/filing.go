@@ -9,20 +9,20 @@ import (
 
 // Filing is what is known of the DLQ entry of a job, of a message or of a compensation.
 type Filing struct {
-	Entered    bool          // it is there
-	Code       string        // the reason code that it was written with last
-	DlqExpires time.Duration // when it expires; 0 without one
-	DlqAmiss   Lasting       // how it was last written with another lifetime than it should have; zero if never
+	Entered    bool          // it exists
+	Code       string        // the reason code of its last write
+	DlqExpires time.Duration // when it expires; 0 if it does not
+	DlqAmiss   Lasting       // its last write with a wrong lifetime; zero if there is none
 }
 
-// Lasting is for how long what a step wrote lasts, and should at least; 0 is for ever.
+// Lasting is how long something written lasts, and how long it should last at least; 0 is for ever.
 type Lasting struct {
 	Step       int
 	Is, Should time.Duration
-	Amiss      bool // it lasts for less, or for longer than an entry may
+	Amiss      bool // it lasts too short, or longer than an entry may
 }
 
-// lasts says for how long what a change has written lasts, of what should last as long as a DLQ entry.
+// lasts returns the lifetime of a change that should last as long as a DLQ entry.
 func (f *Facts) lasts(s *Step, c *sim.Change) Lasting {
 	return f.lastsAtLeast(s, c, s.At+f.Config.DLQEntryTTL)
 }
@@ -34,8 +34,8 @@ func (f *Facts) lastsAtLeast(s *Step, c *sim.Change, least time.Duration) Lastin
 	}
 }
 
-// FileLetter takes in that an entry is written, or gone. One that is there and is written again keeps the time that it has
-// left.
+// FileLetter notes that an entry is written or gone. An existing entry that is written again keeps the rest
+// of its lifetime.
 func (f *Facts) FileLetter(s *Step, e *Filing, c *sim.Change) {
 	least := s.At + f.Config.DLQEntryTTL
 	if e.Entered && s.At < e.DlqExpires {
@@ -50,7 +50,8 @@ func (f *Facts) FileLetter(s *Step, e *Filing, c *sim.Change) {
 	}
 }
 
-// Letter is the entry of that id, of no job: of a message by its place, or of a compensation.
+// Letter returns the entry with that ID that belongs to no job: to a message, by its place, or to a
+// compensation.
 func (f *Facts) Letter(id string) *Filing {
 	e := f.Filed[id]
 	if e == nil {
@@ -63,7 +64,7 @@ func (f *Facts) Letter(id string) *Filing {
 	return e
 }
 
-// HasLetter says whether there is the entry of that id, of no job.
+// HasLetter says whether there is an entry with that ID that belongs to no job.
 func (f *Facts) HasLetter(id string) bool {
 	e := f.Filed[id]
 	return e != nil && e.Entered

@@ -1,15 +1,16 @@
 package model
 
-// finality is whether the worker called a job's failure final.
+// finality says whether the worker reported a job's failure as final.
 type finality uint8
 
 const (
-	inDoubt  finality = iota // the job has not failed yet, or there were results of both kinds to end it
+	inDoubt  finality = iota // the job has not failed yet, or results of both kinds may have ended it
 	notFinal                 // its worker did not, or something else ended it
 	isFinal
 )
 
-// final says whether the job's worker called its failure final. Its result tells; the dead letter does only where results do not.
+// final says whether the job's worker reported its failure as final. The worker's result shows it; the dead
+// letter counts only if results do not show it.
 func (j *Job) final(said bool) bool {
 	if j.Replay.final == inDoubt {
 		return said && j.Saga.Fatal
@@ -17,7 +18,7 @@ func (j *Job) final(said bool) bool {
 	return j.Replay.final == isFinal
 }
 
-// FailureWritten takes in which results a write of FAILED may go by.
+// FailureWritten notes by which results a write of FAILED may have been made.
 func (f *Facts) FailureWritten(s *Step) {
 	j := s.About
 	if j.State != Failed || s.Rewinds() {

@@ -8,26 +8,26 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Look is a process's look at how the queue grows.
+// Look is a process's check of how the queue grows.
 type Look struct {
 	Process string
 	Step    int
 	Fresh   int
-	Alert   bool // there were too many
+	Alert   bool // there were too many new entries
 	Sure    bool // and no entry was at the edge of the window
-	Tried   bool // it has tried to change the alert since, or another has changed it
+	Tried   bool // the process has tried to change the alert since, or another has changed it
 }
 
-// edge is how far the time at which an entry says that it was written may be from that at which it was.
+// edge is how far the time in an entry may differ from the time at which it was written.
 const edge = time.Second
 
-// LettersIndexed takes in a change of the index of dead letters.
+// LettersIndexed notes a change of the index of dead letters.
 func (f *Facts) LettersIndexed(c *sim.Change, id string) {
 	if !f.Config.Replay.Wanted {
 		return
 	}
 	r := f.replays()
-	if id == "" { // the whole of it, in a failover
+	if id == "" { // the whole index, in a failover
 		for id, a := range r.came {
 			a.there = false
 			r.came[id] = a
@@ -39,7 +39,7 @@ func (f *Facts) LettersIndexed(c *sim.Change, id string) {
 		score, _ := strconv.ParseFloat(c.Value, 64)
 		place = int64(score)
 	}
-	if place > a.place { // a failover puts it back
+	if place > a.place { // a failover moves it back
 		a.at, a.place = f.At, place
 	}
 	r.came[id] = a
@@ -48,8 +48,8 @@ func (f *Facts) LettersIndexed(c *sim.Change, id string) {
 // Indexed says whether the dead letter of a job is in the index.
 func (f *Facts) Indexed(id string) bool { return f.Replay.came[id].there }
 
-// GrowthChanged takes in that the growth alert was raised, or ended. What a process saw before that says
-// nothing of the alert as it is now.
+// GrowthChanged notes that the growth alert was raised or ended. What a process saw before does not apply to
+// the alert as it is now.
 func (f *Facts) GrowthChanged(s *Step, c *sim.Change) {
 	r := f.replays()
 	if !r.Alert && !c.Gone {
@@ -65,7 +65,7 @@ func (f *Facts) GrowthChanged(s *Step, c *sim.Change) {
 	}
 }
 
-// GrowthSeen takes in that a process has looked at how the queue grows, or has tried to change the alert.
+// GrowthSeen notes that a process has checked how the queue grows, or has tried to change the alert.
 func (f *Facts) GrowthSeen(s *Step) {
 	r := f.replays()
 	by := invariants.Process(s.Node, s.Incarnation)

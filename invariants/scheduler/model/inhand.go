@@ -10,25 +10,26 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// delivery is one of a message that has reached a process.
+// delivery is a delivery of a message that has reached a process.
 type delivery struct {
 	step    int
 	process string
 	end     sim.Kind    // the kind of its answer, or died; "" while the process has the message in hand
 	back    bool        // a nak of it has reached JetStream
-	nth     uint64      // delivery of the message
+	nth     uint64      // which delivery of the message it is
 	asked   int         // how often the process has asked for the job's lock since
-	away    config.Span // for how long the message is to be sent back by what the process has met; zero if events do not say
+	away    config.Span // how long the message is to be delayed if it is sent back for what the process has met; zero if events do not show it
 }
 
-// died ends a delivery whose process has crashed.
+// died is the end of a delivery whose process has crashed.
 const died sim.Kind = "died"
 
-// deliveries are a message's: a process that is slow has it in hand still when another is given it.
+// deliveries are the deliveries of a message. A slow process may still have it in hand when it is delivered
+// to another.
 type deliveries []delivery
 
-// follow takes in a delivery, or the answer to one. The answer is the first if the message was in hand until then, and it is
-// sent again if the delivery had that answer before.
+// follow notes a delivery, or the answer to one. first says that the message was in hand until then. again
+// says that the delivery already had that answer.
 func (d *deliveries) follow(e *sim.Event) (first, again bool) {
 	if e.Kind == sim.KindDeliver {
 		*d = append(*d, delivery{step: e.Step, process: invariants.Process(e.Node, e.Incarnation), nth: e.Delivered})
@@ -57,29 +58,29 @@ func (d *delivery) on(node string) bool {
 	return name == node
 }
 
-// inHand says whether a delivery of which that is so is not answered yet.
+// inHand says whether so holds for a delivery that is not answered yet.
 func (m *Message) inHand(so func(*delivery) bool) bool {
 	return slices.ContainsFunc(m.deliveries, func(d delivery) bool { return d.end == "" && so(&d) })
 }
 
-// held says whether any process has it.
+// held says whether any process has the message in hand.
 func (m *Message) held() bool { return m.inHand(func(*delivery) bool { return true }) }
 
-// InHandOf says whether that process has it.
+// InHandOf says whether that process has the message in hand.
 func (m *Message) InHandOf(process string) bool {
 	return m.inHand(func(d *delivery) bool { return d.process == process })
 }
 
-// inHandOn says whether a process of the node has it.
+// inHandOn says whether a process of the node has the message in hand.
 func (m *Message) inHandOn(node string) bool {
 	return m.inHand(func(d *delivery) bool { return d.on(node) })
 }
 
-// GivenOnce says whether it has reached a process once, which has it in hand.
+// GivenOnce says whether the message has reached one process, once, and that process still has it in hand.
 func (m *Message) GivenOnce() bool { return !m.Done && len(m.deliveries) == 1 && m.held() }
 
-// GivenInVain says whether it has reached a process that was done with it, died, or had it until it was delivered again, and
-// was not acknowledged.
+// GivenInVain says whether the message has reached a process that finished with it, died, or still had it
+// when it was redelivered, and was not acknowledged.
 func (m *Message) GivenInVain() bool {
 	return !m.Done && (len(m.deliveries) > 1 || len(m.deliveries) == 1 && !m.held())
 }
@@ -94,7 +95,7 @@ func (m *Message) sentBack() (n uint64) {
 	return n
 }
 
-// holders are the processes that have it in hand.
+// holders lists the processes that have the message in hand.
 func (m *Message) holders() (list []string) {
 	for _, d := range m.deliveries {
 		if d.end == "" {

@@ -7,14 +7,14 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// dispatchAckWait is after how long a dispatch comes again that its worker has not answered.
+// dispatchAckWait is the time after which an unanswered dispatch is redelivered.
 const dispatchAckWait = 10 * time.Minute
 
-// LeftMessage returns a message of the job that no scheduler has answered, although one was up and nothing was struck for so
-// long that the message has come again meanwhile; nil for none.
+// LeftMessage returns a message of the job that no scheduler has answered, although one was up and nothing
+// was struck for longer than a redelivery takes; nil if there is none.
 func (f *Facts) LeftMessage(j *Job, at time.Duration) *Message {
 	if f.lastOf("") || f.Strikes.lasts(sim.NATS) || f.Strikes.lasts(sim.Redis) {
-		return nil // there is nobody who could
+		return nil // nobody could answer
 	}
 	for i := range j.Messages {
 		m := &j.Messages[i]
@@ -25,7 +25,7 @@ func (f *Facts) LeftMessage(j *Job, at time.Duration) *Message {
 	return nil
 }
 
-// LeftDispatch does so with a dispatch to a worker that was up and had nothing else to do.
+// LeftDispatch does the same for a dispatch to a worker that was up and had nothing else to do.
 func (f *Facts) LeftDispatch(j *Job, at time.Duration) *Dispatch {
 	for i := range j.Dispatches {
 		d := &j.Dispatches[i]
@@ -40,7 +40,7 @@ func (f *Facts) LeftDispatch(j *Job, at time.Duration) *Dispatch {
 	return nil
 }
 
-// again is how long it takes at most until a message is handled again that was not answered, or was sent back.
+// again is the longest time until a message is handled again that was not answered, or was sent back.
 func (f *Facts) again(ackWait time.Duration) time.Duration {
 	c := &f.Config
 	return max(ackWait, c.BackoffMax, c.RetryDelayNoWorkers, c.RetryDelayStore) + c.ThrottledFor()

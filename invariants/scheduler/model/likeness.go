@@ -11,9 +11,10 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 )
 
-// Likeness hashes what is known of the jobs that are meant, and of what belongs to no job: without instants, steps and
-// counts of deliveries. A fault finds the same at two moments of equal likeness, as far as events tell: what a process
-// remembers, they do not. struck are the strikes that have reached each of those jobs, which are no part of the likeness.
+// Likeness hashes what is known of the jobs for which meant is true, and of what belongs to no job. It leaves
+// out instants, steps and counts of deliveries. A fault finds the same at two moments with equal likeness, as
+// far as events show; they do not show what a process remembers. struck has the strikes that have reached
+// each of those jobs, which are not part of the likeness.
 func (f *Facts) Likeness(meant func(job string) bool) (likeness uint64, struck []invariants.Kinds) {
 	h := xxhash.New()
 	f.likenessOfNone(h)
@@ -26,7 +27,7 @@ func (f *Facts) Likeness(meant func(job string) bool) (likeness uint64, struck [
 	return h.Sum64(), append(struck, f.StruckEver())
 }
 
-// likenessOfNone is of processes and loops, and of strikes that go on.
+// likenessOfNone hashes processes and loops, and strikes under way.
 func (f *Facts) likenessOfNone(h hash.Hash) {
 	for _, name := range slices.Sorted(maps.Keys(f.Nodes)) {
 		if n := f.Nodes[name]; n.Down || n.Silent > 0 || n.Cut > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Control brings the facts up to date with what the harness did.
+// Control updates the facts with what the harness did.
 func (f *Facts) Control(e *sim.Event) {
 	n := f.Node(e.Target)
 	switch e.Name {
@@ -23,14 +23,14 @@ func (f *Facts) Control(e *sim.Event) {
 		f.crash(e)
 	case "restart":
 		n.Down = false
-		for _, j := range f.Order { // the stream delivers to it again what it had not acknowledged
+		for _, j := range f.Order { // the stream redelivers to it what it had not acknowledged
 			if k := len(j.Dispatches); k > 0 && j.Dispatches[k-1].Worker == e.Target {
 				j.Moments &^= 1 << DeadWorker
 			}
 		}
 	case "pause":
 		n.goes(e.At, 1)
-		f.Count.StaleMaybe += f.retries(e.Target) // it may pick when it goes on
+		f.Count.StaleMaybe += f.retries(e.Target) // it may pick when it continues
 		f.Sagas.keptUp(e.Target)
 	case "resume":
 		n.goes(e.At, -1)
@@ -56,7 +56,7 @@ func (f *Facts) Control(e *sim.Event) {
 	}
 }
 
-// retries is how many jobs a scheduler has in hand: it may be about to put them off, and to count that.
+// retries is how many jobs a scheduler has in hand. It may be about to put them off, and to count that.
 func (f *Facts) retries(node string) (n int) {
 	for _, j := range f.Order {
 		if slices.ContainsFunc(j.Messages, func(m Message) bool { return m.asks() && m.inHandOn(node) }) || slices.ContainsFunc(j.Handlings, func(h Handling) bool { return h.Node == node }) {
@@ -98,7 +98,7 @@ func (f *Facts) crash(e *sim.Event) {
 		j.sent(e.Target)
 		j.Releases = slices.DeleteFunc(j.Releases, func(r Release) bool { return r.node == e.Target })
 		if j.Queued.Step != 0 && !j.Queued.Stored && j.Intent.by(e.Target) {
-			f.Reach(CrashWithIntent) // and nothing is lost by it
+			f.Reach(CrashWithIntent) // and that loses nothing
 		}
 		if l := &j.Lock; l.Node == e.Target && l.Live(e.At) && l.Abandoned == 0 {
 			l.Abandoned = e.At

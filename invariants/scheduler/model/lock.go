@@ -7,9 +7,9 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Lock is a job's lock as Redis holds it.
+// Lock is a job's lock in Redis.
 type Lock struct {
-	Node        string // who set it; "" for no lock
+	Node        string // who set it; "" if there is none
 	Incarnation int
 	Token       string
 	Expires     time.Duration // 0 is never
@@ -17,7 +17,7 @@ type Lock struct {
 	Abandoned   time.Duration // since when nobody will release it; 0 if its holder may
 }
 
-// Slack is how far from its expiry Redis may be: it keeps milliseconds.
+// Slack is the tolerance for an expiry, since Redis keeps milliseconds.
 const Slack = time.Millisecond
 
 func (l *Lock) Live(at time.Duration) bool {
@@ -28,21 +28,21 @@ func (l *Lock) HeldBy(e *sim.Event) bool {
 	return l.Live(e.At) && l.Node == e.Node && l.Incarnation == e.Incarnation
 }
 
-// Release is a lock's being given back, which ends a handling.
+// Release is the release of a lock, which ends a handling.
 type Release struct {
 	node        string
 	incarnation int
-	Lock        int    // the step at which the lock was taken; 0 if events do not say which of two it is
-	Hung        string // the operation of it that hangs
+	Lock        int    // the step at which the lock was taken; 0 if events do not show which of two locks it is
+	Hung        string // its operation that hangs
 }
 
-// BeginsRelease says whether the step is the first of those in which a lock is given back.
+// BeginsRelease says whether the step is the first of those that release a lock.
 func BeginsRelease(s *Step) bool {
 	return s.Phase == "lock_release" && s.Kind == sim.KindRedis && (s.Name == "watch" || s.Name == "del")
 }
 
-// Release notes that the step's handling begins to give its lock back. Those of its process that went
-// before are over, but for one that hangs.
+// Release notes that the step's handling begins to release its lock. Earlier releases of its process are
+// over, except one that hangs.
 func (j *Job) Release(s *Step) {
 	r := Release{node: s.Node, incarnation: s.Incarnation, Lock: s.Handling.Lock}
 	if j.HandlesTwice(s.Event) {
@@ -52,8 +52,8 @@ func (j *Job) Release(s *Step) {
 	j.Releases = append(j.Releases, r)
 }
 
-// Releasing returns the release that the step belongs to, or nil: what returns late is of the first that
-// hangs in that operation, and all else of the last.
+// Releasing returns the release that the step belongs to, or nil. A late return belongs to the first release
+// that hangs in that operation, and every other step to the last.
 func (j *Job) Releasing(s *Step) (found *Release) {
 	for i := range j.Releases {
 		r := &j.Releases[i]

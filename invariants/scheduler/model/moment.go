@@ -69,7 +69,7 @@ const (
 // Reach notes that a moment has come.
 func (f *Facts) Reach(m Moment) { f.Reached[m]++ }
 
-// Come notes that a moment has come to a job, of which the reason why a job did not settle may speak.
+// Come notes that a moment has come to a job. It may be the reason why the job did not settle.
 func (f *Facts) Come(j *Job, m Moment) {
 	f.Reach(m)
 	if j != nil {

@@ -2,23 +2,23 @@ package model
 
 import "time"
 
-// Node is what is known of a process's node.
+// Node is what is known of a node.
 type Node struct {
 	Down   bool
-	Silent int           // partitions under way in which what it sends of its heartbeats is lost
-	Cut    int           // likewise, from a server
-	Master int           // the failovers of Redis that there had been when it last asked which server is the master
+	Silent int           // partitions under way that lose what it sends of its heartbeats
+	Cut    int           // partitions under way that cut it off from a server
+	Master int           // the number of Redis's failovers when it last asked which server is the master
 	Worked time.Duration // when it last began or ended an execution, or asked for more time
 	pulls  pulls
-	tasks  []task // dispatches that the worker was given, and is not done with, or was not until just now
+	tasks  []task // dispatches that the worker has received, and has not finished, or has finished just now
 	Beats  beats
 
-	absent int           // pauses and partitions from a server under way
+	absent int           // pauses, and partitions from a server, under way
 	since  time.Duration // when the first of those began
-	away   time.Duration // for how long there were some before
+	away   time.Duration // how long earlier ones lasted together
 }
 
-// goes takes in that a pause or a partition of the node begins, or ends.
+// goes notes that a pause or a partition of the node begins or ends.
 func (n *Node) goes(at time.Duration, by int) {
 	if n.absent > 0 {
 		n.away += at - n.since
@@ -27,7 +27,7 @@ func (n *Node) goes(at time.Duration, by int) {
 	n.absent = max(0, n.absent+by)
 }
 
-// Away is for how long, until then, the node has been paused or cut off from a server.
+// Away is how long, until then, the node has been paused or cut off from a server.
 func (n *Node) Away(at time.Duration) time.Duration {
 	if n.absent == 0 {
 		return n.away

@@ -7,7 +7,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
-// OpenJobs says which of the jobs that schedulers submitted themselves are not over, and are still to come to an end.
+// OpenJobs lists the jobs of schedulers that are not over, and are still to end.
 func OpenJobs(f *Facts) (list []string) {
 	for _, j := range f.Order {
 		if what := f.derived(j); what != "" && j.Accepted && !j.State.Terminal() && (j.State != ApprovalRequired || j.Approved) && !f.Poisoned(j) {
@@ -17,7 +17,7 @@ func OpenJobs(f *Facts) (list []string) {
 	return list
 }
 
-// derived says what a job is that no client submitted; "" for one that a client did.
+// derived describes a job that no client submitted; it is "" for a client's job.
 func (f *Facts) derived(j *Job) string {
 	switch {
 	case j.Replay.Of != "":
@@ -30,8 +30,8 @@ func (f *Facts) derived(j *Job) string {
 	return ""
 }
 
-// UnderWay are what the gauges of what is under way may say: a message is in hand for longer than its handling takes, and a
-// rollback gives its lock back once it is over.
+// UnderWay is what the gauges of running work may show. A message is in hand for longer than its handling
+// takes, and a rollback releases its lock after it is over.
 func (f *Facts) UnderWay() (handlings, rollbacks int) {
 	for _, j := range f.Order {
 		for i := range j.Messages {

@@ -8,13 +8,14 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
-// reading is that a process's replayer has read a job, to ask the safety kernel about it, and has not done so since.
+// reading is a job that a process's replayer has read, to ask the safety kernel about it, and has not asked
+// about since.
 type reading struct {
 	process string
 	at      time.Duration
 }
 
-// Replayed notes what a replayer has brought on.
+// Replayed notes what a replayer has resumed.
 func (f *Facts) Replayed(s *Step, w *Write) {
 	if s.About.State != Scheduled || s.About.Replayer != invariants.Process(s.Node, s.Incarnation) || s.Handling.Scheduled {
 		return
@@ -30,8 +31,8 @@ func (f *Facts) Replayed(s *Step, w *Write) {
 	s.About.Replayer = ""
 }
 
-// OrphanReplayed counts a SCHEDULED write that was confirmed, if it is a replayer's. Of two handlings of one process
-// events do not say which is the replayer's, while a request is in hand there too.
+// OrphanReplayed counts a confirmed SCHEDULED write, if it is a replayer's. While its process also has a
+// request in hand, events do not show which of its handlings is the replayer's.
 func (f *Facts) OrphanReplayed(s *Step) {
 	switch {
 	case s.Handling == nil || !s.Handling.orphan:
@@ -46,12 +47,12 @@ func (f *Facts) OrphanReplayed(s *Step) {
 	s.Handling.orphan = false
 }
 
-// ReplayerRead takes in that a replayer has read a job that it is to take up.
+// ReplayerRead notes that a replayer has read a job that it is to handle.
 func (f *Facts) ReplayerRead(s *Step) {
 	me := invariants.Process(s.Node, s.Incarnation)
 	f.takenUp(s)
 	if was := s.About.Replayer; was != "" && was != me {
-		f.Count.Maybe(history.CounterOrphans, s.About.TopicOf()) // that one may be at it still
+		f.Count.Maybe(history.CounterOrphans, s.About.TopicOf()) // the other one may still be at it
 	}
 	s.About.readings = append(s.About.readings, reading{me, s.At})
 	s.About.Replayer, s.About.Left = me, !f.PutOff(s.About, s.At) && !f.comesAgain(s.About, s.At)
@@ -60,7 +61,7 @@ func (f *Facts) ReplayerRead(s *Step) {
 	}
 }
 
-// takenUp takes in that a replayer sees to a job for the first time since the job was written.
+// takenUp notes that a replayer handles a job for the first time since the job was written.
 func (f *Facts) takenUp(s *Step) {
 	j := s.About
 	age, waits := f.Age(j.State)
@@ -73,17 +74,17 @@ func (f *Facts) takenUp(s *Step) {
 	}
 }
 
-// ReplayerAsked takes in that a process asks the safety kernel about a job. Without a request of the job in hand it is its
-// replayer that asks.
+// ReplayerAsked notes that a process asks the safety kernel about a job. If it has no request of the job in
+// hand, its replayer asks.
 func (f *Facts) ReplayerAsked(s *Step) {
 	if me := invariants.Process(s.Node, s.Incarnation); s.About != nil && !s.About.InHandOf(me) {
 		s.About.readings = slices.DeleteFunc(s.About.readings, func(r reading) bool { return r.process == me })
 	}
 }
 
-// Crossed says whether the step may ask about its job for somebody else than who was told last to ask later: for a second
-// request; for the replayer of its process, which has read the job in the tick that goes on; or for a request that was put
-// off before the replayer was.
+// Crossed says whether the step may ask about its job for somebody else than the one that was last told to
+// ask later. It may ask for a second request, for the replayer of its process, which has read the job in the
+// present tick, or for a request that was put off before the replayer was.
 func (f *Facts) Crossed(s *Step, told time.Duration) bool {
 	j, me, tick := s.About, invariants.Process(s.Node, s.Incarnation), &f.Ticks.Replayer
 	return j.Requests > 1 ||

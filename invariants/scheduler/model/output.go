@@ -12,18 +12,18 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// OutputVerdict is what the policy told a process of a result.
+// OutputVerdict is what the policy told a process about a result.
 type OutputVerdict struct {
 	Process  string
 	Step     int
 	Decision string // "" is no verdict
 	Reason   string
-	Ptr      string            // of the redacted output, if that is there
-	redacted string            // likewise, whether it is there or not
-	Asked    *history.Question // what it is about; nil if there is no telling
+	Ptr      string            // of the redacted output, if it exists
+	redacted string            // likewise, whether or not it exists
+	Asked    *history.Question // the request; nil if not known
 }
 
-// On says whether a finding that is on record is what the policy told.
+// On says whether a recorded finding is what the policy told.
 func (a *OutputVerdict) On(found *history.OutputFinding) bool {
 	return found.Decision == cmp.Or(a.Decision, history.OutputSkipped) && (a.Decision == "" || found.Reason == a.Reason) &&
 		(a.Asked == nil || found.Ptr == a.Asked.ResultPtr)
@@ -44,7 +44,7 @@ func (a *OutputVerdict) Code() string {
 	return history.ReasonQuarantined
 }
 
-// Words are what the verdict is, why, and of which output.
+// Words describe the verdict, its reason, and its output.
 func (a *OutputVerdict) Words() string {
 	words := a.String() + " (" + a.Reason + ")"
 	if a.Asked != nil {
@@ -53,16 +53,16 @@ func (a *OutputVerdict) Words() string {
 	return words
 }
 
-// Blocks says whether the verdict keeps a result from being handed out: afterwards, once the output is
-// out, so does a redaction.
+// Blocks says whether the verdict keeps a result from being delivered. After a scan, when the output is
+// already out, a redaction does, too.
 func (a *OutputVerdict) Blocks(scan bool) bool {
 	return a.Decision != "" && a.Decision != history.OutputAllow && (a.Decision != history.OutputRedact || a.Ptr == "" || scan)
 }
 
-// outputs is what is known of the output policy besides what is about single jobs.
+// outputs is what is known of the output policy, except what concerns single jobs.
 type outputs struct {
 	Kept     map[string]time.Duration // the jobs in cordum:output:scans, and when each was last put off there
-	Unlisted time.Duration            // when Redis refused last to tell what is due there, or to leave it to who asks
+	Unlisted time.Duration            // when Redis last refused to tell what is due there, or to leave it to the process that asks
 	Soon     map[string]scan          // the jobs whose scans their processes are about to begin
 	stored   map[string]*stored
 }
@@ -70,35 +70,35 @@ type outputs struct {
 // stored is what is known of the key of an output.
 type stored struct {
 	there bool
-	gists []string // of what it has held
+	gists []string // of its contents so far
 }
 
-// outputJob is what is known of one job's output.
+// outputJob is what is known of a job's output.
 type outputJob struct {
-	Ptr      string                           // as the record names it
+	Ptr      string                           // from the record
 	sync     []OutputVerdict                  // about its metadata: the last of each process
-	Blocking *OutputVerdict                   // the last answer, if it blocks; else nil
+	Blocking *OutputVerdict                   // the last answer, if it blocks; otherwise nil
 	Blocked  bool                             // some answer has blocked
 	Scans    []OutputVerdict                  // about its content: all of them
-	Found    map[string]history.OutputFinding // what is on record of it, by the part that found it: "sync" or "async"
-	scan     *scan                            // that is to follow SUCCEEDED, without output.durable_scans; else nil
-	resumed  string                           // the process that has taken its scan up
+	Found    map[string]history.OutputFinding // the recorded findings, by the part that found them: "sync" or "async"
+	scan     *scan                            // the scan that is to follow SUCCEEDED, without output.durable_scans; otherwise nil
+	resumed  string                           // the process that has resumed its scan
 }
 
-// scan is one that a process has still to ask for.
+// scan is a scan that a process has yet to ask for.
 type scan struct {
 	Process string
 	node    string
 	Since   time.Duration
-	away    time.Duration // for how long the node had been away before
+	away    time.Duration // how long the node had been away before
 }
 
-// Late says whether the scan's process could have begun it for that long.
+// Late says whether the scan's process could have begun it for longer than within.
 func (f *Facts) Late(sc scan, within time.Duration) bool {
 	return f.At-sc.Since-(f.Node(sc.node).Away(f.At)-sc.away) > within
 }
 
-// OutputCalled takes in what came of a call to the output policy.
+// OutputCalled notes the outcome of a call to the output policy.
 func (f *Facts) OutputCalled(s *Step) {
 	if s.Name != history.CallOutput || s.About == nil || s.Outcome == sim.OutcomePending {
 		return
@@ -133,7 +133,7 @@ func (f *Facts) OutputCalled(s *Step) {
 	}
 }
 
-// judged takes in what the policy has told of a result, or that the redacted output was looked for since.
+// judged notes what the policy has told about a result, or that the redacted output was looked for since.
 func (j *Job) judged(a *OutputVerdict, scans bool) {
 	if o := &j.Out; a.Decision != "" && (j.State.InFlight() || j.State == Succeeded) {
 		blocks := a.Blocks(scans)
@@ -146,7 +146,7 @@ func (j *Job) judged(a *OutputVerdict, scans bool) {
 	}
 }
 
-// looksFor has the verdict name the redacted output if that is there.
+// looksFor makes the verdict name the redacted output if that exists.
 func (o *outputs) looksFor(a *OutputVerdict) {
 	a.Ptr = ""
 	if there := o.stored[a.redacted]; there != nil && there.there {
@@ -154,12 +154,12 @@ func (o *outputs) looksFor(a *OutputVerdict) {
 	}
 }
 
-// Scanned says whether the policy has answered about the content of the output that the record names.
+// Scanned says whether the policy has answered about the content of the output in the record.
 func (o *outputJob) Scanned() bool {
 	return slices.ContainsFunc(o.Scans, func(a OutputVerdict) bool { return a.Asked == nil || a.Asked.ResultPtr == o.Ptr })
 }
 
-// OutputOperation takes in what else is done about an output.
+// OutputOperation notes other operations on an output.
 func (f *Facts) OutputOperation(s *Step) {
 	if s.Phase == "scan_read" && s.Failed {
 		f.Outputs.Unlisted = s.At
@@ -196,7 +196,7 @@ func (f *Facts) OutputOperation(s *Step) {
 	}
 }
 
-// redactedSought takes in that a process looks whether the redacted output is there of which the policy has told it.
+// redactedSought notes that a process looks for the redacted output that the policy has named to it.
 func (f *Facts) redactedSought(s *Step) {
 	me := invariants.Process(s.Node, s.Incarnation)
 	for i := range s.About.Out.sync {
@@ -207,7 +207,7 @@ func (f *Facts) redactedSought(s *Step) {
 	}
 }
 
-// OutputStored takes in a change of an output.
+// OutputStored notes a change of an output.
 func (f *Facts) OutputStored(c *sim.Change) {
 	o := &f.Outputs
 	if o.stored == nil {
@@ -230,7 +230,7 @@ func (o *outputs) Held(key, gist string) bool {
 	return o.stored[key] != nil && slices.Contains(o.stored[key].gists, gist)
 }
 
-// FindingStored takes in a change of what is on record of a job's output.
+// FindingStored notes a change of the recorded findings on a job's output.
 func (f *Facts) FindingStored(s *Step, c *sim.Change, j *Job) {
 	o := &j.Out
 	if c.Gone && c.Field == "" {
@@ -250,7 +250,7 @@ func (f *Facts) FindingStored(s *Step, c *sim.Change, j *Job) {
 	}
 }
 
-// ScanKept takes in a change of the set of open scans.
+// ScanKept notes a change of the set of open scans.
 func (f *Facts) ScanKept(c *sim.Change, id string) {
 	if f.Outputs.Kept == nil {
 		f.Outputs.Kept = map[string]time.Duration{}
@@ -276,7 +276,7 @@ func (o *outputs) crashed(node string) {
 	maps.DeleteFunc(o.Soon, func(_ string, sc scan) bool { return sc.node == node })
 }
 
-// ScansAtOnce counts the scans that are open, of which a replica does only so many at once.
+// ScansAtOnce counts the open scans. A replica does a limited number of them at once.
 func (f *Facts) ScansAtOnce() int {
 	n := max(len(f.Outputs.Kept), len(f.Outputs.Soon))
 	for _, j := range f.Order {
@@ -287,7 +287,7 @@ func (f *Facts) ScansAtOnce() int {
 	return n
 }
 
-// OutputWrote takes in a write of a job's record.
+// OutputWrote notes a write of a job's record.
 func (f *Facts) OutputWrote(s *Step, w *Write) {
 	o := &s.About.Out
 	switch s.About.State {
@@ -316,10 +316,11 @@ func (f *Facts) OutputWrote(s *Step, w *Write) {
 	}
 }
 
-// ScanClosed says whether the job's scan is kept, if any is, and is over.
+// ScanClosed says whether the job's scan is kept in Redis, if scans are, and is over.
 func (f *Facts) ScanClosed(j *Job) bool { return f.Config.Output.DurableScans && !f.Outputs.kept(j.ID) }
 
-// Tells says whether the step's process was told something that blocks the result, for a reason in which that one ends.
+// Tells says whether the step's process was told something that blocks the result, with a reason that ends in
+// reason.
 func (o *outputJob) Tells(s *Step, reason string) bool {
 	me := invariants.Process(s.Node, s.Incarnation)
 	tells := func(list []OutputVerdict, scan bool) bool {
@@ -330,8 +331,8 @@ func (o *outputJob) Tells(s *Step, reason string) bool {
 	return tells(o.sync, false) || tells(o.Scans, true)
 }
 
-// ToldOutput is what the output policy told the step's process of the result's metadata in the handling that is under way;
-// asked is whether that has called the policy at all.
+// ToldOutput is what the output policy told the step's process about the result's metadata in the present
+// handling; asked says whether the handling has called the policy at all.
 func (f *Facts) ToldOutput(s *Step) (told OutputVerdict, asked bool) {
 	told = s.About.Out.Told(invariants.Process(s.Node, s.Incarnation))
 	if told.Step == 0 || told.Step < s.About.handledSince(s.Event) {
@@ -340,10 +341,10 @@ func (f *Facts) ToldOutput(s *Step) (told OutputVerdict, asked bool) {
 	return told, true
 }
 
-// Told is what a process was told last of the result's metadata.
+// Told is what a process was last told about the result's metadata.
 func (o *outputJob) Told(process string) OutputVerdict { return of(process, o.sync) }
 
-// ToldOfContent is what a process was told last of the output itself.
+// ToldOfContent is what a process was last told about the output itself.
 func (o *outputJob) ToldOfContent(process string) OutputVerdict { return of(process, o.Scans) }
 
 func of(process string, said []OutputVerdict) OutputVerdict {
@@ -355,7 +356,7 @@ func of(process string, said []OutputVerdict) OutputVerdict {
 	return OutputVerdict{}
 }
 
-// OpenScans says which scans are still to come: those that are kept, and those that a living process has
+// OpenScans lists the scans that are still to come: those that are kept, and those that a running process has
 // begun.
 func OpenScans(f *Facts) (list []string) {
 	for _, j := range f.Order {
@@ -365,7 +366,7 @@ func OpenScans(f *Facts) (list []string) {
 			list = append(list, "the scan of the output of "+j.ID+" is still to be done")
 		case o.scan == nil:
 		case f.Node(o.scan.node).Down || f.At > o.scan.Since+2*f.Config.Output.ScanTimeout:
-			o.scan = nil // nobody will
+			o.scan = nil // nobody will do it
 		default:
 			list = append(list, o.scan.Process+" has still to scan the output of "+j.ID)
 		}

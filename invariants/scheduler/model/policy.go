@@ -10,14 +10,14 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// BreakerChange is a replica's circuit breaker coming to be in a state, as what the replica read of the
-// shared counter, and what became of its calls, say.
+// BreakerChange is a change of state of a replica's circuit breaker. It is derived from what the replica read
+// of the shared counter, and from the outcomes of its calls.
 type BreakerChange struct {
 	At      time.Duration
 	Node    string
 	Circuit string // "safety" or "output"
 	State   string // "closed", "open" or "half-open"
-	Alone   bool   // it goes by its own counter
+	Alone   bool   // it uses its own counter
 }
 
 // policyFacts is what is known of the input policy and of the circuits.
@@ -26,17 +26,17 @@ type policyFacts struct {
 	leaves   map[caller]Leave
 	Answers  map[caller]answer
 	own      map[ownOf]*ownCounter
-	All      [history.Circuits]ownCounter    // as if every failure that a replica tells were one's own, and every success
-	untold   []tale                          // what calls have brought, whose callers have done nothing since
+	All      [history.Circuits]ownCounter    // as if every failure and success that a replica reports were a process's own
+	untold   []tale                          // results of calls whose callers have done nothing since
 	owed     map[caller]int                  // failures that are yet to be counted
 	late     map[caller]int                  // failures whose count failed, and may still arrive
-	counted  int                             // the step at which one was last
-	writing  map[caller]time.Duration        // who has its answer, since when, and is to write that to the shared counter
-	Failed   [history.Circuits]time.Duration // when a call last failed, whoever's it was
+	counted  int                             // the step at which one was last counted
+	writing  map[caller]time.Duration        // processes that have their answers, since when, and have yet to write them to the shared counter
+	Failed   [history.Circuits]time.Duration // when a call last failed, of any process
 	shown    map[ownOf]BreakerChange
-	Changes  []BreakerChange // what each replica's circuit breakers did, in the order of time
+	Changes  []BreakerChange // what the circuit breakers of each replica did, in the order of time
 
-	Throttled map[string]time.Duration // when the kernel last told that of a job, by its id, unless the job waits for something else since
+	Throttled map[string]time.Duration // by job ID: when the kernel last throttled the job, unless the job waits for something else since
 }
 
 func NewPolicyFacts() policyFacts {
@@ -61,7 +61,7 @@ type ownOf struct {
 	circuit     history.Circuit
 }
 
-// Leave is what a process found when it looked whether it may call.
+// Leave is what a process found when it checked whether it may call.
 type Leave struct {
 	At      time.Duration
 	Step    int
@@ -69,31 +69,31 @@ type Leave struct {
 	Alone   bool // by its own counter
 	Used    bool // half-open, and its own probes were used up
 	count   int  // the shared counter
-	Window  int  // of the shared counter, in half-open
-	batch   int  // of the probes in that
-	Claimed bool // it has counted its probe in that
-	Clearly bool // it was not within a millisecond of being in another state
+	Window  int  // of the shared counter, if half-open
+	batch   int  // of the probes in that window
+	Claimed bool // it has counted its probe in that window
+	Clearly bool // it was not within a millisecond of another state
 	Called  bool // it has called since
 }
 
-// tale is what a call has brought, for its caller to tell the others.
+// tale is the result of a call, which its caller has yet to report to the others.
 type tale struct {
 	caller
 	leave  Leave
 	failed bool
 }
 
-// answer is what a call brought.
+// answer is the result of a call.
 type answer struct {
 	Step        int
 	Failed      bool
 	Decision    string // "" for an error
 	Snapshot    string // of the policy that decided
 	Down        bool   // it failed, and the service is at fault
-	Reason      string // that it tells; "" if it is none that is known
+	Reason      string // as reported; "" if the decision is unknown
 	Constraints map[string]string
-	Asked       *history.Question // what it is about; nil if there is no telling
-	handles     bool              // who asked has the job in hand, under its lock
+	Asked       *history.Question // the request; nil if not known
+	handles     bool              // the process that asked has the job in hand, under its lock
 }
 
 func (p *policyFacts) ownBy(e *sim.Event, c history.Circuit) *ownCounter {
@@ -104,7 +104,7 @@ func (p *policyFacts) ownBy(e *sim.Event, c history.Circuit) *ownCounter {
 	return p.own[key]
 }
 
-// show notes what state a replica finds its circuit in.
+// show notes the state in which a replica finds its circuit.
 func (p *policyFacts) show(e *sim.Event, c history.Circuit, state string, alone bool) {
 	key := ownOf{e.Node, 0, c}
 	change := BreakerChange{At: e.At, Node: e.Node, Circuit: history.CircuitNames[c], State: state, Alone: alone}
@@ -115,7 +115,7 @@ func (p *policyFacts) show(e *sim.Event, c history.Circuit, state string, alone 
 	p.Changes = append(p.Changes, change)
 }
 
-// BreakerChanged takes in a change of a breaker's keys.
+// BreakerChanged notes a change of a breaker's keys.
 func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
 	counter := &f.Policy.Counters[history.CircuitOf(c.Key)]
 	if c.Gone && s.Phase == "breaker_write" {
@@ -148,7 +148,7 @@ func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
 	}
 }
 
-// BreakerAsked takes in an operation on the shared counter, or a call that it guards.
+// BreakerAsked notes an operation on the shared counter, or a call that it guards.
 func (f *Facts) BreakerAsked(s *Step) {
 	p := &f.Policy
 	f.tells(s)
@@ -180,7 +180,7 @@ func (f *Facts) BreakerAsked(s *Step) {
 			check(s, c, &was, &l)
 		}
 		p.leaves[key] = l
-		delete(p.Answers, key) // it asks anew, or finds that it may not
+		delete(p.Answers, key) // it asks again, or finds that it may not
 		p.show(s.Event, c, l.State, l.Alone)
 		if l.State == history.Open {
 			f.Reach(CircuitOpened)
@@ -191,7 +191,7 @@ func (f *Facts) BreakerAsked(s *Step) {
 		switch {
 		case !ok:
 			return
-		case s.Failed, s.Outcome == history.TransactionFailed: // it cannot be counted, and so it does not go out
+		case s.Failed, s.Outcome == history.TransactionFailed: // the probe cannot be counted, so the call is not made
 			l.Clearly = false
 		case s.Name == "multi":
 			counter.probeClaimed(s.At, &f.Config.Policy)
@@ -226,7 +226,7 @@ func (f *Facts) alone(s *Step, c history.Circuit) Leave {
 	return l
 }
 
-// calls takes in a call that sets out, or what it brought, or both.
+// calls notes that a call is made, its result, or both.
 func (f *Facts) calls(s *Step, c history.Circuit) {
 	p, cfg := &f.Policy, &f.Config.Policy
 	key := caller{s.Node, s.Incarnation, s.Job, c}
@@ -234,12 +234,12 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 		l, looked := p.leaves[key]
 		if !looked || !cfg.SharedBreaker {
 			l = f.alone(s, c)
-			// It looked some time ago, before others of its calls may have failed.
+			// The process has checked some time ago. Other calls of it may have failed since.
 			l.Clearly = l.Clearly && s.At-p.ownBy(s.Event, c).OpenSince > Doubt
 			p.leaves[key] = l
 			p.show(s.Event, c, l.State, true)
 		}
-		if l.State == history.Open && !l.Clearly { // it has found it half-open, then
+		if l.State == history.Open && !l.Clearly { // then it has found it half-open
 			l.State = history.HalfOpen
 		}
 		if l.State == history.HalfOpen {
@@ -265,7 +265,7 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 		p.Answers[key] = answer{Step: s.Step, Failed: true}
 		return
 	}
-	if !l.Alone || !cfg.SharedBreaker { // one that cannot reach the shared counter tells nobody
+	if !l.Alone || !cfg.SharedBreaker { // a process that cannot reach the shared counter reports to nobody
 		p.untold = append(p.untold, tale{key, l, s.Failed})
 	}
 	if s.Failed {
@@ -292,8 +292,9 @@ func (f *Facts) calls(s *Step, c history.Circuit) {
 	}
 }
 
-// tells takes in what calls have brought once their callers go on with the job: the first that they do is to count it.
-// While one is paused nobody can know of it, and of what it dies with nobody ever does. One that cannot count it tells nobody.
+// tells notes the results of calls once their callers go on with their jobs: a caller's next operation is to
+// count the result. While a caller is paused nobody can know of its results, and if it dies nobody ever does.
+// A caller that cannot count its result reports to nobody.
 func (f *Facts) tells(s *Step) {
 	counts := s.Phase == "breaker_write"
 	f.Policy.untold = slices.DeleteFunc(f.Policy.untold, func(t tale) bool {
@@ -318,7 +319,7 @@ func (f *Facts) told(s *Step, t *tale) {
 		return
 	}
 	if all.Failures < cfg.FailBudget {
-		*all = ownCounter{} // those that were counted before the success was are forgotten as well
+		*all = ownCounter{} // failures that were counted before the success was are forgotten as well
 	}
 	counter.inARow = slices.DeleteFunc(counter.inARow, func(step int) bool { return step < t.leave.Step })
 	if t.leave.State == history.HalfOpen && t.leave.Window == counter.Window {
@@ -329,7 +330,8 @@ func (f *Facts) told(s *Step, t *tale) {
 	}
 }
 
-// saysNothing is of a call's end that tells nothing of the service: its caller gave up, or the request was at fault.
+// saysNothing says whether the end of a call shows nothing about the service: its caller gave up, or the
+// request was at fault.
 func saysNothing(outcome string) bool {
 	for _, words := range []string{"context canceled", "code = InvalidArgument", "code = OutOfRange", "message larger than max"} {
 		if strings.Contains(outcome, words) {
@@ -339,8 +341,8 @@ func saysNothing(outcome string) bool {
 	return false
 }
 
-// AnswersCutShort counts the answers that the end of the run kept their callers from going on with: what they write
-// of them takes a moment.
+// AnswersCutShort counts the answers that their callers could not use before the run ended: writing them to
+// the shared counter takes a moment.
 func (p *policyFacts) AnswersCutShort(c history.Circuit, end time.Duration) (n int) {
 	for key, since := range p.writing {
 		if key.Circuit == c && end-since < Doubt {
@@ -350,7 +352,7 @@ func (p *policyFacts) AnswersCutShort(c history.Circuit, end time.Duration) (n i
 	return n
 }
 
-// putOff takes in the end of a call about a job: whether the safety kernel wants to be asked again later.
+// putOff notes the end of a call about a job, and whether the safety kernel wants to be asked again later.
 func (f *Facts) putOff(s *Step, is bool) {
 	var since time.Duration
 	delete(f.Policy.Throttled, s.Job)
@@ -369,8 +371,8 @@ func (f *Facts) putOff(s *Step, is bool) {
 	}
 }
 
-// Told is what the safety kernel has told the step's process of the job, in the handling that is under way; asked is
-// whether that has called the kernel at all.
+// Told is what the safety kernel has told the step's process about the job in the present handling; asked
+// says whether the handling has called the kernel at all.
 func (f *Facts) Told(s *Step) (told answer, asked bool) {
 	told, asked = f.Policy.Answers[caller{s.Node, s.Incarnation, s.About.ID, history.CircuitSafety}]
 	if told.Step < s.About.handledSince(s.Event) {
@@ -379,8 +381,8 @@ func (f *Facts) Told(s *Step) (told answer, asked bool) {
 	return told, asked
 }
 
-// Refused says whether the step's process had to make no call about the job in the handling that is under way: it found the
-// circuit open, or half-open.
+// Refused says whether the step's process had to make no call about the job in the present handling, because
+// it found the circuit open or half-open.
 func (f *Facts) Refused(s *Step, c history.Circuit) bool {
 	since := s.About.handledSince(s.Event)
 	l, looked := f.Policy.leaves[caller{s.Node, s.Incarnation, s.About.ID, c}]
@@ -391,8 +393,8 @@ func (f *Facts) Refused(s *Step, c history.Circuit) bool {
 	return l.State != history.Closed || !l.Clearly
 }
 
-// Denied is the step at which the safety kernel denied the compensation to the step's process, if that has heard nothing
-// of it since; 0 if it did not.
+// Denied is the step at which the safety kernel denied the compensation to the step's process, if the process
+// has heard nothing of it since; otherwise 0.
 func (f *Facts) Denied(s *Step, c *Compensation) int {
 	a := f.Policy.Answers[caller{s.Node, s.Incarnation, c.As, history.CircuitSafety}]
 	own := f.Policy.ownBy(s.Event, history.CircuitSafety)
@@ -402,14 +404,14 @@ func (f *Facts) Denied(s *Step, c *Compensation) int {
 	return a.Step
 }
 
-// foundOpen says whether the step's handling found the circuit to the safety kernel open.
+// foundOpen says whether the step's handling found the safety kernel's circuit open.
 func (f *Facts) foundOpen(s *Step) bool {
 	l, looked := f.Policy.leaves[caller{s.Node, s.Incarnation, s.About.ID, history.CircuitSafety}]
 	return looked && l.Step > s.Handling.Lock && l.State == history.Open && l.Clearly
 }
 
-// Unanswered says whether the step's handling wanted to make a call about the job, and has no answer: the call failed, or the
-// circuit kept it back. It says no where that may have been the handling's own end.
+// Unanswered says whether the step's handling wanted to make a call about the job, and has no answer, because
+// the call failed or the circuit prevented it. It is false if that may have been the handling's own end.
 func (f *Facts) Unanswered(s *Step, c history.Circuit) bool {
 	key, since := caller{s.Node, s.Incarnation, s.About.ID, c}, s.About.handledSince(s.Event)
 	l, looked := f.Policy.leaves[key]
@@ -419,7 +421,7 @@ func (f *Facts) Unanswered(s *Step, c history.Circuit) bool {
 	return looked && l.Step >= since && !l.Called && l.State != history.Closed && l.Clearly
 }
 
-// answered decodes what the kernel said.
+// answered decodes the kernel's answer.
 func (f *Facts) answered(s *Step) answer {
 	said, err := history.Read[history.Verdict](s.Data)
 	if s.Name != history.MethodCheck || err != nil {
@@ -436,8 +438,8 @@ func (f *Facts) answered(s *Step) answer {
 	return a
 }
 
-// Throttled says whether a job waits rightly at that instant: the safety kernel throttles it, and the time in which it is
-// to be asked again is not over.
+// Throttled says whether a job waits rightly because the safety kernel throttles it, and the time in which it
+// is to be asked again is not over.
 func (f *Facts) Throttled(j *Job, at time.Duration) bool {
 	if j.State != Pending || j.PutOff == 0 {
 		return false
@@ -446,13 +448,13 @@ func (f *Facts) Throttled(j *Job, at time.Duration) bool {
 	return f.PutOff(j, at) || f.Config.PendingReplayer && within <= f.Config.PendingAge+4*f.Config.PollInterval+f.Config.JobLockTTL
 }
 
-// PutOff says whether a job's request is to come again in time, as the safety kernel throttles the job.
+// PutOff says whether a throttled job's request is to be redelivered in time.
 func (f *Facts) PutOff(j *Job, at time.Duration) bool {
 	return j.PutOff != 0 && RequestLeft(j) && at-j.PutOff <= f.Config.ThrottledFor()
 }
 
-// comesAgain says whether a request of the job was sent back, and may be on its way still when a replayer whose age is
-// shorter than the longest delay takes the job up.
+// comesAgain says whether a request of the job was sent back, and may still be delayed when a replayer
+// handles the job, because the replayer's age is shorter than the longest delay.
 func (f *Facts) comesAgain(j *Job, at time.Duration) bool {
 	longest := f.Config.BackoffMax + f.Config.JobLockTTL
 	return min(f.Config.PendingAge, f.Config.ScheduledAge) < longest && slices.ContainsFunc(j.Messages, func(m Message) bool {
@@ -460,13 +462,13 @@ func (f *Facts) comesAgain(j *Job, at time.Duration) bool {
 	})
 }
 
-// LeftToReplayer says whether nobody but the replayer can ask about a job in time: the delivery of its request was lost, or
-// the answer to that, and JetStream waits for it.
+// LeftToReplayer says whether only the replayer can ask about a job in time: the delivery of its request was
+// lost, or the answer to it, and JetStream waits for the answer.
 func (f *Facts) LeftToReplayer(j *Job) bool {
 	return f.Config.PendingReplayer && slices.ContainsFunc(j.Messages, func(m Message) bool { return m.asks() && m.astray })
 }
 
-// RequestLeft says whether a request of the job is left to be delivered.
+// RequestLeft says whether a request of the job is still to be delivered.
 func RequestLeft(j *Job) bool {
 	return slices.ContainsFunc(j.Messages, func(m Message) bool {
 		return m.asks() && !m.Done && !m.Lost && !m.Abandoned

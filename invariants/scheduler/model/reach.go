@@ -15,7 +15,8 @@ var (
 	ofReplicas = history.StrikesOf(history.SchedulerCrash, history.SchedulerAway)
 )
 
-// StruckBy are the kinds of strike that have reached a job; with saga, also those that have reached its saga.
+// StruckBy returns the kinds of strike that have reached a job; with saga, also those that have reached its
+// saga.
 func (f *Facts) StruckBy(j *Job, saga bool) invariants.Kinds {
 	struck := j.Struck
 	for i := range f.Strikes.windows {
@@ -34,7 +35,7 @@ func (f *Facts) StruckBy(j *Job, saga bool) invariants.Kinds {
 	return struck
 }
 
-// Struck takes in the strike that an event tells of, if it does, and the end of one.
+// Struck notes the strike in an event, if there is one, and the end of a strike.
 func (f *Facts) Struck(e *sim.Event) {
 	if e.Kind == sim.KindControl {
 		f.strikeEnds(e)
@@ -47,9 +48,9 @@ func (f *Facts) Struck(e *sim.Event) {
 	f.Strikes.ever |= history.StrikesOf(s.Kind)
 	f.Strikes.last = e.At
 	switch {
-	case s.Kind == history.HeartbeatLost && s.Phase != "snapshot_read": // what comes of it, comes by time
+	case s.Kind == history.HeartbeatLost && s.Phase != "snapshot_read": // its consequences come by the passing of time
 	case s.Kind == history.ClockWrong && !writesTimes(s.Node):
-	case s.Kind == history.NATSPowerLoss: // it hit the messages that went, and what takes their places; and it is an outage besides
+	case s.Kind == history.NATSPowerLoss: // it hits the lost messages, and what takes their places; it is also an outage
 		f.Strikes.ever |= history.StrikesOf(history.NATSAway)
 		f.struckNode(history.NATSAway, s.Node, e.Name)
 	case s.Phase == "":
@@ -65,7 +66,7 @@ func (f *Facts) Struck(e *sim.Event) {
 	}
 }
 
-// strikeEnds takes in that a strike is over, unless another like it goes on.
+// strikeEnds notes that a strike is over, unless another of its kind continues.
 func (f *Facts) strikeEnds(e *sim.Event) {
 	k := &f.Strikes
 	k.last = e.At
@@ -85,13 +86,13 @@ func (f *Facts) strikeEnds(e *sim.Event) {
 	}
 }
 
-// writesTimes says whether somebody else goes by times that the node writes: those of workers and of the safety kernel
-// are their own.
+// writesTimes says whether others use times that the node writes. They do not use those of workers and of the
+// safety kernel.
 func writesTimes(node string) bool {
 	return !strings.HasPrefix(node, history.WorkerNodes) && node != history.KernelNode
 }
 
-// struckNode takes in a strike on a node or a server.
+// struckNode notes a strike on a node or a server.
 func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 	if verb == "crash" || verb == "pause" {
 		if n := f.Nodes[node]; n == nil && history.IsClient(node) || n != nil && n.Down {
@@ -100,7 +101,7 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 	}
 	w := window{kind: k, node: node, ends: endOf[verb], strikes: 1, since: f.At, reach: dealt}
 	if node == sim.Redis {
-		w.ends = "" // each node is cut off from it by itself
+		w.ends = "" // each node is cut off from it separately
 	}
 	replica := strings.HasPrefix(node, history.SchedulerNodes)
 	if history.IsServer(node) || replica && f.lastOf(node) {
@@ -135,8 +136,9 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 	f.reachHands(node, kind)
 }
 
-// tickFails lets a strike reach whatever a tick is for, if the scheduler that it is on holds the tick's lock meanwhile. The
-// tick goes by a clock that is wrong; under any other strike it fails. That the snapshot is not written reaches nobody.
+// tickFails extends a strike to everything that a tick is for, if the struck scheduler holds the tick's lock
+// meanwhile. With a wrong clock the tick uses wrong times; under any other strike it fails. A snapshot that
+// is not written reaches nobody.
 func (f *Facts) tickFails(w window) {
 	k := &f.Ticks
 	holds := func(t *Tick) bool { return t.Node == w.node && t.Live(f.At) }
@@ -169,7 +171,7 @@ func (f *Facts) tickFails(w window) {
 	}
 }
 
-// nobodyIsUp lets the strikes on schedulers that go on reach everything, now that there is no other one.
+// nobodyIsUp extends the strikes on schedulers that continue to everything, if no other scheduler is up.
 func (f *Facts) nobodyIsUp() {
 	for i := range f.Strikes.windows {
 		if w := &f.Strikes.windows[i]; w.until == 0 && (w.reach == dealt || w.reach == ofRuns) {
@@ -179,7 +181,7 @@ func (f *Facts) nobodyIsUp() {
 	}
 }
 
-// dealt takes in what a scheduler that was struck deals with.
+// dealt notes what a struck scheduler deals with.
 func (f *Facts) dealt(e *sim.Event) {
 	f.Strikes.dealing = 0
 	for i := range f.Strikes.windows {
@@ -199,10 +201,11 @@ func (f *Facts) dealt(e *sim.Event) {
 	f.reachKey(e.Target, f.Strikes.dealing)
 }
 
-// struckOperation takes in a strike on an operation. It reaches the operation's job, saga or run; on a key of all, the
-// runs and sagas that its scheduler has in hand; and what is about none, whatever is unfinished; of a tick for runs alone, the runs. So do calls of the safety
-// kernel, once enough of them have failed to open a circuit. A read of the snapshot reaches what its scheduler deals with,
-// and a write of it nothing.
+// struckOperation notes a strike on an operation. The strike reaches the operation's job, saga or run. On a key for
+// all, it reaches the runs and sagas that the operation's scheduler has in hand. If the operation concerns none, it
+// reaches everything unfinished; in a tick for runs, the unfinished runs. Failed calls of the safety kernel also reach
+// everything unfinished, once there are enough to open a circuit. A read of the snapshot reaches what its scheduler
+// deals with, and a write of it nothing.
 func (f *Facts) struckOperation(s invariants.Strike) {
 	kind := history.StrikesOf(s.Kind)
 	opens := s.Kind == history.KernelFails && f.Strikes.mayOpen(&s, &f.Config.Policy)
@@ -210,7 +213,7 @@ func (f *Facts) struckOperation(s invariants.Strike) {
 	if forAll {
 		w := window{kind: s.Kind, node: s.Node, since: f.At, reach: everything}
 		switch tick := cmp.Or(lists[s.Phase], s.Key); {
-		case s.Phase == "snapshot_read": // who starts goes by it
+		case s.Phase == "snapshot_read": // a starting replica uses it
 			w.reach = dealt
 		case s.Phase == "snapshot_lock", s.Phase == "snapshot_write", s.Phase == "snapshot_unlock":
 			w.reach = nothing
@@ -230,7 +233,7 @@ func (f *Facts) struckOperation(s invariants.Strike) {
 	if j := f.Job(s.Job); j != nil && !opens {
 		f.reachJob(j, kind)
 		for _, of := range f.Order {
-			if (of.Replay.Of == j.ID || of.compensates() == j.ID) && f.unfinished(of) { // who replays or undoes a job works on both under its name
+			if (of.Replay.Of == j.ID || of.compensates() == j.ID) && f.unfinished(of) { // a replay or a compensation works on its job, too, under its name
 				of.Struck |= kind
 			}
 		}
@@ -242,8 +245,8 @@ func (f *Facts) struckOperation(s invariants.Strike) {
 	f.reachAll(kind)
 }
 
-// reachHands marks the runs and sagas that a scheduler has in hand, if it has any: what it does on a key of all is about
-// one of them.
+// reachHands marks the runs and sagas that a scheduler has in hand, and says whether there are any. An
+// operation on a key for all concerns one of them.
 func (f *Facts) reachHands(node string, kind invariants.Kinds) (any bool) {
 	for _, r := range f.Workflow.Order {
 		if r.inHandOf(node) {
@@ -260,7 +263,7 @@ func (f *Facts) reachHands(node string, kind invariants.Kinds) (any bool) {
 	return any
 }
 
-// reachAll marks whatever is unfinished.
+// reachAll marks everything that is unfinished.
 func (f *Facts) reachAll(kind invariants.Kinds) {
 	for _, j := range f.Order {
 		if f.unfinished(j) {
@@ -270,7 +273,7 @@ func (f *Facts) reachAll(kind invariants.Kinds) {
 	f.reachRuns(kind)
 }
 
-// reachRuns marks the runs that are unfinished.
+// reachRuns marks the unfinished runs.
 func (f *Facts) reachRuns(kind invariants.Kinds) {
 	for _, r := range f.Workflow.Order {
 		if r.unfinished() {
@@ -279,7 +282,7 @@ func (f *Facts) reachRuns(kind invariants.Kinds) {
 	}
 }
 
-// reachKey marks the job, the saga or the run that a key is of, if it is of one.
+// reachKey marks the job, the saga or the run that a key belongs to, if any.
 func (f *Facts) reachKey(key string, kind invariants.Kinds) bool {
 	switch what, of := history.KeyOf(key); what {
 	case history.SagaStack, history.SagaLock:
@@ -299,8 +302,8 @@ func (f *Facts) reachKey(key string, kind invariants.Kinds) bool {
 	return false
 }
 
-// takenBack takes in whose keys, or whose members of a key, a failover or a death of Redis has changed back. It reaches them
-// although they were finished.
+// takenBack marks the owners of the keys, and of members of keys, that a failover or a death of Redis has
+// changed back, even if they were finished.
 func (f *Facts) takenBack(e *sim.Event, kind invariants.Kinds) {
 	for i := range e.Changes {
 		c := &e.Changes[i]
@@ -334,17 +337,18 @@ func (f *Facts) reachJob(j *Job, kind invariants.Kinds) {
 	}
 }
 
-// inHandOf says whether a process of the node has the job in hand: it handles the job, holds its lock, has a message of
-// it, or one may be on its way there. A client has what it has yet to submit, an approved job among them, and so has who
-// made the record of a replay.
+// inHandOf says whether a process of the node has the job in hand: it handles the job, holds its lock, has
+// one of its messages, or one may be on its way there. A client has in hand what it has yet to submit, an
+// approved job included. So has the node that made the record of a replay.
 func (f *Facts) inHandOf(node string, j *Job) bool {
 	return j.Lock.Node == node && j.Lock.Live(f.At) || f.awaits(j, node, false) || (history.IsClient(node) || j.MadeBy == node) && (len(j.Messages) == 0 || j.approvedUnsent()) && !j.State.Terminal() ||
 		slices.ContainsFunc(j.Handlings, func(h Handling) bool { return h.Node == node }) ||
 		slices.ContainsFunc(j.Messages, func(m Message) bool { return m.inHandOn(node) })
 }
 
-// awaits says whether a message of the job that nobody was seen to get may be on its way to a node, which has asked for
-// such messages; again, whether one may be that was put off. When that comes again, the events do not tell.
+// awaits says whether a message of the job that nobody was seen to receive may be on its way to a node that
+// has asked for such messages. With again, a message that was put off counts, too, since events do not show
+// when it is redelivered.
 func (f *Facts) awaits(j *Job, node string, again bool) bool {
 	n := f.Nodes[node]
 	return n != nil && len(n.pulls) > 0 && slices.ContainsFunc(j.Messages, func(m Message) bool {
@@ -352,7 +356,8 @@ func (f *Facts) awaits(j *Job, node string, again bool) bool {
 	})
 }
 
-// reachAwaited marks, as a strike on a scheduler ends, the jobs of which messages may have gone there under it.
+// reachAwaited marks, when a strike on a scheduler ends, the jobs whose messages may have reached it under
+// the strike.
 func (f *Facts) reachAwaited(w *window) {
 	for _, j := range f.Order {
 		if f.awaits(j, w.node, false) {
@@ -361,23 +366,24 @@ func (f *Facts) reachAwaited(w *window) {
 	}
 }
 
-// with says whether a worker has to do with the job: it executes it, or has a dispatch to take or to acknowledge. The
-// job may be over.
+// with says whether a worker is involved with the job: it executes it, or has a dispatch to begin or to
+// acknowledge. The job may be over.
 func (j *Job) with(worker string) bool {
 	return slices.Contains(j.Executing, worker) || slices.ContainsFunc(j.Dispatches, func(d Dispatch) bool {
 		return (d.Worker == worker || d.Worker == "") && !d.acked
 	})
 }
 
-// remembers says whether the worker alone may know that it has done a dispatch of the job: nats-server, which may have
-// forgotten the ack, hands it out again once it has waited for one.
+// remembers says whether only the worker may know that it has finished a dispatch of the job. nats-server may
+// have forgotten the ack, and then redelivers the dispatch after it has waited for one.
 func (f *Facts) remembers(worker string, j *Job) bool {
 	return f.Strikes.forgot != 0 && slices.ContainsFunc(j.Dispatches, func(d Dispatch) bool {
 		return (d.Worker == worker || d.Worker == "") && d.acked && f.At < d.given+dispatchAckWait+Slack
 	})
 }
 
-// Busy is the first job that a worker which is up executes, or has yet to take, or nil. No result of it is due.
+// Busy returns the first job that a running worker executes, or has yet to begin, or nil. No result of it is
+// due.
 func (f *Facts) Busy() *Job {
 	for _, j := range f.Order {
 		if j.State.Terminal() || j.Finished > 0 {
@@ -392,7 +398,7 @@ func (f *Facts) Busy() *Job {
 	return nil
 }
 
-// unfinished says whether anything is left to be done about a job.
+// unfinished says whether anything is left to do about a job.
 func (f *Facts) unfinished(j *Job) bool {
 	out := f.Config.Output.Enabled && j.State == Succeeded && (!j.Out.Scanned() || j.Out.Blocked)
 	replay := f.Config.Replay.Enabled && j.State.Buried()
@@ -401,12 +407,12 @@ func (f *Facts) unfinished(j *Job) bool {
 		slices.ContainsFunc(j.Dispatches, func(d Dispatch) bool { return !d.acked && !d.Lost })
 }
 
-// unfinished says whether anything is left to be done about a run.
+// unfinished says whether anything is left to do about a run.
 func (r *WorkflowRun) unfinished() bool {
 	return r.State == "RUNNING" || len(r.Hands) > 0 || r.Setting != ""
 }
 
-// Assigned marks a job that is dispatched to a worker with the strikes that the worker is under.
+// Assigned marks a job that is dispatched to a worker with the strikes on the worker.
 func (f *Facts) Assigned(j *Job, worker string) {
 	for i := range f.Strikes.windows {
 		w := &f.Strikes.windows[i]

@@ -9,12 +9,12 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Take brings the record's fields up to date, and says whether the change is part of a state write.
+// Take updates the record's fields, and says whether the change is part of a state write.
 func (j *Job) Take(c *sim.Change) bool {
 	switch c.Field {
 	case "state":
 		if j.State = ParseState(c.Value); c.Gone {
-			j.State = Absent // but for a cancellation that is kept in its place
+			j.State = Absent // a cancellation may be kept in its place
 		}
 	case "attempts":
 		j.Attempts, _ = strconv.Atoi(c.Value)
@@ -75,14 +75,14 @@ func (j *Job) Take(c *sim.Change) bool {
 	return true
 }
 
-// Why takes in the reason of a cancellation.
+// Why notes the reason of a cancellation.
 func (j *Job) Why(reason string) {
 	if !slices.Contains(j.Whys, reason) {
 		j.Whys = append(j.Whys, reason)
 	}
 }
 
-// ask notes the request that the record keeps; one that nobody can read changes nothing.
+// ask notes the request in the record; an unreadable one changes nothing.
 func (j *Job) ask(packet string) {
 	r, err := history.Read[history.Request](packet)
 	if err != nil {
@@ -102,17 +102,18 @@ func (j *Job) ask(packet string) {
 	j.Saga.Undoable = j.Saga.Undoable || r.Undoable()
 }
 
-// Decide takes in a write of the record: the request that comes with a decision, or was there, is the one decided upon.
+// Decide notes a write of the record. The request that comes with a decision, or was there, is the one
+// decided on.
 func (j *Job) Decide(s *Step) {
 	if j.DecidedAt == s.Step || s.Rewinds() && j.Decision != "" {
 		j.Decided = j.Request
 	}
 }
 
-// Wanted takes in a request of the job that a stream has stored.
+// Wanted notes a request of the job that a stream has stored.
 func (j *Job) Wanted(r *history.Request) { j.wanted(r, j.Request) }
 
-// wanted keeps a request that is not like the one that the record keeps, nor like another that was.
+// wanted keeps a request that differs from the one in the record and from those kept already.
 func (j *Job) wanted(r, kept *history.Request) {
 	like := func(o *history.Request) bool { return o.Unlike(r) == "" }
 	if (kept == nil || !like(kept)) && !slices.ContainsFunc(j.Earlier, like) {
@@ -120,7 +121,7 @@ func (j *Job) wanted(r, kept *history.Request) {
 	}
 }
 
-// Looks says whether the operation is the part of a fenced write that only looks.
+// Looks says whether the operation is the part of a fenced write that only reads.
 func Looks(s *Step) bool { return s.Name == "watch" || s.Name == "pipeline" }
 
 // Ambiguous notes that a state write was applied although its caller saw an error.

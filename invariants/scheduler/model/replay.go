@@ -15,16 +15,16 @@ import (
 
 // replayFacts is what is known of dead letters and their replays.
 type replayFacts struct {
-	Letters   map[string]*Letter // by job id
+	Letters   map[string]*Letter // by job ID
 	Order     []string
 	Counts    map[string]string  // the replay of a job, by "<original> <count>"
-	Committed map[string]string  // who has done what an idempotency key stands for, by "<tenant>:<key>"; "" is lost
-	came      map[string]arrival // of the entry of each job in the index
+	Committed map[string]string  // who has done what an idempotency key stands for, by "<tenant>:<key>"; "" if that is lost
+	came      map[string]arrival // of each job's entry in the index
 	Alert     bool               // the growth alert is raised
-	Reached   map[string]int     // how often dead letters came to a replay status, and the alert was raised
-	Last      map[string]Look    // how each process saw the queue grow last
+	Reached   map[string]int     // how often dead letters came to a replay status, and how often the alert was raised
+	Last      map[string]Look    // how each process last saw the queue grow
 	read      map[letterOf]glance
-	rewritten []rewritten // by the step at hand
+	rewritten []rewritten // in the present step
 	tries     tries
 
 	Turns turns
@@ -36,69 +36,69 @@ type rewritten struct {
 	was, is Letter
 }
 
-// letterOf is a job's dead letter in the eyes of a process.
+// letterOf is a job's dead letter as a process knows it.
 type letterOf struct{ process, id string }
 
-// glance is when a process read a dead letter last, and what it can know of what that is about.
+// glance is a process's last read of a dead letter, and what the process can know of its subject.
 type glance struct {
 	at     time.Duration
 	step   int
-	done   invariants.Clause // what showed by then that it had been done; empty is nothing
-	unsure bool              // it has asked since, and had no answer
+	done   invariants.Clause // what showed by then that it had been done; empty if nothing did
+	unsure bool              // the process has asked since, and had no answer
 }
 
-// arrival is when an entry came into the index. One that a message which comes again writes anew keeps its place, and is not
-// new, unless it had expired.
+// arrival is an entry's arrival in the index. An entry that a redelivered message writes again keeps its
+// place. It is not new, unless it had expired.
 type arrival struct {
 	at    time.Duration
-	place int64 // its time, as the index has it
+	place int64 // its time in the index
 	there bool
 }
 
-// replayJob is what is known of one job that matters to its replays.
+// replayJob is what matters of a job to its replays.
 type replayJob struct {
 	Key      string   // its idempotency key
 	Of       string   // the job that it replays; "" for none
-	Count    int      // which of that job's replays it is
-	Replays  int      // of it, and of those, each counted once: after a failover, one may be made anew
+	Count    int      // its number among that job's replays
+	Replays  int      // its replays, and theirs, each counted once: after a failover, one may be made again
 	Counted  bool     // it is among its root's Replays
-	Decided  int      // the step at which the safety kernel answered about it last; 0 is never
-	Policy   string   // the policy that decided last before there was a record of it; "" is none
-	policies []string // all that did
-	final    finality // of its failure
-	Asked    int      // the step at which the ledger was last asked about its key, because of its dead letter; 0 is never
+	Decided  int      // the step at which the safety kernel last answered about it; 0 is never
+	Policy   string   // the last policy that decided before there was a record of it; "" is none
+	policies []string // all policies that decided
+	final    finality // whether its failure was final
+	Asked    int      // the step at which the ledger was last asked about its key because of its dead letter; 0 is never
 }
 
-// Letter is a dead letter as its entry has it.
+// Letter is a dead letter's entry.
 type Letter struct {
 	Status, ReasonCode, ReplayStatus, ApprovedBy string
-	DecidedBy, ReplayJob                         string // as it says itself
-	LastCause                                    string // of max_scheduling_retries
-	Action                                       string // that triage has noted; "" is none
+	DecidedBy, ReplayJob                         string // from the entry
+	LastCause                                    string // for max_scheduling_retries
+	Action                                       string // as noted by triage; "" is none
 	gone                                         bool
 	expires                                      time.Duration // 0 is never
-	Fatal                                        bool          // its worker called the failure final
-	saysFatal                                    bool          // so says the entry itself
+	Fatal                                        bool          // the worker reported the failure as final
+	saysFatal                                    bool          // the entry says so itself
 	Step                                         bool          // its job is a step of a run
-	Payload                                      string        // that somebody has mended it with; "" is none
+	Payload                                      string        // with which somebody has mended it; "" is none
 	Mismatch                                     bool          // it says that another policy decides on the replay
-	Why                                          string        // it is what it is, in words
-	Raised                                       string        // and that it waits for that reason, and under which; "" if not
-	Approved                                     bool          // a person has let it be replayed
-	Refused                                      bool          // to a person who is not of the right group
-	decidedIn                                    []string      // the replay statuses in which a person has, whatever became of it
+	Why                                          string        // the reason for its replay status, in words
+	Raised                                       string        // it waits because another policy decides; that policy's name, or ""
+	Approved                                     bool          // a person has allowed its replay
+	Refused                                      bool          // it is refused to a person who is not of the right group
+	decidedIn                                    []string      // the replay statuses in which a person has decided, whatever the result
 	Policy                                       string        // the policy that decided on its job
-	Written                                      int           // the step at which it was, before anybody triaged it
-	Due                                          time.Duration // when it is to be replayed at the earliest, as it says itself; 0 is not said
-	Read                                         time.Duration // when who wrote that had read it
-	scheduled                                    int           // the step at which it said so last
+	Written                                      int           // the step of its write, before anybody triaged it
+	Due                                          time.Duration // the earliest time of its replay, from the entry; 0 if it has none
+	Read                                         time.Duration // when the writer of that had read it
+	scheduled                                    int           // the step at which it was last scheduled
 }
 
 // Decided says whether triage or a person has decided on the letter.
 func (l *Letter) Decided() bool { return l.Action != "" || l.ApprovedBy != "" }
 
-// DecidedSince says whether triage, a replay or a person has decided on the letter since it was as was. One that is filed
-// anew waits for that.
+// DecidedSince says whether triage, a replay or a person has decided on the letter since was. A letter that
+// is filed again waits for that.
 func (l *Letter) DecidedSince(was *Letter) bool {
 	if l.ReplayStatus == "pending_review" && l.Action == "" && l.DecidedBy == "" && l.Raised == "" {
 		return false
@@ -106,7 +106,7 @@ func (l *Letter) DecidedSince(was *Letter) bool {
 	return l.ReplayStatus != was.ReplayStatus || l.Action != "" && was.Action == "" || l.DecidedBy != was.DecidedBy || l.Raised != was.Raised
 }
 
-// Lost says whether the letter is no more: nobody can replay what has expired.
+// Lost says whether the letter is gone: nobody can replay what has expired.
 func (l *Letter) Lost(now time.Duration) bool { return l.gone || l.expires != 0 && now >= l.expires }
 
 func (f *Facts) replays() *replayFacts {
@@ -118,10 +118,11 @@ func (f *Facts) replays() *replayFacts {
 	return r
 }
 
-// NoteReplay notes which job is the replay of that name. A client may call one so before there is any dead letter.
+// NoteReplay notes which job is the replay of that name. A client may use such a name before there is a dead
+// letter.
 func (f *Facts) NoteReplay(key, id string) { f.replays().Counts[key] = id }
 
-// LetterChanged takes in a change of a job's dead letter.
+// LetterChanged notes a change of a job's dead letter.
 func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	if !f.Config.Replay.Wanted {
 		return
@@ -177,7 +178,7 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	}
 }
 
-// LettersWritten takes in which dead letters the step has written, now that all of its changes are known.
+// LettersWritten notes which dead letters the step has written, once all of its changes are known.
 func (f *Facts) LettersWritten(s *Step) {
 	r := &f.Replay
 	for i := range r.rewritten {
@@ -192,7 +193,7 @@ func (f *Facts) LettersWritten(s *Step) {
 	r.rewritten = r.rewritten[:0]
 }
 
-// SagaLetterWritten counts a dead letter of a saga, and what schedulers make of one.
+// SagaLetterWritten counts a dead letter of a saga, and what schedulers do with one.
 func (f *Facts) SagaLetterWritten(s *Step, c *sim.Change) {
 	e, err := history.Read[history.DeadLetter](c.Value)
 	if !c.Gone && err == nil && s.Phase != "dlq_update" && e.ReasonCode == history.SagaUnmarshal && !s.Rewinds() {
@@ -207,8 +208,8 @@ func (f *Facts) SagaLetterWritten(s *Step, c *sim.Change) {
 	}
 }
 
-// letterDecided counts a change of a letter as the scheduler that makes it does. One whose answer was lost is looked for by
-// its scheduler, which may not find it.
+// letterDecided counts a change of a letter as the scheduler that makes it does. If its answer was lost, the
+// scheduler looks for the change, and may not find it.
 func (f *Facts) letterDecided(s *Step, e *history.DeadLetter) {
 	if !TriagesLetters(s) {
 		return
@@ -223,12 +224,12 @@ func (f *Facts) letterDecided(s *Step, e *history.DeadLetter) {
 	}
 }
 
-// TriagesLetters says whether a step is a scheduler's change of a dead letter: by its triage, or its replay.
+// TriagesLetters says whether a step is a scheduler's change of a dead letter, by triage or replay.
 func TriagesLetters(s *Step) bool {
 	return s.Phase == "dlq_update" && strings.HasPrefix(s.Node, history.SchedulerNodes)
 }
 
-// LetterRead takes in that a process has read a job's dead letter.
+// LetterRead notes that a process has read a job's dead letter.
 func (f *Facts) LetterRead(s *Step) {
 	id, letter := strings.CutPrefix(s.Target, history.DlqPrefix)
 	if !letter {
@@ -243,7 +244,8 @@ func (f *Facts) LetterRead(s *Step) {
 	f.letterTried(s, id, l)
 }
 
-// doneBy says what shows, to who asks, that what the job's idempotency key stands for has been done; it is empty if nothing does.
+// doneBy says what shows a process that asks that the effect of the job's idempotency key is done. It is
+// empty if nothing does.
 func (f *Facts) doneBy(j *Job) invariants.Clause {
 	switch {
 	case j == nil || j.Replay.Key == "" || !f.Config.Replay.CheckCommitted:
@@ -255,7 +257,7 @@ func (f *Facts) doneBy(j *Job) invariants.Clause {
 	return invariants.Clause{}
 }
 
-// CommitAsked takes in what came of a process's asking whether what a job's dead letter is about has been done.
+// CommitAsked notes the answer to a process that asks whether the effect of a dead letter's job is done.
 func (f *Facts) CommitAsked(s *Step) {
 	key := letterOf{invariants.Process(s.Node, s.Incarnation), s.About.ID}
 	if g, reads := f.Replay.read[key]; reads {
@@ -264,16 +266,17 @@ func (f *Facts) CommitAsked(s *Step) {
 	}
 }
 
-// glanceOf is the last look that a step's process had at a job's dead letter.
+// glanceOf is the last read of a job's dead letter by the step's process.
 func (f *Facts) glanceOf(s *Step, id string) glance {
 	return f.replays().read[letterOf{invariants.Process(s.Node, s.Incarnation), id}]
 }
 
-// LetterSeen is the step at which a step's process read a job's dead letter last.
+// LetterSeen is the step at which the step's process last read a job's dead letter.
 func (f *Facts) LetterSeen(s *Step, id string) int { return f.glanceOf(s, id).step }
 
-// KnownDone says what shows that what a dead letter is about had been done when the step's process read it last, if the
-// process must know that by now; else it is empty. An operation that takes as long as it may has perhaps no answer.
+// KnownDone says what showed that the effect of a dead letter's job was done when the step's process last
+// read the letter, if the process must know that by now; otherwise it is empty. An operation that takes its
+// full time limit may have no answer.
 func (f *Facts) KnownDone(s *Step, id string) invariants.Clause {
 	g := f.glanceOf(s, id)
 	if g.unsure || s.Kind == sim.KindLate || s.At-g.at >= f.Config.StoreOpTimeout {
@@ -282,7 +285,8 @@ func (f *Facts) KnownDone(s *Step, id string) invariants.Clause {
 	return g.done
 }
 
-// decided takes in who has decided on a letter. When another policy is to decide on its replay, that counts no more.
+// decided notes who has decided on a letter. When another policy is to decide on its replay, the decision no
+// longer counts.
 func (l *Letter) decided(e *history.DeadLetter, was *Letter, same bool) {
 	l.Raised = e.Mismatch
 	if same {
@@ -300,7 +304,7 @@ func (l *Letter) decided(e *history.DeadLetter, was *Letter, same bool) {
 	}
 }
 
-// Called takes in the answer of the safety kernel to a scheduler, or that of the ledger.
+// Called notes the answer of the safety kernel to a scheduler, or that of the ledger.
 func (f *Facts) Called(e *sim.Event) {
 	if e.Job == "" || history.AnswerOf(e).Failed() || e.Outcome == sim.OutcomePending {
 		return
@@ -317,22 +321,22 @@ func (f *Facts) Called(e *sim.Event) {
 	}
 }
 
-// Commit notes that what a job's idempotency key stands for has been done.
+// Commit notes that the effect of a job's idempotency key is done.
 func (f *Facts) Commit(j *Job) {
 	if f.Config.Replay.Wanted && j.Replay.Key != "" {
 		f.replays().Committed[j.Commitment()] = j.ID
 	}
 }
 
-// SucceededAfterAll takes in that a process acknowledges a success of a job that was over when it got that. What Redis has
-// lost since is not known any more.
+// SucceededAfterAll notes that a process acknowledges a success of a job that was over when the process
+// received it. What Redis has lost since is no longer known.
 func (f *Facts) SucceededAfterAll(s *Step, m *Message) {
 	if _, known := f.Replay.Committed[s.About.Commitment()]; !known && m.Succeeded() && m.Over == invariants.Process(s.Node, s.Incarnation) {
 		f.Commit(s.About)
 	}
 }
 
-// IsStep says whether a job is a step of a run, which is called <run>-<step>-<attempt>.
+// IsStep says whether a job is a step of a run, named <run>-<step>-<attempt>.
 func IsStep(j *Job) bool {
 	rest, found := strings.CutPrefix(j.ID, j.Saga.Workflow+"-")
 	name, attempt, two := strings.Cut(rest, "-")
@@ -340,10 +344,11 @@ func IsStep(j *Job) bool {
 	return j.Saga.Workflow != "" && found && two && name != "" && err == nil && n >= 1
 }
 
-// Source is the dead letter that a replay comes from, by the replay's labels; nil is none.
+// Source is the dead letter that a replay comes from, by the replay's labels; nil if there is none.
 func (f *Facts) Source(j *Job) *Letter { return f.Replay.Letters[f.ReplayedBy(j)] }
 
-// ReplayedBy is the job that a replay replays, by the replay's labels: its original, or the replay before it. "" is none.
+// ReplayedBy is the job that a replay replays, by the replay's labels: its original, or the replay before it.
+// It is "" if there is none.
 func (f *Facts) ReplayedBy(j *Job) string {
 	if j.Replay.Count <= 1 {
 		return j.Replay.Of
@@ -356,7 +361,8 @@ func (f *Facts) ReplayedBy(j *Job) string {
 	return ""
 }
 
-// ReplayOf names the replay that a job's dead letter would become: the original's id, and which of its replays.
+// ReplayOf identifies the replay that a job's dead letter would become: the original's ID, and the number of
+// the replay.
 func (f *Facts) ReplayOf(j *Job) (original string, n int) {
 	if f.Config.Replay.CarryCount && j.Replay.Of != "" {
 		return j.Replay.Of, j.Replay.Count + 1
@@ -364,7 +370,8 @@ func (f *Facts) ReplayOf(j *Job) (original string, n int) {
 	return j.ID, 1
 }
 
-// ReplaysHad counts the replays of a dead letter's original that were made, and says whether its own is one of them.
+// ReplaysHad counts the replays of a dead letter's original that were made; own says whether the letter's own
+// replay is one of them.
 func (f *Facts) ReplaysHad(j *Job) (had int, own bool) {
 	original, n := f.ReplayOf(j)
 	for _, k := range f.Order {
@@ -375,7 +382,7 @@ func (f *Facts) ReplaysHad(j *Job) (had int, own bool) {
 	return had, own
 }
 
-// ReplayDenied says whether the safety kernel has denied the replay of a job's dead letter, or a person has.
+// ReplayDenied says whether the safety kernel or a person has denied the replay of a job's dead letter.
 func (f *Facts) ReplayDenied(j *Job) bool {
 	for by, a := range f.Policy.Answers {
 		if a.Decision == history.DecisionDeny && f.isReplay(by.Job, j) {
@@ -386,7 +393,8 @@ func (f *Facts) ReplayDenied(j *Job) bool {
 	return l.ApprovedBy != "" && !l.Approved
 }
 
-// ReplayThrottled says whether the safety kernel throttles the replay of a job's dead letter, and is to be asked again.
+// ReplayThrottled says whether the safety kernel throttles the replay of a job's dead letter, and is to be
+// asked again.
 func (f *Facts) ReplayThrottled(j *Job) bool {
 	for id, since := range f.Policy.Throttled {
 		if f.isReplay(id, j) && f.At-since <= f.Config.Replay.BackoffMax+4*f.Config.PollInterval {
@@ -396,8 +404,8 @@ func (f *Facts) ReplayThrottled(j *Job) bool {
 	return false
 }
 
-// PolicyChanged says whether another policy has decided on the replay of a job's dead letter than on the job: the one for
-// which the letter was raised.
+// PolicyChanged says whether another policy has decided on the replay of a job's dead letter than on the job,
+// namely the one for which the letter was raised.
 func (f *Facts) PolicyChanged(j *Job) bool {
 	l := f.Replay.Letters[j.ID]
 	return l.Raised != l.Policy && slices.ContainsFunc(f.Order, func(k *Job) bool {
@@ -405,19 +413,19 @@ func (f *Facts) PolicyChanged(j *Job) bool {
 	})
 }
 
-// isReplay says whether a job of that id is, or would be, the next replay of a dead letter's job.
+// isReplay says whether a job with that ID is, or would be, the next replay of a dead letter's job.
 func (f *Facts) isReplay(id string, j *Job) bool {
 	original, n := f.ReplayOf(j)
 	rest, ok := strings.CutPrefix(id, fmt.Sprintf("%s-replay-%d", original, n))
 	return ok && (rest == "" || rest[0] == '-')
 }
 
-// DoneAfterAll says whether what the job's idempotency key stands for was done, or a worker has said so.
+// DoneAfterAll says whether the effect of the job's idempotency key is done, or a worker has reported it.
 func (f *Facts) DoneAfterAll(j *Job) bool {
 	return j.Replay.Key != "" && (f.Effects[j.Commitment()].had > 0 || slices.ContainsFunc(f.Order, func(k *Job) bool { return k.Saga.Answered && k.Commitment() == j.Commitment() }))
 }
 
-// Root is the job that a replay goes back to.
+// Root is the original job of a replay.
 func (f *Facts) Root(j *Job) *Job {
 	for j.Replay.Of != "" && j.Replay.Of != j.ID {
 		j = f.Job(j.Replay.Of)
@@ -425,7 +433,7 @@ func (f *Facts) Root(j *Job) *Job {
 	return j
 }
 
-// ReplayOpen says what is still to come of dead letters.
+// ReplayOpen lists what is still to come of dead letters.
 func ReplayOpen(f *Facts) (list []string) {
 	c := &f.Config.Replay
 	if !c.Enabled {
@@ -450,13 +458,13 @@ func ReplayOpen(f *Facts) (list []string) {
 	return list
 }
 
-// replayLabels notes what a job's request says of its being a replay.
+// replayLabels notes what the labels of a job's request say of a replay.
 func (j *Job) replayLabels(labels map[string]string) {
 	j.Replay.Of = labels[history.LabelReplayOf]
 	j.Replay.Count, _ = strconv.Atoi(labels[history.LabelReplayCount])
 }
 
-// CommittedChanged takes in a change of the key that says who has done something.
+// CommittedChanged notes a change of an idempotency key that says who has done the work.
 func (f *Facts) CommittedChanged(s *Step, c *sim.Change, key string) {
 	f.replays().Committed[key] = c.Value
 	if c.Gone || s.Rewinds() {

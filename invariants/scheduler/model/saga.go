@@ -16,51 +16,52 @@ import (
 type Sagas struct {
 	byID  map[string]*Saga
 	Order []*Saga                  // in the order of their first event
-	byKey map[string]*Compensation // by scoped
-	Dirty []*Saga                  // whose stack the step at hand has changed
+	byKey map[string]*Compensation // by the result of scoped
+	Dirty []*Saga                  // sagas whose stacks the present step has changed
 
 	Submitted, Resumed, Late, Denied, Unreadable int
 }
 
-// Saga is that of one tenant's workflow.
+// Saga is the saga of one tenant's workflow.
 type Saga struct {
 	ID       string        // by history.SagaOf
-	Stack    []string      // as Redis holds it
+	Stack    []string      // as in Redis
 	Expires  time.Duration // when that expires; 0 for never
-	Before   int           // how much that held before the step at hand
+	Before   int           // how many entries it had before the present step
 	Recorded []*Compensation
-	Of       *Job          // which failed last for good; nil for none
-	called   time.Duration // when that did, or its run
-	tried    time.Duration // when somebody took its lock last, or gave it back
-	Due      int           // the step at which a job of it first failed for good; 0 for never
-	Began    int           // the step at which its rollback took its lock for the first time; 0 for never
+	Of       *Job          // the job that last failed for good; nil for none
+	called   time.Duration // when that job failed, or the run
+	tried    time.Duration // when somebody last took its lock, or released it
+	Due      int           // the step at which one of its jobs first failed for good; 0 for never
+	Began    int           // the step at which its rollback first took its lock; 0 for never
 	Lock     Lock          // of its rollback
 	Emptied  Sight
-	rollers  []string // the nodes that have begun to roll it back, and not to give its lock back
+	rollers  []string // the nodes that have begun to roll it back, and not to release its lock
 	Noted    Note
 	by       string
-	struck   invariants.Kinds // by strikes on operations of its own
+	struck   invariants.Kinds // by strikes on its own operations
 }
 
-// Sight is that the holder of a rollback's lock saw the stack empty, and has only to say so and to give the lock back.
+// Sight is the moment at which the holder of a rollback's lock saw the stack empty. It then only has to say
+// so and to release the lock.
 type Sight struct {
-	Step int // 0 for no such sight, or one after which something kept it from that
+	Step int // 0 if there was none, or something kept the holder from that afterwards
 	At   time.Duration
 }
 
-// Note is what saga:rollbacks says of a saga.
+// Note is a saga's entry in saga:rollbacks.
 type Note struct {
-	Due  time.Duration // when somebody is to take its rollback up
-	Step int           // at which that was written; 0 if it says nothing
+	Due  time.Duration // when somebody is to resume its rollback
+	Step int           // the step of its write; 0 if there is no entry
 }
 
-// InSight says whether somebody will take the rollback up that the note is of, before the stack is forgotten.
+// InSight says whether somebody will resume the note's rollback before the stack expires.
 func (n *Note) InSight(at time.Duration) bool { return n.Step != 0 && n.Due < at+StackTTL }
 
-// StackTTL is how long a stack is kept from its last push on: as long as a dead letter.
+// StackTTL is how long a stack is kept after its last push: as long as a dead letter.
 const StackTTL = 30 * 24 * time.Hour
 
-// Holds is how many compensations the stack has at an instant.
+// Holds is the number of compensations on the stack at an instant.
 func (g *Saga) Holds(at time.Duration) int {
 	if g.Expires != 0 && at >= g.Expires {
 		return 0
@@ -68,8 +69,8 @@ func (g *Saga) Holds(at time.Duration) int {
 	return len(g.Stack)
 }
 
-// scoped is the name of a compensation among all: each job of a saga has one, whatever its key. By its key goes one that
-// names no job.
+// scoped is the unique name of a compensation. Each job of a saga has one compensation, whatever its key. A
+// compensation that names no job is named by its key.
 func scoped(saga string, p *history.Request) string {
 	if job := p.Labels["saga_job_id"]; job != "" {
 		return saga + "|of " + job
@@ -77,26 +78,27 @@ func scoped(saga string, p *history.Request) string {
 	return saga + "|" + p.IdempotencyKey
 }
 
-// Compensation is one that was put onto a stack.
+// Compensation is a compensation that was pushed onto a stack.
 type Compensation struct {
 	Saga   *Saga
 	entry  string
-	key    string   // its idempotency key; "" for what cannot be read
-	Job    string   // what it undoes; "" for what cannot be read
-	Step   int      // when it was put there first
+	key    string   // its idempotency key; "" if it is unreadable
+	Job    string   // the job that it undoes; "" if it is unreadable
+	Step   int      // when it was first pushed
 	Late   bool     // its saga was to be rolled back by then
-	Jobs   []string // that were submitted for it
-	As     string   // the last of these submissions
-	First  int      // the step of the first of these
-	pushed int      // when it was put there last
-	ended  bool     // denied, or in the DLQ
-	Entry  string   // the id of its DLQ entry; "" for none
-	lost   bool     // a failover has taken it off its stack
+	Jobs   []string // the jobs that were submitted for it
+	As     string   // the last of these
+	First  int      // the step of the first of these submissions
+	pushed int      // when it was last pushed
+	ended  bool     // it was denied, or is in the DLQ
+	Entry  string   // the ID of its DLQ entry; "" for none
+	lost   bool     // a failover has removed it from its stack
 }
 
 func (c *Compensation) Accounted() bool { return len(c.Jobs) > 0 || c.ended }
 
-// SubmittedAs returns the jobs that were submitted for the compensation: with peek, for all of its saga under its key.
+// SubmittedAs returns the jobs that were submitted for the compensation; with peek, those for all
+// compensations of its saga with its key.
 func (f *Facts) SubmittedAs(c *Compensation) (jobs []string) {
 	jobs = slices.Clone(c.Jobs)
 	for _, other := range c.Saga.Recorded {
@@ -115,7 +117,7 @@ func (c *Compensation) RecordedAs() invariants.Clause {
 	return invariants.Say("that was recorded at step %d ", invariants.StepNo(c.Step))
 }
 
-// DueAs says since when the saga is to be rolled back, and when that began.
+// DueAs says since when the saga is to be rolled back, and when the rollback began.
 func (g *Saga) DueAs() invariants.Clause {
 	if g.Began == 0 {
 		return invariants.Say("has been due since step %d", invariants.StepNo(g.Due))
@@ -123,7 +125,7 @@ func (g *Saga) DueAs() invariants.Clause {
 	return invariants.Say("has been due since step %d and began at step %d", invariants.StepNo(g.Due), invariants.StepNo(g.Began))
 }
 
-// Recorded finds what was recorded to undo a job; nil if nothing was.
+// Recorded returns the compensation that was recorded for a job; nil if there is none.
 func (k *Sagas) Recorded(job string) *Compensation {
 	for _, g := range k.Order {
 		for _, c := range slices.Backward(g.Recorded) {
@@ -139,16 +141,16 @@ func (k *Sagas) Recorded(job string) *Compensation {
 type sagaJob struct {
 	Workflow string
 	ID       string // of its saga; "" for none
-	Fatal    bool   // a worker has answered that it failed for good
-	Answered bool   // a worker has answered that it succeeded, whatever became of the job before
+	Fatal    bool   // a worker has reported that it failed for good
+	Answered bool   // a worker has reported that it succeeded, whatever its state was by then
 	Undoable bool   // a request of it names a compensation
 	Denied   bool   // the safety kernel has denied it
-	Recorded bool   // that has been on its saga's stack
-	Done     int    // the step at which its success was in its record, or taken note of although it had ended otherwise; 0 for never
+	Recorded bool   // its compensation has been on its saga's stack
+	Done     int    // the step at which its success was in its record, or was noted although it had ended otherwise; 0 for never
 }
 
-// FirstOf is the first of the jobs that have the job's effect once between them, under one idempotency key: the first attempt
-// of a run's step, and the original of a replay that keeps its key.
+// FirstOf is the first of the jobs that share the job's effect and its idempotency key: the first attempt of
+// a run's step, or the original of a replay that keeps its key.
 func (f *Facts) FirstOf(j *Job) string {
 	first := j.ID
 	if j.Replay.Of != "" && j.Request.IdempotencyKey != j.ID {
@@ -173,7 +175,7 @@ func (k *Sagas) Of(id string) *Saga {
 	return g
 }
 
-// SagaLocked takes in a change of the key of a rollback's lock.
+// SagaLocked notes a change of the key of a rollback's lock.
 func (f *Facts) SagaLocked(s *Step, g *Saga, c *sim.Change) {
 	was := g.Lock
 	g.Lock, g.tried = Lock{}, s.At
@@ -200,7 +202,7 @@ func (f *Facts) SagaLocked(s *Step, g *Saga, c *sim.Change) {
 	}
 }
 
-// RollbackNoted takes in a change of what is to be rolled back.
+// RollbackNoted notes a change of the list of rollbacks.
 func (f *Facts) RollbackNoted(s *Step, c *sim.Change) {
 	if c.Field == "" {
 		for _, g := range f.Sagas.Order {
@@ -215,7 +217,7 @@ func (f *Facts) RollbackNoted(s *Step, c *sim.Change) {
 	}
 }
 
-// SagaOperation takes in an operation of a rollback, or of who records a compensation.
+// SagaOperation notes an operation of a rollback, or of a process that records a compensation.
 func (f *Facts) SagaOperation(s *Step) {
 	if s.Phase == "saga_publish" && s.Kind == sim.KindPublish && !s.Failed && s.Outcome != sim.OutcomePending {
 		f.Count.Sure(history.CounterCompensated)
@@ -232,7 +234,7 @@ func (f *Facts) SagaOperation(s *Step) {
 		}
 		switch {
 		case !g.Lock.HeldBy(s.Event):
-		case s.Phase == "saga_close" && s.Failed: // it may be of any rollback of its process
+		case s.Phase == "saga_close" && s.Failed: // it may belong to any rollback of its process
 			g.Emptied = Sight{}
 		case !own:
 		case unlocks:
@@ -256,7 +258,7 @@ func (k *Sagas) crashed(node string) {
 	}
 }
 
-// keptUp notes that something keeps a node from going on with its rollbacks.
+// keptUp notes that something keeps a node from continuing its rollbacks.
 func (k *Sagas) keptUp(node string) {
 	for _, g := range k.Order {
 		if g.Lock.Node == node {
@@ -265,7 +267,8 @@ func (k *Sagas) keptUp(node string) {
 	}
 }
 
-// LeftBehind are the compensations that were on a run's stack when its record was last written, and are.
+// LeftBehind lists the compensations that were on a run's stack when its record was last written, and still
+// are.
 func (f *Facts) LeftBehind(r *WorkflowRun) (list []*Compensation) {
 	g := f.Sagas.byID[history.SagaOf(r.Tenant, r.RunID)]
 	if g == nil || g.Holds(f.At) == 0 {
@@ -279,7 +282,7 @@ func (f *Facts) LeftBehind(r *WorkflowRun) (list []*Compensation) {
 	return list
 }
 
-// RecordChanges takes in what the step has put onto stacks, or taken off them with what it lost, now that all of its
+// RecordChanges notes what the step has pushed onto stacks, or removed from them in a loss, once all of its
 // changes are known.
 func (f *Facts) RecordChanges(s *Step) {
 	k := &f.Sagas
@@ -297,10 +300,10 @@ func (f *Facts) RecordChanges(s *Step) {
 	k.Dirty = k.Dirty[:0]
 }
 
-// stackTakenBack notes which compensations a failover of Redis has taken off the saga's stack: their jobs have to record them once
-// more. Where the stack is as it was, it had been given up before, but for those of jobs that are not over any more: that they were
-// put there and that the stack was given up is lost. Those that nobody can read are forgotten, as no job has them, and whoever
-// recorded them waited for no replica.
+// stackTakenBack notes which compensations a failover of Redis has removed from the saga's stack. Their jobs
+// have to record them again. If the stack has not changed, it had been given up before: then only those of
+// jobs that are not over count, since for the others both the push and the giving up are lost. Unreadable
+// ones are forgotten: no job has them, and whoever recorded them waited for no replica.
 func (f *Facts) stackTakenBack(g *Saga, changed bool) {
 	g.Recorded = slices.DeleteFunc(g.Recorded, func(c *Compensation) bool {
 		if c.Accounted() || slices.Contains(g.Stack, c.entry) {
@@ -347,7 +350,7 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 		g.Recorded = append(slices.DeleteFunc(g.Recorded, func(other *Compensation) bool { return other == c }), c)
 	}
 	c.pushed = s.Step
-	if !again { // what a failover took off the stack, nobody who rolls back has seen there
+	if !again { // nobody who rolls back has seen there what a failover removed
 		c.Step, c.Late, c.lost = s.Step, g.Due != 0, false
 	}
 	if c.Job == "" {
@@ -367,10 +370,10 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 	}
 }
 
-// CompensationSubmitted takes in a submission by a rollback.
+// CompensationSubmitted notes a submission by a rollback.
 func (f *Facts) CompensationSubmitted(s *Step, p *history.Request) {
 	k := &f.Sagas
-	if p.Labels["saga_compensation"] != "true" || p.Labels[history.LabelReplayOf] != "" { // a replay is its dead letter's
+	if p.Labels["saga_compensation"] != "true" || p.Labels[history.LabelReplayOf] != "" { // a replay belongs to its dead letter
 		return
 	}
 	g := k.Of(history.SagaOf(p.Tenant, p.Labels["saga_workflow_id"]))
@@ -400,7 +403,7 @@ func (j *Job) Answered(r *history.Reply) {
 	j.Saga.Answered = j.Saga.Answered || r.Status == Succeeded.String()
 }
 
-// SagaWrote takes in a state write of a job that may be part of a saga.
+// SagaWrote notes a state write of a job that may belong to a saga.
 func (f *Facts) SagaWrote(s *Step) {
 	j := s.About
 	switch {
@@ -411,7 +414,8 @@ func (f *Facts) SagaWrote(s *Step) {
 	}
 }
 
-// Call takes in that the saga is to be rolled back, as a job has failed for good; without a job its run has.
+// Call notes that the saga is to be rolled back, because a job has failed for good. If the job is nil, the
+// saga's run has failed.
 func (g *Saga) Call(s *Step, of *Job) {
 	if g.Due == 0 {
 		g.Due = s.Step
@@ -422,34 +426,35 @@ func (g *Saga) Call(s *Step, of *Job) {
 	g.called = s.At
 }
 
-// Left says whether the stack holds anything that a rollback, which was due by then, has left there.
+// Left says whether the stack holds anything that a rollback that was due by then has left there.
 func (g *Saga) Left(at time.Duration) bool {
 	return g.Holds(at) > 0 && slices.ContainsFunc(g.Recorded, func(c *Compensation) bool {
 		return c.Job != "" && !c.Late && !c.lost && !c.Accounted() && slices.Contains(g.Stack, c.entry)
 	})
 }
 
-// LeftAlone says whether whoever failed a job of the saga for good has had the time to roll that back, and nothing has struck.
+// LeftAlone says whether the process that failed a job of the saga for good has had the time to roll it back,
+// and nothing has struck.
 func (f *Facts) LeftAlone(g *Saga) bool {
 	since, calm := f.Calm()
 	return calm && since <= g.called && g.Of != nil && f.At-g.called > f.Promptly()
 }
 
-// Reconciled is when a reconciler is to take up what a rollback has left: the one that begins at once has had its time, its lock
-// is gone, and so is that of who tried after it.
+// Reconciled is when a reconciler is to resume what a rollback has left. By then the immediate rollback has
+// had its time, and its lock has expired, and so has that of a later attempt.
 func (f *Facts) Reconciled(g *Saga) time.Duration {
 	return max(g.called+f.Config.Saga.RollbackTimeout, g.tried, g.Lock.Expires)
 }
 
-// SagaAnswered takes in that a process acknowledges a result that it has handled. One that it got when the job was over
-// may tell of what is to be undone all the same.
+// SagaAnswered notes that a process acknowledges a result that it has handled. A result that it received when
+// the job was over may still show something to be undone.
 func (f *Facts) SagaAnswered(s *Step, m *Message) {
 	if c := &f.Config.Saga; c.AtomicRecord && c.DurableRollback && m.Succeeded() && m.Over == invariants.Process(s.Node, s.Incarnation) && s.About.Saga.Done == 0 {
 		s.About.Saga.Done = s.Step
 	}
 }
 
-// SagaBuried takes in a DLQ entry of a compensation that cannot be read, or that the stream will never have.
+// SagaBuried notes a DLQ entry of a compensation that cannot be read, or that the stream will never have.
 func (f *Facts) SagaBuried(s *Step, id string, c *sim.Change) {
 	f.FileLetter(s, f.Letter(id), c)
 	entry, err := history.Read[history.DeadLetter](c.Value)
@@ -468,8 +473,8 @@ func (f *Facts) SagaBuried(s *Step, id string, c *sim.Change) {
 	}
 }
 
-// compensationDenied takes in an entry of the audit trail, by which the safety kernel has denied the compensation that its
-// reason names. It counts only if the kernel has.
+// compensationDenied notes an entry of the audit trail, according to which the safety kernel has denied the
+// compensation that its reason names. It counts only if the kernel has.
 func (f *Facts) compensationDenied(e *history.AuditEvent) {
 	if j := f.Jobs[e.JobID]; j == nil || !j.Saga.Denied {
 		return
@@ -485,7 +490,7 @@ func (f *Facts) compensationDenied(e *history.AuditEvent) {
 	}
 }
 
-// OpenSagas says which rollbacks are not over.
+// OpenSagas lists the rollbacks that are not over.
 func OpenSagas(f *Facts) (list []string) {
 	for _, g := range f.Sagas.Order {
 		taken := f.Config.Saga.DurableRollback && f.Config.Reconciler

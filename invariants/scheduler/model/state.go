@@ -1,6 +1,6 @@
 package model
 
-// State is a state of a job as its record spells it.
+// State is a job's state, as its record spells it.
 type State uint8
 
 const (
@@ -16,7 +16,7 @@ const (
 	Cancelled
 	Denied
 	Quarantined
-	Unknown // a word that the documentation does not have
+	Unknown // a word that is not in the documentation
 )
 
 var stateNames = [...]string{
@@ -26,7 +26,7 @@ var stateNames = [...]string{
 
 func (s State) String() string { return stateNames[s] }
 
-// Record says in words what the job's record had.
+// Record describes what the job's record had.
 func (s State) Record() string {
 	if s == Absent {
 		return "there was no record"
@@ -43,7 +43,8 @@ func ParseState(word string) State {
 	return Unknown
 }
 
-// Terminal says whether s is in the documentation's table of terminal states (Scheduler internals, section 1).
+// Terminal says whether s is in the documentation's table of terminal states (Scheduler internals, section
+// 1).
 func (s State) Terminal() bool { return s >= Succeeded && s < Unknown }
 
 // Buried says whether a job that is over in s belongs in the dead-letter queue.

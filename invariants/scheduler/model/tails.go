@@ -5,8 +5,8 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// CutTails takes in that nats-server has lost the last messages of its streams with its power. Whoever has
-// seen one may still act upon it, and acknowledge what has its place by then.
+// CutTails notes that nats-server has lost the last messages of its streams in a power loss. A process that
+// has seen one may still act on it, and acknowledge the message that has its sequence by then.
 func (f *Facts) CutTails(e *sim.Event) {
 	if f.reused == nil {
 		f.reused = map[string]uint64{}
@@ -31,7 +31,7 @@ func (f *Facts) CutTails(e *sim.Event) {
 	}
 }
 
-// loseDispatch takes in that the stream holds a dispatch of the job no more. A worker may have it all the same.
+// loseDispatch notes that the stream no longer holds a dispatch of the job. A worker may still have it.
 func (j *Job) loseDispatch(seq uint64) {
 	for i := range j.Dispatches {
 		d := &j.Dispatches[i]
@@ -45,7 +45,7 @@ func (j *Job) loseDispatch(seq uint64) {
 	}
 }
 
-// TakePlace takes in that a message of the job is stored, perhaps in the place of a lost one.
+// TakePlace notes that a message of the job is stored, perhaps with the sequence of a lost one.
 func (f *Facts) TakePlace(about *Job, c *sim.Change) {
 	if c.Seq <= f.reused[c.Stream] {
 		f.reachJob(about, history.StrikesOf(history.NATSPowerLoss))

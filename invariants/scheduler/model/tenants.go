@@ -8,13 +8,14 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// TenantOf is whose the job is.
+// TenantOf is the job's tenant.
 func (j *Job) TenantOf() string { return cmp.Or(j.tenant, history.TenantDefault) }
 
-// Commitment is what a job's idempotency key is known by, which is one of its tenant.
+// Commitment identifies a job's idempotency key, together with its tenant.
 func (j *Job) Commitment() string { return url.QueryEscape(j.TenantOf()) + ":" + j.Replay.Key }
 
-// Active are the steps at which a tenant's jobs in flight were dispatched, by their records.
+// Active lists the steps at which a tenant's jobs in flight were dispatched, by their records. It leaves out
+// but.
 func (f *Facts) Active(tenant string, but *Job) (steps []int) {
 	for _, j := range f.Order {
 		if j != but && j.State.InFlight() && j.TenantOf() == tenant {
@@ -24,10 +25,10 @@ func (f *Facts) Active(tenant string, but *Job) (steps []int) {
 	return steps
 }
 
-// slots are which jobs Redis lists as in flight, by their tenants.
+// slots are the jobs that Redis lists as in flight, by tenant.
 type slots map[string]map[string]bool
 
-// SlotChanged takes in a change of a tenant's set.
+// SlotChanged notes a change of a tenant's set.
 func (f *Facts) SlotChanged(c *sim.Change, tenant string) {
 	switch its := f.slots[tenant]; {
 	case c.Gone && c.Field == "":
@@ -46,13 +47,13 @@ func (f *Facts) SlotChanged(c *sim.Change, tenant string) {
 // HasSlot says whether Redis lists the job as in flight.
 func (f *Facts) HasSlot(j *Job) bool { return f.slots[j.TenantOf()][j.ID] }
 
-// TenantFull says whether Redis lists as many of the tenant's jobs as it may have in flight.
+// TenantFull says whether Redis lists as many of the tenant's jobs in flight as are allowed.
 func (f *Facts) TenantFull(j *Job) bool {
 	limit := f.Config.Tenants.Limit
 	return limit > 0 && len(f.slots[j.TenantOf()]) >= limit
 }
 
-// TenantCounted takes in that a handling has counted its tenant's jobs.
+// TenantCounted notes that a handling has counted its tenant's jobs.
 func (f *Facts) TenantCounted(s *Step) {
 	switch {
 	case s.Handling == nil:
@@ -67,16 +68,16 @@ func (f *Facts) TenantCounted(s *Step) {
 	}
 }
 
-// LeavesSlot says whether the step's handling, which ends, has counted its tenant's jobs, found a slot, and done nothing with it,
-// although nothing has kept it from that.
+// LeavesSlot says whether the step's handling, which ends, has counted its tenant's jobs, found a free slot,
+// and not used it, although nothing prevented that.
 func (f *Facts) LeavesSlot(s *Step) bool {
 	h := s.Handling
 	return h.Counted != 0 && !h.Full && !h.Intended && !h.Published && !h.StoreFailed && !s.About.Mixed &&
 		h.Renewals == 0 && (h.Expires == 0 || s.At < h.Expires)
 }
 
-// Contended says whether a state write that the server refused may be tried again by its own: others came
-// and went in the tenant's set.
+// Contended says whether the handler may repeat a state write that the server refused because others changed
+// the tenant's set.
 func (f *Facts) Contended(s *Step) bool {
 	return f.Config.Tenants.Limit > 0 && f.Config.Tenants.Reserve && f.Config.DispatchOrder != "publish-first" && s.Phase == "dispatched_write" && s.Handling != nil
 }

@@ -9,41 +9,41 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// ticks is what is known of the parts that one replica at a time does for all.
+// ticks is what is known of the tasks that one replica at a time does for all.
 type ticks struct {
 	Reconciler, Replayer, Writer Tick
-	Poller, Runs, Letters        Tick               // of delays, of the runs' reconciler, and of dead letters
-	Writing                      []string           // the processes that have had the Writer's lock since anybody wrote
-	Snapshot                     []known            // what sys:workers:snapshot holds; never changed in place
-	Offered                      map[string][]known // what it held when the process began, by its name
+	Poller, Runs, Letters        Tick               // of delays, of the run reconciler, and of dead letters
+	Writing                      []string           // the processes that have had the Writer's lock since the last write
+	Snapshot                     []known            // the content of sys:workers:snapshot; never changed in place
+	Offered                      map[string][]known // by process: its content when the process began
 	recovered                    map[string]bool    // the processes that have looked for delays at their start
 }
 
-// Tick is one such part: the lock under which a replica ticks, as Redis holds it, and the last tick.
+// Tick is one such task: the lock under which a replica ticks, as in Redis, and the last tick.
 type Tick struct {
 	Lock
 	What string
 	By   string // the process that set the lock
 
-	Has    map[string]bool // the processes that were told that they have the lock, and nothing else since
+	Has    map[string]bool // the processes that were last told that they have the lock
 	Last   string          // the process that began the last tick
 	LastAt time.Duration
-	lastBy int              // the step
-	Began  time.Duration    // of the tick that the last renewal is of
+	lastBy int              // the step of that
+	Began  time.Duration    // when the tick began to which the last renewal belongs
 	sound  [3]time.Duration // when the last ticks began that nothing struck, the latest last
-	Begins bool             // the step begins a tick; else it writes what the tick is for
-	Before string           // the process that ticked last before this one, and
-	Since  int              // at which step
+	Begins bool             // the step begins a tick; otherwise it writes what the tick is for
+	Before string           // the process that ticked last before this one,
+	Since  int              // and at which step
 	Ago    time.Duration
 }
 
-// Takes takes in that a process takes or renews the lock, by which it ticks.
+// Takes notes that a process takes or renews the lock, which makes it tick.
 func (t *Tick) Takes(s *Step) {
 	t.Begins, t.Before, t.Since, t.Ago = true, t.Last, t.lastBy, s.At-t.LastAt
 	t.Last, t.LastAt, t.lastBy = t.By, s.At, s.Step
 }
 
-// told takes in whether a process knows that it has the lock.
+// told notes whether a process knows that it has the lock.
 func (t *Tick) told(process string, has bool) {
 	if t.Has == nil {
 		t.Has = map[string]bool{}
@@ -51,21 +51,22 @@ func (t *Tick) told(process string, has bool) {
 	t.Has[process] = has
 }
 
-// Granted takes in that a process sets or renews the lock, or deletes it. Of what comes late it was told long ago.
+// Granted notes that a process sets or renews the lock, or deletes it. For a late operation it was told long
+// ago.
 func (t *Tick) Granted(s *Step, gone bool) {
 	if s.Kind != sim.KindLate {
 		t.told(invariants.Process(s.Node, s.Incarnation), !gone && !s.Failed)
 	}
 }
 
-// asked takes in what a process is told that asks for the lock. One that changes nothing is refused.
+// asked notes what a process that asks for the lock is told. If nothing changes, it was refused.
 func (t *Tick) asked(s *Step) {
 	if s.Failed || s.Kind == sim.KindRedis && s.Outcome != sim.OutcomePending && len(s.Changes) == 0 {
 		t.told(invariants.Process(s.Node, s.Incarnation), false)
 	}
 }
 
-// Begin takes in that a tick begins.
+// Begin notes that a tick begins.
 func (f *Facts) Begin(t *Tick) {
 	t.Began = f.At
 	if f.StruckNow() == 0 {
@@ -73,7 +74,8 @@ func (f *Facts) Begin(t *Tick) {
 	}
 }
 
-// Late is how late a tick comes to what was due: it is there when it begins, however long it takes for all that it finds.
+// Late is how late a tick comes to what was due. The beginning of the tick counts, however long it takes for
+// everything that it finds.
 func (t *Tick) Late(due, at time.Duration) time.Duration {
 	if t.Began >= due {
 		at = t.Began
@@ -81,15 +83,17 @@ func (t *Tick) Late(due, at time.Duration) time.Duration {
 	return at - due
 }
 
-// Left is for how long a tick has left what was due, if that is longer than it may take: a lock that lasts for two polls keeps
-// everybody out for three, and a tick asks for it twice at most. Nothing is late while anything strikes.
+// Left is for how long a tick has left what was due; left says whether that is longer than allowed. A lock
+// that lasts for two polls keeps everybody out for three, and a tick asks for it twice at most. Nothing is
+// late while anything strikes.
 func (f *Facts) Left(t *Tick, due, at time.Duration) (late time.Duration, left bool) {
 	calm, ok := f.Calm()
 	late = t.Late(max(due, calm), at)
 	return late, ok && late > 3*f.Poll(t)+2*f.Config.StoreOpTimeout
 }
 
-// PassedOver says whether two ticks have ended since something was due, and a third one has begun, which nothing struck.
+// PassedOver says whether, since something was due, two ticks have ended and a third has begun, none of them
+// struck.
 func (t *Tick) PassedOver(due time.Duration) bool { return t.sound[0] >= due }
 
 func (k *ticks) ByLock(key string) *Tick {
@@ -113,7 +117,7 @@ func (t *Tick) named(what string) *Tick {
 	return t
 }
 
-// Poll is how long it is from one tick to the next.
+// Poll is the time from one tick to the next.
 func (f *Facts) Poll(t *Tick) time.Duration {
 	if t == &f.Ticks.Poller {
 		return f.Config.Workflow.DelayPoll
@@ -121,15 +125,15 @@ func (f *Facts) Poll(t *Tick) time.Duration {
 	return f.Config.PollInterval
 }
 
-// lists has the phases in which a tick looks what is due, and which tick's they are.
+// lists maps the phases in which a tick looks for what is due to the tick.
 var lists = map[string]string{
 	"reconcile_read": history.ReconcilerKey, "replay_read": history.ReplayerKey, "scan_read": history.ReplayerKey,
 	"timer_pop": history.PollerKey, "timer_clean": history.PollerKey, "runs_read": history.RunsKey,
 	"dlq_read": history.LettersKey, "dlq_growth_read": history.LettersKey, "dlq_growth_write": history.LettersKey,
 }
 
-// Lists returns the tick in which a scheduler looks for what is due, by a step that is about no job, or nil. Each process
-// looks for delays at its start once, for itself.
+// Lists returns the tick whose step, of no job, looks for what is due, or nil. Each process looks for delays
+// once at its start, for itself.
 func (f *Facts) Lists(s *Step) *Tick {
 	key, is := lists[s.Phase]
 	if !is || s.Kind != sim.KindRedis || !strings.HasPrefix(s.Node, history.SchedulerNodes) || history.AnswerOf(s.Event) == history.Declined {
@@ -153,7 +157,7 @@ func (k *ticks) offer(e *sim.Event) {
 	k.Offered[invariants.Process(e.Node, e.Incarnation)] = k.Snapshot
 }
 
-// Ticked takes in an operation that is about no single job.
+// Ticked notes an operation of no single job.
 func (f *Facts) Ticked(s *Step) {
 	switch s.Phase {
 	case "snapshot_read":

@@ -5,13 +5,13 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// trail is what a step has put into the audit trail, the last step that has.
+// trail is what the last step with audit events has put into the audit trail.
 type trail struct {
 	step   int
 	events []*history.AuditEvent
 }
 
-// Audited takes in a change of the audit trail.
+// Audited notes a change of the audit trail.
 func (f *Facts) Audited(s *Step, c *sim.Change) {
 	e, err := history.Read[history.AuditEvent](c.Value)
 	if c.Gone || err != nil {
@@ -29,7 +29,7 @@ func (f *Facts) Audited(s *Step, c *sim.Change) {
 	}
 }
 
-// Trail are the events about a job, or about a dead letter, that the step has put into the audit trail.
+// Trail lists the events about a job, or about a dead letter, that the step has put into the audit trail.
 func (f *Facts) Trail(s *Step, id string) (events []*history.AuditEvent) {
 	if f.trail.step != s.Step {
 		return nil

@@ -6,25 +6,25 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Try is one try of a person to decide on a dead letter. It begins as they look at it.
+// Try is a person's attempt to decide on a dead letter. It begins with a look at the letter.
 type Try struct {
 	Step     int    // of that look
-	Letter   Letter // as they saw it
-	Refused  int    // how often the audit trail says since that they may not
-	hindered bool   // an operation of theirs has failed since, or the letter was written
+	Letter   Letter // as the person saw it
+	Refused  int    // how often the audit trail has refused the person since
+	hindered bool   // an operation of the person has failed since, or the letter was written
 }
 
 // Vain says whether nothing has come of the try, although nothing was in its way.
 func (y *Try) Vain() bool { return !y.hindered }
 
-// tries are those of the operator.
+// tries are the operator's tries.
 type tries struct {
 	process string // of the operator
 	last    map[string]*Try
-	order   []string // the jobs that it has looked at
+	order   []string // the jobs that the operator has looked at
 }
 
-// OperatorActs takes in an operation of the operator. A new process tries anew.
+// OperatorActs notes an operation of the operator. A new process tries again.
 func (f *Facts) OperatorActs(s *Step) {
 	if s.Node != history.OperatorNode || s.About == nil {
 		return
@@ -38,15 +38,15 @@ func (f *Facts) OperatorActs(s *Step) {
 	}
 }
 
-// hindered takes in that something is in the way of the last try at a job's dead letter, or has come of it.
+// hindered notes that something is in the way of the last try at a job's dead letter, or has come of it.
 func (f *Facts) hindered(id string) {
 	if y := f.Replay.tries.last[id]; y != nil {
 		y.hindered = true
 	}
 }
 
-// letterTried takes in that the operator looks at a job's dead letter, which is nil if there is none: what has come of the
-// last look shows.
+// letterTried notes that the operator looks at a job's dead letter, which is nil if there is none. The result
+// of the last try shows by then.
 func (f *Facts) letterTried(s *Step, id string, l *Letter) {
 	y := &f.Replay.tries
 	if s.Node != history.OperatorNode || s.Failed {
@@ -68,7 +68,7 @@ func (f *Facts) letterTried(s *Step, id string, l *Letter) {
 	y.last[id] = &Try{Step: s.Step, Letter: *l}
 }
 
-// letterRefused takes in that somebody wanted to decide on a job's dead letter who may not.
+// letterRefused notes that somebody wanted to decide on a job's dead letter who may not.
 func (f *Facts) letterRefused(s *Step, e *history.AuditEvent) {
 	r := &f.Replay
 	l := r.Letters[e.JobID]
@@ -87,7 +87,8 @@ func (f *Facts) letterRefused(s *Step, e *history.AuditEvent) {
 	}
 }
 
-// LastTries are what the operator tried last, by the ids of the jobs. It is done by the end, unless it is down.
+// LastTries calls look with the operator's last tries, by job ID. The operator has finished by the end,
+// unless it is down.
 func (f *Facts) LastTries(look func(id string, y *Try)) {
 	y := &f.Replay.tries
 	if f.Node(history.OperatorNode).Down {

@@ -12,16 +12,16 @@ import (
 
 // turns is which dead letters the replay worker is to visit, and which it visits.
 type turns struct {
-	due    map[string]*turn  // by job id
-	worker map[string]bool   // the processes that have listed what is due: no operator does
+	due    map[string]*turn  // by job ID
+	worker map[string]bool   // the processes that have listed what is due; the operator does not
 	at     map[string]*Visit // by process
 }
 
 // turn is a dead letter's wait for a visit.
 type turn struct {
-	by     string // the process that has put it there on a visit, or as a person; "" for any other way
+	by     string // the process that has set it on a visit, or as a person; "" otherwise
 	since  time.Duration
-	put    time.Duration   // when it came to wait until since
+	put    time.Duration   // when its wait until since began
 	called bool            // it was visited
 	passed map[string]bool // the letters that were visited meanwhile
 }
@@ -29,13 +29,13 @@ type turn struct {
 // Visit is a visit of a dead letter.
 type Visit struct {
 	Process, ID string
-	own         *turn     // that of its letter, as it began
-	others      []waiting // the letters that were due as well when it began
-	wrote       bool      // something about its letter
+	own         *turn     // its letter's turn when it began
+	others      []waiting // the other letters that were due when it began
+	wrote       bool      // it has written something about its letter
 	unwritten   bool      // its last write has failed
-	failed      bool      // something has
-	overtaken   bool      // the letter was written meanwhile, and not by the visit
-	Again       []string  // those of the others that have waited for an earlier visit of this letter, too
+	failed      bool      // one of its operations has failed
+	overtaken   bool      // the letter was written meanwhile, by somebody else
+	Again       []string  // those of the others that have also waited for an earlier visit of this letter
 }
 
 // waiting is a dead letter, and its wait.
@@ -44,7 +44,7 @@ type waiting struct {
 	turn *turn
 }
 
-// LetterDue takes in that the replay worker is to visit a job's dead letter from a time on, or no more.
+// LetterDue notes that the replay worker is to visit a job's dead letter from a time on, or no longer.
 func (f *Facts) LetterDue(s *Step, c *sim.Change, id string) {
 	t := f.turns()
 	ms, err := strconv.ParseFloat(c.Value, 64)
@@ -67,12 +67,12 @@ func (f *Facts) LetterDue(s *Step, c *sim.Change, id string) {
 	}
 }
 
-// LettersListed takes in that a process asks which dead letters are due.
+// LettersListed notes that a process asks which dead letters are due.
 func (f *Facts) LettersListed(s *Step) {
 	f.turns().worker[invariants.Process(s.Node, s.Incarnation)] = true
 }
 
-// letterVisited takes in that a process begins a visit of a job's dead letter.
+// letterVisited notes that a process begins a visit of a job's dead letter.
 func (f *Facts) letterVisited(s *Step) {
 	f.VisitEnds(s)
 	t, id := f.turns(), strings.TrimPrefix(s.Target, history.DlqPrefix)
@@ -89,15 +89,15 @@ func (f *Facts) letterVisited(s *Step) {
 	}
 	clear(own.passed)
 	for _, other := range f.Replay.Order {
-		if d := t.due[other]; d != nil && d != own && d.since <= f.At-Slack { // those of one millisecond have no order
+		if d := t.due[other]; d != nil && d != own && d.since <= f.At-Slack { // letters of the same millisecond have no order
 			v.others = append(v.others, waiting{other, d})
 		}
 	}
 	t.at[v.Process] = v
 }
 
-// LetterWritten takes in what came of a write about a dead letter. After one that has failed, or that Redis declined since
-// another process had written, the letter is where it was as far as this visit goes.
+// LetterWritten notes the outcome of a write about a dead letter. If the write failed, or Redis declined it
+// because another process had written, this visit leaves the letter where it was.
 func (f *Facts) LetterWritten(s *Step) {
 	if v := f.turns().at[invariants.Process(s.Node, s.Incarnation)]; v != nil {
 		v.unwritten = s.Failed || s.Outcome == history.TransactionFailed
@@ -105,14 +105,14 @@ func (f *Facts) LetterWritten(s *Step) {
 	}
 }
 
-// VisitGoesOn takes in what a process does about the letter that it visits.
+// VisitGoesOn notes an operation of a process on the letter that it visits.
 func (f *Facts) VisitGoesOn(s *Step) {
 	if v := f.turns().at[invariants.Process(s.Node, s.Incarnation)]; v != nil && s.Job == v.ID && (s.Failed || s.Outcome == history.TransactionFailed) {
 		v.failed = true
 	}
 }
 
-// overtakes takes in that the step has written a job's dead letter, which others may be visiting.
+// overtakes notes that the step has written a job's dead letter, which others may be visiting.
 func (f *Facts) overtakes(s *Step, id string) {
 	for by, v := range f.turns().at {
 		own := by == invariants.Process(s.Node, s.Incarnation) && s.Phase == "dlq_update" && s.Kind != sim.KindLate
@@ -120,13 +120,13 @@ func (f *Facts) overtakes(s *Step, id string) {
 	}
 }
 
-// Left says whether the visited letter is still, or once more, before the replay worker by the visit itself.
+// Left says whether the visited letter is still, or again, in the replay worker's list by the visit itself.
 func (v *Visit) Left(f *Facts) bool {
 	d := f.turns().due[v.ID]
 	return d != nil && (d == v.own || d.by == v.Process)
 }
 
-// VisitEnds takes in that a process goes on to something else.
+// VisitEnds notes that a process goes on to something else.
 func (f *Facts) VisitEnds(s *Step) {
 	t, by := f.turns(), invariants.Process(s.Node, s.Incarnation)
 	v := t.at[by]
@@ -143,7 +143,7 @@ func (f *Facts) VisitEnds(s *Step) {
 		return
 	}
 	if !v.wrote && t.due[v.ID] != v.own {
-		return // another process has dealt with it meanwhile
+		return // another process has handled it meanwhile
 	}
 	for _, o := range v.others {
 		if o.turn.passed[v.ID] {

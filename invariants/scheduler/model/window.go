@@ -10,22 +10,23 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
-// Strikes is what has struck in a run. A strike on a server, or on what is done for all, reaches the jobs and runs that
-// are unfinished when it comes, and those that appear until its window closes. So does one on the last scheduler that is
-// up. A strike on another scheduler reaches what that has in hand, what may be on its way there while the strike lasts,
-// and what the scheduler deals with until the window closes; if the scheduler holds the lock of a tick, the tick fails
-// for all that it is for, or goes by the wrong clock for them. A strike on an operation reaches what the operation is about.
+// Strikes is what has struck in a run. A strike on a server, or on what is done for all, reaches the jobs and
+// runs that are unfinished when it comes, and those that appear until its window closes. So does a strike on
+// the last scheduler that is up. A strike on another scheduler reaches what the scheduler has in hand, what
+// may be on its way there while the strike lasts, and what it deals with until the window closes. If the
+// scheduler holds the lock of a tick, the tick fails for all that it is for, or uses wrong times for them. A
+// strike on an operation reaches what the operation concerns.
 type Strikes struct {
 	ever    invariants.Kinds
-	forgot  invariants.Kinds // by which nats-server may have forgotten what it was told of a message
-	last    time.Duration    // when anything was struck, or a strike ended
+	forgot  invariants.Kinds // after which nats-server may have forgotten what it was told of a message
+	last    time.Duration    // when anything last struck, or a strike ended
 	windows []window
-	dealing invariants.Kinds // strikes on the scheduler of the event at hand
-	calls   map[string]int   // calls that were made to fail, of each sort
+	dealing invariants.Kinds // strikes on the scheduler of the present event
+	calls   map[string]int   // by phase: calls that were made to fail
 }
 
-// mayOpen takes in that a call fails, and says whether enough have in a row to open a circuit: it is closed by what succeeds
-// in between, but that is the scheduler's to say.
+// mayOpen notes that a call fails, and says whether enough have failed to open a circuit. A success in
+// between would close the circuit, but only the scheduler would know of that.
 func (k *Strikes) mayOpen(s *invariants.Strike, cfg *config.PolicyConfig) bool {
 	if k.calls == nil {
 		k.calls = map[string]int{}
@@ -34,12 +35,12 @@ func (k *Strikes) mayOpen(s *invariants.Strike, cfg *config.PolicyConfig) bool {
 	return k.calls[s.Phase] >= cfg.FailBudget
 }
 
-// window is the time of a strike, and for as long as what the strike leaves behind may last.
+// window is the time of a strike, and the time for which its consequences may last.
 type window struct {
 	kind    invariants.StrikeKind
 	node    string
 	ends    string // the event that ends the strike; "" if it was over at once
-	strikes int    // of the kind that go on, each with an end of its own
+	strikes int    // strikes of the kind that continue, each with an end of its own
 	since   time.Duration
 	until   time.Duration // 0 while it lasts
 	reach   reach
@@ -49,21 +50,21 @@ type window struct {
 type reach int
 
 const (
-	nothing    reach = iota // the snapshot is not written, say
+	nothing    reach = iota // for example, the snapshot is not written
 	dealt                   // what its node deals with
-	ofRuns                  // and the runs that are unfinished, or appear
-	everything              // that is unfinished, or appears
+	ofRuns                  // also the runs that are unfinished, or appear
+	everything              // everything that is unfinished, or appears
 )
 
 func (w *window) open(at time.Duration) bool { return w.until == 0 || at < w.until }
 
-// endOf is the event that ends what the harness did to a node or a server.
+// endOf maps what the harness does to a node or a server to the event that ends it.
 var endOf = map[string]string{
 	"crash": "restart", "pause": "resume", "skew": "set clock", "stop": "start", "kill": "start", "power-loss": "start",
 	"partition redis": "heal redis", "partition nats": "heal nats", "partition kernel": "heal kernel",
 }
 
-// StruckNow are the kinds of strike whose windows are open.
+// StruckNow returns the kinds of strike whose windows are open.
 func (f *Facts) StruckNow() (struck invariants.Kinds) {
 	for i := range f.Strikes.windows {
 		if w := &f.Strikes.windows[i]; w.open(f.At) {
@@ -73,10 +74,11 @@ func (f *Facts) StruckNow() (struck invariants.Kinds) {
 	return struck
 }
 
-// StruckEver are the kinds of all strikes.
+// StruckEver returns the kinds of all strikes so far.
 func (f *Facts) StruckEver() invariants.Kinds { return f.Strikes.ever }
 
-// Calm is since when nothing has struck, and what the last strike left behind has run out; ok is false while a strike lasts.
+// Calm is since when nothing has struck and the consequences of the last strike are over; ok is false while a
+// strike lasts.
 func (f *Facts) Calm() (since time.Duration, ok bool) {
 	k := &f.Strikes
 	if k.ever != 0 {
@@ -85,7 +87,7 @@ func (f *Facts) Calm() (since time.Duration, ok bool) {
 	return since, f.StruckNow() == 0
 }
 
-// opens begins a window, or lengthens and widens the one that is open. It says whether more is reached than before.
+// opens opens a window, or extends one that is open. It says whether more is reached than before.
 func (f *Facts) opens(w window) bool {
 	for i := range f.Strikes.windows {
 		if o := &f.Strikes.windows[i]; o.kind == w.kind && o.node == w.node && o.ends == w.ends && o.open(f.At) {
@@ -102,7 +104,7 @@ func (f *Facts) opens(w window) bool {
 	return true
 }
 
-// CalmSince says whether nothing has struck since then, and no strike goes on.
+// CalmSince says whether nothing has struck since then, and no strike is under way.
 func (f *Facts) CalmSince(at time.Duration) bool {
 	return f.Strikes.last < at && !slices.ContainsFunc(f.Strikes.windows, func(w window) bool { return w.until == 0 })
 }
@@ -117,27 +119,27 @@ func (f *Facts) lastOf(scheduler string) bool {
 	return true
 }
 
-// lasts says whether a strike that stops a node goes on.
+// lasts says whether a strike that stops a node is under way.
 func (k *Strikes) lasts(node string) bool {
 	return slices.ContainsFunc(k.windows, func(w window) bool { return w.node == node && w.until == 0 && w.kind != history.ClockWrong })
 }
 
-// behind says whether a scheduler was away a short time ago: it hears of what came meanwhile, and of what came of its own writes, in any
-// order.
+// behind says whether a scheduler was away a short time ago. It then learns in any order of what came
+// meanwhile, and of the outcomes of its own writes.
 func (k *Strikes) behind(scheduler string, at time.Duration) bool {
 	return slices.ContainsFunc(k.windows, func(w window) bool { return w.kind == history.SchedulerAway && w.node == scheduler && w.open(at) })
 }
 
-// on says whether a strike on a node is felt there.
+// on says whether a node still suffers from a strike.
 func (k *Strikes) on(node string, at time.Duration) bool {
 	return slices.ContainsFunc(k.windows, func(w window) bool { return w.node == node && w.open(at) })
 }
 
-// aftermath is for how long a strike that is over is felt by what appears then. What was taken under the strike lasts for
-// its TTL: a lock of a job or a tick, the word that a worker lives, a circuit that is open. Clients that lost their
-// server are back long before. Of a scheduler's own locks and ticks is known whom they reach; there remains what it knows
-// of workers. A scheduler that was paused is behind by no more than its pause. What was dated by a wrong clock counts for
-// as long as dead letters do.
+// aftermath is how long a strike that is over still affects what appears. What was taken under the strike
+// lasts for its TTL: a lock of a job or a tick, a worker's being alive, an open circuit. Clients that lost
+// their server are back long before. For a strike on a scheduler it is known whom its own locks and ticks
+// reach. What remains is its knowledge of workers. A scheduler that was paused is behind by no more than its
+// pause. Times from a wrong clock count for as long as dead letters do.
 func (f *Facts) aftermath(w *window) time.Duration {
 	if history.StrikesOf(w.kind)&ofReplicas != 0 {
 		if w.ends == endOf["pause"] {
@@ -151,19 +153,19 @@ func (f *Facts) aftermath(w *window) time.Duration {
 	return f.leftBehind()
 }
 
-// leftBehind is how long what was taken under a strike lasts at most.
+// leftBehind is the longest time for which something taken under a strike lasts.
 func (f *Facts) leftBehind() time.Duration {
 	return max(2*f.Config.PollInterval, f.Config.JobLockTTL, f.Config.SnapshotLockTTL, f.Config.WorkerTTL, f.Config.Policy.OpenFor)
 }
 
-// outlastsRuns is how long dead letters are kept, and longer than any run.
+// outlastsRuns is how long dead letters are kept. It is longer than any run.
 const outlastsRuns = 30 * 24 * time.Hour
 
-// Appears marks a job that is new with the strikes whose windows are open, if they reach everything or are on the
-// scheduler that makes it.
+// Appears marks a new job with the strikes whose windows are open, if they reach everything, or are on the
+// scheduler that makes the job.
 func (f *Facts) Appears(j *Job) { f.appears(j, everything) }
 
-// RunAppears does so with a run.
+// RunAppears does the same with a run.
 func (f *Facts) RunAppears(r *WorkflowRun) { f.appears(&r.As, ofRuns) }
 
 func (f *Facts) appears(j *Job, within reach) {

@@ -9,26 +9,26 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
-// Wish is what a job asks for of whoever gets it.
+// Wish is what a job requires of the worker that gets it.
 type Wish struct {
 	Labels      map[string]string
 	Requires    []string
 	Topic       string
-	Constraints map[string]string // that the safety kernel has laid upon it
+	Constraints map[string]string // that the safety kernel has imposed
 }
 
-// Particular says whether the job asks for more than the usual topic.
+// Particular says whether the job requires more than the usual topic.
 func (w *Wish) Particular() bool {
 	return len(w.Labels)+len(w.Requires)+len(w.Constraints) > 0 || w.Topic != "" && w.Topic != usualTopic
 }
 
-// constrain takes in the record's constraints, as JSON.
+// constrain adds the record's constraints, given as JSON.
 func (w *Wish) constrain(text string) {
 	c, _ := history.Read[map[string]string](text)
 	w.Constraints = *c
 }
 
-// usualTopic is the one of which every pool is the default.
+// usualTopic is the topic that every pool serves by default.
 const usualTopic = "job.default"
 
 // The hints by which a job asks for a single pool or worker.
@@ -37,7 +37,7 @@ const (
 	preferredWorker = "preferred_worker_id"
 )
 
-// hints are the labels of the wish with its constraints over them.
+// hints are the labels of the wish, overridden by its constraints.
 func (w *Wish) hints() map[string]string {
 	if len(w.Constraints) == 0 {
 		return w.Labels
@@ -48,7 +48,8 @@ func (w *Wish) hints() map[string]string {
 	return labels
 }
 
-// Unmet says what of the wish the worker does not meet, by its own word; "" if it meets all of it.
+// Unmet says which part of the wish the worker does not meet, by the worker's heartbeat; "" if it meets all
+// of it.
 func (w *Wish) Unmet(l *history.Load, cfg *config.RoutingConfig) string {
 	labels := w.hints()
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
@@ -85,7 +86,8 @@ func (w *Wish) Unmet(l *history.Load, cfg *config.RoutingConfig) string {
 	return ""
 }
 
-// pooled says whether a pool serves the job for sure: the job's topic, the pool that it prefers, and what it requires.
+// pooled says whether a pool serves the job for sure: its topic, the pool that it prefers, and what it
+// requires.
 func (w *Wish) pooled(r *config.RoutingConfig) bool {
 	preferred := w.hints()[preferredPool]
 	if len(r.Topics[w.Topic]) == 0 {

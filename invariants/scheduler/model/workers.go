@@ -12,14 +12,14 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Hearing is one replica's ear for one worker.
+// Hearing is what one replica hears of one worker.
 type Hearing struct {
 	Scheduler   string
 	Incarnation int
 	Worker      string
 }
 
-// Replica is one process of a scheduler.
+// Replica is a process of a scheduler.
 type Replica struct {
 	Node        string
 	Incarnation int
@@ -28,17 +28,17 @@ type Replica struct {
 // Ear is what a replica knows of a worker.
 type Ear struct {
 	Worker string
-	At     time.Duration // when it last heard of it, by a heartbeat or from the snapshot
+	At     time.Duration // when it last heard of the worker, by a heartbeat or from the snapshot
 	Live   bool          // by a heartbeat
-	since  time.Duration // when it first did by a heartbeat, or did again after the worker TTL
+	since  time.Duration // when it first heard a heartbeat, or heard one again after the worker TTL
 	Seen   time.Duration // from the snapshot: when its writer had last heard of the worker
 	said   string        // the heartbeat, as it was received
-	lie    string        // what that says of the worker that is not what the plan says
+	lie    string        // how that differs from what the plan says of the worker
 	Load   history.Load
 	given  int // jobs that the replica has dispatched to it since
 }
 
-// Age is how long ago the worker was last heard of, as far as the replica is to know.
+// Age is how long ago the worker was last heard of, as far as the replica should know.
 func (r *Ear) Age(at time.Duration, cfg *config.Config) time.Duration {
 	if !r.Live && cfg.SnapshotLastSeen {
 		return at - r.Seen
@@ -46,16 +46,16 @@ func (r *Ear) Age(at time.Duration, cfg *config.Config) time.Duration {
 	return at - r.At
 }
 
-// learned says whether the replica took the worker in. It does not if the worker was past its TTL when the snapshot was read, where
-// that goes by when the snapshot's writer had heard of it.
+// learned says whether the replica took over the worker. It does not if the worker was past its TTL when the
+// snapshot was read, provided that the time at which the snapshot's writer had heard of it counts.
 func (r *Ear) learned(cfg *config.Config) bool {
 	return r.Live || !cfg.SnapshotLastSeen || r.At-r.Seen <= cfg.WorkerTTL+Doubt
 }
 
-// ears are what the event's process knows of workers, by their names.
+// ears are what the event's process knows of workers, sorted by name.
 func (f *Facts) ears(e *sim.Event) []*Ear { return f.Heard[Replica{e.Node, e.Incarnation}] }
 
-// Ear is what a replica knows of a worker; nil if it has not heard of it.
+// Ear returns what a replica knows of a worker; nil if it has not heard of it.
 func (f *Facts) Ear(at Hearing) *Ear {
 	ears := f.Heard[Replica{at.Scheduler, at.Incarnation}]
 	if i, ok := slices.BinarySearchFunc(ears, at.Worker, (*Ear).compare); ok {
@@ -64,7 +64,7 @@ func (f *Facts) Ear(at Hearing) *Ear {
 	return nil
 }
 
-// hear is the same, and makes what is not there.
+// hear does the same, and adds an entry if there is none.
 func (f *Facts) hear(at Hearing) *Ear {
 	by := Replica{at.Scheduler, at.Incarnation}
 	i, ok := slices.BinarySearchFunc(f.Heard[by], at.Worker, (*Ear).compare)
@@ -76,8 +76,8 @@ func (f *Facts) hear(at Hearing) *Ear {
 
 func (r *Ear) compare(worker string) int { return cmp.Compare(r.Worker, worker) }
 
-// Heartbeat notes which worker a replica has heard of, if it has. A heartbeat's unit of work is its worker, so
-// the event's Job names it.
+// Heartbeat notes the worker that a replica has heard of, if any. The unit of work of a heartbeat is its
+// worker, so the event's Job names it.
 func (f *Facts) Heartbeat(e *sim.Event) (heard bool) {
 	if e.Target != history.SubjectBeat || e.Job == "" || e.Fault != "" || history.AnswerOf(e).Failed() {
 		return false
@@ -107,7 +107,7 @@ func (f *Facts) Heartbeat(e *sim.Event) (heard bool) {
 	return true
 }
 
-// Untrue says what the heartbeat that the event brings says that is not so, for sure; "" for nothing.
+// Untrue says which statement in the event's heartbeat is false for sure; "" if there is none.
 func (f *Facts) Untrue(e *sim.Event) string {
 	known := f.Ear(Hearing{e.Node, e.Incarnation, e.Job})
 	w, n := f.Config.Workers[e.Job], f.Nodes[f.Config.Workers[e.Job].Node]
@@ -137,12 +137,12 @@ func (f *Facts) Untrue(e *sim.Event) string {
 	return fmt.Sprintf("active_jobs is %d, and it had %d in hand, of which it executes %d at once", active, most, w.MaxParallel)
 }
 
-// Listening is when a process last heard of any worker, and since when no worker's TTL has passed in which
-// it heard of none.
+// Listening is when a process last heard of any worker, and since when it has never gone a worker's TTL
+// without hearing of one.
 type Listening struct{ Since, Last time.Duration }
 
-// Silence is for how long the event's process has not heard of the worker, although it has heard of others
-// all the time; 0 if it has not.
+// Silence is how long the event's process has not heard of the worker, although it has heard of others
+// throughout; otherwise 0.
 func (f *Facts) Silence(e *sim.Event, worker string) time.Duration {
 	l, ok := f.Listens[invariants.Process(e.Node, e.Incarnation)]
 	if !ok || worker == "" || e.At-l.Last > f.Config.WorkerTTL {
@@ -160,8 +160,8 @@ func (f *Facts) KnowsWorkers(s *Step) bool {
 	return slices.ContainsFunc(f.ears(s.Event), func(known *Ear) bool { return known.Age(s.At, &f.Config) <= f.Config.WorkerTTL })
 }
 
-// KnowsStaleWorker says whether the step's replica last heard of some worker longer ago than its TTL,
-// but not so long that the worker must have been evicted.
+// KnowsStaleWorker says whether the step's replica last heard of some worker longer ago than the worker TTL,
+// but not so long ago that it must have evicted it.
 func (f *Facts) KnowsStaleWorker(s *Step) bool {
 	return slices.ContainsFunc(f.ears(s.Event), func(known *Ear) bool {
 		age := known.Age(s.At, &f.Config)
@@ -169,7 +169,7 @@ func (f *Facts) KnowsStaleWorker(s *Step) bool {
 	})
 }
 
-// Picks notes that the step's handling picks a worker, now that it has written SCHEDULED.
+// Picks notes that the step's handling picks a worker, since it has written SCHEDULED.
 func (f *Facts) Picks(s *Step) {
 	h := s.Handling
 	h.Choice, h.Busy, h.Lacks, h.Preferred = f.Candidates(s), f.Overloaded(s), f.Lacks(s), f.Preferred(s)
@@ -181,15 +181,15 @@ func (f *Facts) Picks(s *Step) {
 	}
 }
 
-// known is a worker as the snapshot has it.
+// known is a worker in the snapshot.
 type known struct {
 	Worker string
 	Seen   time.Duration // when the snapshot's writer had last heard of it
 	Load   history.Load
 }
 
-// ReadSnapshot decodes sys:workers:snapshot. When it was written says nothing: that may have been long after
-// its writer had put it together. Nor does a time in it count that is later than the last that the writer heard.
+// ReadSnapshot decodes sys:workers:snapshot. The time of its write does not count: its writer may have put it
+// together long before. A time in it that is later than the writer's last heartbeat does not count either.
 func (f *Facts) ReadSnapshot(by *sim.Event, text string) (list []known) {
 	snapshot, err := history.Read[history.WorkerSnapshot](text)
 	if err != nil {
@@ -208,8 +208,8 @@ func (f *Facts) ReadSnapshot(by *sim.Event, text string) (list []known) {
 	return list
 }
 
-// Unlike says in which way the snapshot that the step has written is not what its writer had heard of the workers, for sure;
-// "" for none. What arrives late says what its writer had heard before.
+// Unlike says how the snapshot that the step has written differs for sure from what its writer had heard of
+// the workers; "" if it does not. A late write shows what its writer had heard before.
 func (f *Facts) Unlike(s *Step) string {
 	if s.Kind == sim.KindLate || f.Strikes.on(s.Node, s.At) {
 		return ""
@@ -220,7 +220,7 @@ func (f *Facts) Unlike(s *Step) string {
 		case !ear.Live || s.At-ear.At > f.Config.WorkerTTL-Doubt || s.At-ear.since < Doubt:
 		case i < 0:
 			return "without " + ear.Worker
-		case s.At-ear.At < Doubt || f.StruckEver()&history.StrikesOf(history.HeartbeatLost) != 0: // it may have had another heartbeat
+		case s.At-ear.At < Doubt || f.StruckEver()&history.StrikesOf(history.HeartbeatLost) != 0: // the writer may have had another heartbeat
 		case f.Ticks.Snapshot[i].Load.Pool != ear.Load.Pool || f.Ticks.Snapshot[i].Load.Score() != ear.Load.Score():
 			return "with another heartbeat of " + ear.Worker
 		}
@@ -228,7 +228,8 @@ func (f *Facts) Unlike(s *Step) string {
 	return ""
 }
 
-// snapshotRead takes in what a replica learns at its start: with snapshot_last_seen once it knows the time, too.
+// snapshotRead notes what a replica learns at its start; with snapshot_last_seen it learns it only once it
+// knows the time.
 func (f *Facts) snapshotRead(s *Step) {
 	switch {
 	case s.Outcome == sim.OutcomePending:
@@ -236,18 +237,18 @@ func (f *Facts) snapshotRead(s *Step) {
 	default:
 		for _, w := range f.Ticks.Snapshot {
 			at := Hearing{s.Node, s.Incarnation, w.Worker}
-			if known := f.Ear(at); known == nil || s.At-known.At > f.Config.WorkerTTL { // by then it knows it no more
+			if known := f.Ear(at); known == nil || s.At-known.At > f.Config.WorkerTTL { // by then the replica has forgotten it
 				*f.hear(at) = Ear{Worker: w.Worker, At: s.At, Seen: w.Seen, Load: w.Load}
 			}
 		}
 	}
 }
 
-// Doubt is how much a worker's age may differ from what its replica makes of it: a heartbeat is on its
-// way for a while, and so is a snapshot.
+// Doubt is how much a worker's age may differ from what its replica takes it for: a heartbeat is under way
+// for a while, and so is a snapshot.
 const Doubt = time.Second
 
-// Give notes that the step's replica has written down which worker a job goes to.
+// Give notes that the step's replica has written which worker a job goes to.
 func (f *Facts) Give(s *Step) {
 	if known := f.Ear(Hearing{s.Node, s.Incarnation, s.About.Worker}); known != nil {
 		known.given++
@@ -261,11 +262,11 @@ type Candidate struct {
 	Given  int     // jobs that the replica has dispatched to it since
 }
 
-// Candidate is the worker as its last heartbeat makes it one.
+// Candidate is the worker as a candidate, by its last heartbeat.
 func (r *Ear) Candidate() Candidate { return Candidate{r.Worker, r.Load.Score(), r.given} }
 
-// Candidates returns the workers, by their names, that the step's replica has to choose from, now that it picks, if
-// the events tell them for sure and all are of one pool.
+// Candidates returns the workers, sorted by name, among which the step's replica picks, if events show them
+// for sure and all are in one pool.
 func (f *Facts) Candidates(s *Step) (list []Candidate) {
 	if s.About.Wish.Particular() || f.Strikes.behind(s.Node, s.At) {
 		return nil
@@ -285,8 +286,8 @@ func (f *Facts) Candidates(s *Step) (list []Candidate) {
 	return list
 }
 
-// Preferred is the worker that the step's job prefers, if the step's replica, now that it picks, knows for sure that it is
-// alive and free, and all that the job asks for; else "".
+// Preferred is the worker that the step's job prefers, if the step's replica knows for sure when it picks
+// that the worker is alive, free and all that the job requires; otherwise "".
 func (f *Facts) Preferred(s *Step) string {
 	w := &s.About.Wish
 	known := f.Ear(Hearing{s.Node, s.Incarnation, w.hints()[preferredWorker]})
@@ -296,7 +297,8 @@ func (f *Facts) Preferred(s *Step) string {
 	return known.Worker
 }
 
-// OnlyStale says whether the step's replica still lists that worker although it is past its TTL, and no other such worker.
+// OnlyStale says whether the step's replica still lists that worker although it is past its TTL, and lists no
+// other such worker.
 func (f *Facts) OnlyStale(s *Step, worker string) bool {
 	is := false
 	for _, known := range f.ears(s.Event) {
@@ -312,7 +314,7 @@ func (f *Facts) OnlyStale(s *Step, worker string) bool {
 	return is
 }
 
-// Alive returns the workers, by their names, that the step's replica knows to be alive and free, for sure.
+// Alive returns the workers, sorted by name, that the step's replica knows for sure to be alive and free.
 func (f *Facts) Alive(s *Step) (list []Candidate) {
 	for _, known := range f.ears(s.Event) {
 		if f.free(s, known) {
@@ -322,14 +324,14 @@ func (f *Facts) Alive(s *Step) (list []Candidate) {
 	return list
 }
 
-// free says whether the step's replica knows, for sure, that the worker is alive and free.
+// free says whether the step's replica knows for sure that the worker is alive and free.
 func (f *Facts) free(s *Step, known *Ear) bool {
 	l := &known.Load
 	return l.Known && !l.Choosy && !l.Overloaded() && known.Age(s.At, &f.Config) <= f.Config.WorkerTTL-Doubt
 }
 
-// Lacks is the reason code for which the step's replica finds no worker for its job, now that it picks, if the events tell
-// for sure that it finds none; else "".
+// Lacks is the reason code if the step's replica, when it picks, finds no worker for its job for sure;
+// otherwise "".
 func (f *Facts) Lacks(s *Step) (reasonCode string) {
 	if s.About.Wish.Particular() {
 		return ""
@@ -348,7 +350,8 @@ func (f *Facts) Lacks(s *Step) (reasonCode string) {
 	return reasonCode
 }
 
-// Overloaded returns the workers, by their names, of which the step's replica last heard that they are overloaded.
+// Overloaded returns the workers, sorted by name, that were overloaded when the step's replica last heard of
+// them.
 func (f *Facts) Overloaded(s *Step) (list []string) {
 	for _, known := range f.ears(s.Event) {
 		if known.Load.Known && known.Load.Overloaded() {

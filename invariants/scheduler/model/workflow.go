@@ -14,69 +14,69 @@ import (
 
 // Workflows is what is known of workflow runs.
 type Workflows struct {
-	Began time.Time // when the world did, by the clock that records are written by
+	Began time.Time // when the world began, by the clock that records are written by
 	Runs  map[string]*WorkflowRun
 	Order []*WorkflowRun
 	Jobs  map[string]*StepJob
 
-	PollFailed time.Duration // when a strike last kept a poller of delays from all of them
+	PollFailed time.Duration // when a strike last kept a poller from all delays
 }
 
-// WorkflowRun is one run: its record, and who has to do with it.
+// WorkflowRun is a run: its record, and the processes that work on it.
 type WorkflowRun struct {
 	history.RunRecord
-	As      Job               // what releases promises of it, and which of them are broken
-	Made    time.Duration     // when its record was
+	As      Job               // what releases promises about it, and which of them are broken
+	Made    time.Duration     // when its record was made
 	Asked   history.RunRecord // as its starter wrote it
 	By      string
 	Step    int // of the last write
 	Lock    Lock
-	Freed   time.Duration   // when that was last given back
+	Freed   time.Duration   // when that was last released
 	Place   string          // its score among the runs that are not over; "" for none
-	Setting string          // the process that keeps a delay of it in Redis; "" for none
+	Setting string          // the process that keeps one of its delays in Redis; "" for none
 	Hands   map[string]bool // the processes that have it in hand
-	Knowing map[string]bool // those that know that it is over: they have written so, or read so
-	Failed  time.Duration   // when a strike last kept one from advancing it
+	Knowing map[string]bool // the processes that know that it is over, because they have written or read so
+	Failed  time.Duration   // when a strike last kept a process from advancing it
 }
 
 // StepJob is the job of one attempt of a step.
 type StepJob struct {
 	Run       *WorkflowRun
-	Step      *history.RunStep // as the run's last record has it, on its starter's terms
+	Step      *history.RunStep // from the run's last record, with its starter's terms
 	Attempt   int
 	ID        string
-	Made      time.Duration // when its record was; 0 for never
-	Stored    uint64        // the place of its request in the stream; 0 for none
-	Told      bool          // who published that was told so
+	Made      time.Duration // when its record was made; 0 for never
+	Stored    uint64        // the sequence of its request in the stream; 0 for none
+	Told      bool          // its publisher was told that it is stored
 	Succeeded When
-	Failed    When    // in a way that allows it to be tried again: a denial, say, is a decision, which stands
-	Ended     When    // the last of these, where its end was written again
-	Ends      []State // all that its record has had
+	Failed    When    // when it failed in a way that allows another try; a denial, for example, is final
+	Ended     When    // the last of these times, if its end was written again
+	Ends      []State // all terminal states that its record has had
 	Waits     Wait
 }
 
 // Wait is what is known of the delay of a step's job.
 type Wait struct {
-	Since time.Duration // when the run's record first told of it; 0 for never
-	Due   When          // its end, by what was known of the jobs that it counts from when the record was last written
+	Since time.Duration // when the run's record first had it; 0 for never
+	Due   When          // its end, by what was known when the record was last written of the jobs from which it counts
 	Armed time.Duration // when a process last had reason to set a timer for it; 0 for never
 }
 
-// When is a time, as a record has it and as the world had it. Both are 0 for never.
+// When is a time, in a record and in the world. Both are 0 for never.
 type When struct {
 	Told int64 // unix milliseconds, by the clock of the record's writer
 	At   time.Duration
 }
 
-// Later is the later one of two, by records and by the world.
+// Later returns the later of two, by records and by the world.
 func (w When) Later(o When) When { return When{max(w.Told, o.Told), max(w.At, o.At)} }
 
-// after is so many milliseconds later.
+// after returns the time that many milliseconds later.
 func (w When) after(ms int64) When {
 	return When{w.Told + ms, w.At + time.Duration(ms)*time.Millisecond}
 }
 
-// StepJob finds the job of a step by its id, or returns nil: it is none's.
+// StepJob returns the job of a step with that ID, or nil.
 func (k *Workflows) StepJob(id string) *StepJob {
 	if len(k.Runs) == 0 {
 		return nil
@@ -104,19 +104,19 @@ func (k *Workflows) StepJob(id string) *StepJob {
 // Unix is the time of an event as records would have it, in milliseconds.
 func (k *Workflows) Unix(at time.Duration) int64 { return k.Began.Add(at).UnixMilli() }
 
-// Since is when a time that a record has is, in the world.
+// Since is a record's time in the world's time.
 func (k *Workflows) Since(unix int64) time.Duration { return time.UnixMilli(unix).Sub(k.Began) }
 
-// RunWrite is a change of a run's record; the run's own fields hold what it is now.
+// RunWrite is a change of a run's record; the run's own fields hold the new values.
 type RunWrite struct {
 	Was  history.RunRecord
-	By   string // who wrote that
-	Step int    // when
+	By   string // the process that wrote the former record
+	Step int    // the step of that write
 
-	Known   bool          // the run was over, and who writes this knew
-	Expires time.Duration // the record does so then; 0 for never
-	Place   string        // as the run's, after the step
-	Delayed bool          // a delay of it is in Redis, after the step
+	Known   bool          // the run was over, and the writer knew
+	Expires time.Duration // when the record expires; 0 for never
+	Place   string        // like the run's, after the step
+	Delayed bool          // after the step, a delay of it is in Redis
 }
 
 // StepAgain is what was known of an earlier submission of the job.
@@ -130,17 +130,17 @@ var advances = map[string]bool{
 	"run_lock": true, "run_read": true, "step_read": true, "run_write": true, "submit_write": true, "submit_publish": true,
 }
 
-// Answered takes in what came of a poll, or of asking for a run's lock.
+// Answered notes the outcome of a poll, or of asking for a run's lock.
 func (k *Workflows) Answered(f *Facts, s *Step) {
 	if s.Failed && strings.HasPrefix(s.Node, history.SchedulerNodes) && (s.Fault != "" || f.StruckNow() != 0) {
 		switch r := k.advancedBy(s); {
-		case s.Phase == "poll_lock", s.Phase == "timer_pop", advances[s.Phase] && s.Kind == sim.KindReturn: // the runs behind it have waited
+		case s.Phase == "poll_lock", s.Phase == "timer_pop", advances[s.Phase] && s.Kind == sim.KindReturn: // the runs after it have waited
 			k.PollFailed = s.At
 		case advances[s.Phase] && r != nil:
 			r.Failed = s.At
 		}
 	}
-	if s.Failed && s.Phase == "timer_write" { // without Redis the timer in memory is left (Scheduler internals, section 8)
+	if s.Failed && s.Phase == "timer_write" { // without Redis, the timer in memory remains (Scheduler internals, section 8)
 		for _, r := range k.Order {
 			if r.Lock.HeldBy(s.Event) {
 				r.Hands[s.Node+inMemory] = true
@@ -162,7 +162,7 @@ func (k *Workflows) Answered(f *Facts, s *Step) {
 	}
 }
 
-// advancedBy is the run that an operation is about, by its key or by its job; nil for none.
+// advancedBy is the run that an operation concerns, by its key or by its job; nil for none.
 func (k *Workflows) advancedBy(s *Step) *WorkflowRun {
 	if job := k.StepJob(s.Job); job != nil {
 		return job.Run
@@ -171,10 +171,10 @@ func (k *Workflows) advancedBy(s *Step) *WorkflowRun {
 	return k.Runs[run]
 }
 
-// inMemory marks the hand of a scheduler that could not keep a delay of the run in Redis.
+// inMemory marks a scheduler that could not keep a delay of the run in Redis.
 const inMemory = " in memory"
 
-// Advanced takes in that a run goes on, so that no delay is in a scheduler's memory alone.
+// Advanced notes that a run has advanced, so that no delay is only in a scheduler's memory.
 func (r *WorkflowRun) Advanced() {
 	maps.DeleteFunc(r.Hands, func(by string, _ bool) bool { return strings.HasSuffix(by, inMemory) })
 }
@@ -189,7 +189,7 @@ func (r *WorkflowRun) inHandOf(node string) bool {
 	return false
 }
 
-// crashed takes in the end of a node's process.
+// crashed notes the end of a node's process.
 func (k *Workflows) crashed(f *Facts, node string) {
 	for _, r := range k.Order {
 		for by := range r.Hands {
@@ -200,8 +200,8 @@ func (k *Workflows) crashed(f *Facts, node string) {
 	}
 }
 
-// started takes in that a scheduler starts: it sets timers for the delays that it finds in Redis, unless who has left them holds the
-// run's lock.
+// started notes that a scheduler starts. It sets timers for the delays that it finds in Redis, unless the
+// process that left them holds the run's lock.
 func (k *Workflows) started(f *Facts) {
 	if !f.Config.Workflow.DurableTimers {
 		return
@@ -218,8 +218,8 @@ func (k *Workflows) started(f *Facts) {
 	}
 }
 
-// Due is when the job of a step's attempt may be submitted, by the steps' own words and by the ends of the jobs that it
-// counts from: as they were first written, or last.
+// Due is when the job of a step's attempt may be submitted, by the steps' own terms and by the ends of the
+// jobs from which it counts: by their last writes if last, or else by their first.
 func (k *Workflows) Due(j *StepJob, last bool) When {
 	if j.Attempt > 1 {
 		before := k.Jobs[history.StepJobID(j.Run.RunID, j.Step.ID, j.Attempt-1)]
@@ -238,7 +238,7 @@ func (k *Workflows) Due(j *StepJob, last bool) When {
 	return k.begins(j, last).after(1000 * j.Step.DelaySec).Later(until)
 }
 
-// begins is when the delay of a step's first attempt does.
+// begins is when the delay of a step's first attempt begins.
 func (k *Workflows) begins(j *StepJob, last bool) When {
 	since := When{j.Run.CreatedAt, j.Run.Made}
 	for _, id := range j.Step.DependsOn {
@@ -253,7 +253,8 @@ func (k *Workflows) begins(j *StepJob, last bool) When {
 	return since
 }
 
-// Delay is how long a step's attempt is to wait, by the step's own words and by the records of the jobs that it counts from.
+// Delay is how long a step's attempt is to wait, by the step's own terms and by the records of the jobs from
+// which it counts.
 func (k *Workflows) Delay(j *StepJob) time.Duration {
 	return time.Duration(k.delay(j)) * time.Millisecond
 }
@@ -265,8 +266,8 @@ func (k *Workflows) delay(j *StepJob) (ms int64) {
 	return max(1000*j.Step.DelaySec, j.Step.DelayUntil-k.begins(j, false).Told)
 }
 
-// UsedUp says whether a step is tried no more: its jobs have failed as often as it says that they may, or one has ended
-// in a way that stands. An id that somebody else's job bears stands as well.
+// UsedUp says whether a step is not tried again: its jobs have failed as often as it allows, or one has ended
+// in a final way. An ID that belongs to somebody else's job is final, too.
 func (f *Facts) UsedUp(r *WorkflowRun, s *history.RunStep) bool {
 	failed := 0
 	for n := 1; ; n++ {
@@ -286,7 +287,8 @@ func (f *Facts) UsedUp(r *WorkflowRun, s *history.RunStep) bool {
 // yearMS is the longest delay of a step, in milliseconds.
 const yearMS = 365 * 24 * 60 * 60 * 1000
 
-// Backoff is how long after its n-th failure a step is tried again, in milliseconds: it doubles, to a year at most.
+// Backoff is how long after its n-th failure a step is tried again, in milliseconds. It doubles, up to a
+// year.
 func Backoff(ms int64, n int) int64 {
 	for range n - 1 {
 		if ms *= 2; ms > yearMS {
@@ -304,7 +306,7 @@ func (k *Workflows) Success(r *WorkflowRun, step string) When {
 	return When{}
 }
 
-// succeeded is the first job of a step that succeeded; nil for none.
+// succeeded returns the first job of a step that succeeded; nil if there is none.
 func (k *Workflows) succeeded(r *WorkflowRun, step string) *StepJob {
 	for n := 1; ; n++ {
 		if j := k.Jobs[history.StepJobID(r.RunID, step, n)]; j == nil || j.Succeeded != (When{}) {
@@ -313,7 +315,7 @@ func (k *Workflows) succeeded(r *WorkflowRun, step string) *StepJob {
 	}
 }
 
-// LiveRuns says which runs are not over.
+// LiveRuns lists the runs that are not over.
 func (f *Facts) LiveRuns() (list []string) {
 	for _, r := range f.Workflow.Order {
 		if !r.Over() {
@@ -323,7 +325,7 @@ func (f *Facts) LiveRuns() (list []string) {
 	return list
 }
 
-// Why says what a run is at.
+// Why describes what a run is waiting for or doing.
 func (r *WorkflowRun) Why() string {
 	for _, s := range r.Steps {
 		switch s.State {

@@ -1,4 +1,4 @@
-// Package observe brings a model up to date with a run, event by event, and calls the hooks of those who judge it.
+// Package observe updates a model with a run, event by event, and calls the hooks of the judge's checkers.
 //
 // Its files, each of which calls only those after it:
 //
@@ -7,6 +7,6 @@
 //	lock.go, record.go    a job's lock and its record
 //	guard.go, tick.go     the idempotency guard, and the loops
 //	saga.go, workflow.go  sagas and runs
-//	rescue.go             a path of rescue that did what another should have done
-//	told.go, hooks.go     what an observer can be asked, and what a checker hooks into
+//	rescue.go             the rescue of a job or a run by another part of the scheduler
+//	told.go, hooks.go     queries to an observer, and the hooks of checkers
 package observe

@@ -9,7 +9,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// guardChanged takes in what Redis remembers of a message.
+// guardChanged notes what Redis remembers of a message.
 func (o *Observer) guardChanged(s *model.Step, c *sim.Change, what history.What, m *model.Message) {
 	if m == nil || c.Gone {
 		return
@@ -19,7 +19,7 @@ func (o *Observer) guardChanged(s *model.Step, c *sim.Change, what history.What,
 		return
 	}
 	me := invariants.Process(s.Node, s.Incarnation)
-	if i := slices.Index(m.Guard.Unknown, me); i >= 0 { // of several deliveries at once, one that asked before
+	if i := slices.Index(m.Guard.Unknown, me); i >= 0 { // if there are several deliveries at once, one that asked before
 		m.Guard.Unknown = slices.Delete(m.Guard.Unknown, i, i+1)
 		return
 	}
@@ -30,7 +30,8 @@ func (o *Observer) guardChanged(s *model.Step, c *sim.Change, what history.What,
 	}
 }
 
-// guardAsked takes in that a process asks whether a message was handled, or that Redis refuses to note that it was.
+// guardAsked notes that a process asks whether a message was handled, or that Redis refuses to store that it
+// was.
 func (o *Observer) guardAsked(s *model.Step) {
 	_, place := history.KeyOf(s.Target)
 	m := model.GuardedMessage(s, place)
@@ -52,7 +53,7 @@ func (o *Observer) guardAsked(s *model.Step) {
 	}
 }
 
-// guarded takes in a delivery or an answer of a message, as far as the guard is concerned.
+// guarded notes a delivery or an answer of a message for the guard.
 func (o *Observer) guarded(s *model.Step, m *model.Message, skipped bool) {
 	g := &m.Guard
 	me := invariants.Process(s.Node, s.Incarnation)

@@ -11,14 +11,15 @@ import (
 // Checker is what an invariant hooks into.
 type Checker = model.Checker
 
-// Observer brings the facts up to date, event by event, and calls the checkers' hooks. It is not safe for concurrent use.
+// Observer updates the facts, event by event, and calls the checkers' hooks. It is not safe for concurrent
+// use.
 type Observer struct {
 	Facts *model.Facts
-	said  []history.Fact // by the event at hand
+	said  []history.Fact // of the present event
 
-	// What the hooks are shown, reused from event to event so that observing allocates nothing.
+	// Arguments of hooks, reused for each event so that observing allocates nothing.
 	step       model.Step // the event as it concerns its own job
-	about      model.Step // the same, as it concerns the job of one change
+	about      model.Step // the same, for the job of one change
 	write      model.Write
 	dispatch   model.Dispatch
 	lockChange model.LockChange
@@ -26,7 +27,7 @@ type Observer struct {
 	hooks *model.Hooks
 }
 
-// NewObserver returns an observer of a run that has not begun.
+// NewObserver returns an observer for a run that has not begun.
 func NewObserver(cfg config.Config) *Observer {
 	f := &model.Facts{
 		Config: cfg.WithDefaults(),
@@ -37,10 +38,10 @@ func NewObserver(cfg config.Config) *Observer {
 	return &Observer{Facts: f, hooks: &f.Hooks}
 }
 
-// Hook has the checker called from now on.
+// Hook makes the observer call the checker from now on.
 func (o *Observer) Hook(c *Checker) { o.hooks.Add(c) }
 
-// concerning copies s, to be turned to the job that one of its changes is about.
+// concerning returns a copy of s, for the job of one of its changes.
 func (o *Observer) concerning(s *model.Step) *model.Step {
 	o.about = *s
 	return &o.about

@@ -10,8 +10,8 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// lockChanged takes in a change of a lock's key, and says whether the step's own job's lock was
-// taken or extended by it.
+// lockChanged notes a change of a lock's key, and says whether it took or extended the lock of the step's own
+// job.
 func (o *Observer) lockChanged(s *model.Step, c *sim.Change, of *model.Job) bool {
 	f := o.Facts
 	own := o.concerning(s)
@@ -67,7 +67,7 @@ func (o *Observer) lockChanged(s *model.Step, c *sim.Change, of *model.Job) bool
 	return own.About == s.About && (change.Taken || change.Extended)
 }
 
-// renewalSetsOut takes in that the step's handling asks for more time with its lock.
+// renewalSetsOut notes that the step's handling asks for more time with its lock.
 func (o *Observer) renewalSetsOut(s *model.Step) {
 	h := s.Handling
 	h.Renewed++
@@ -77,17 +77,18 @@ func (o *Observer) renewalSetsOut(s *model.Step) {
 	}
 }
 
-// lockAnswered takes in what came of asking for a lock, or for more time with it.
+// lockAnswered notes the outcome of asking for a lock, or for more time with it.
 func (o *Observer) lockAnswered(s *model.Step, locked bool) {
 	f := o.Facts
 	switch {
 	case s.Phase == "lock_acquire":
 		s.About.Begin(invariants.Process(s.Node, s.Incarnation))
-	case strings.Contains(s.Outcome, history.ScriptUnknown): // for want of its script, and is repeated
+	case strings.Contains(s.Outcome, history.ScriptUnknown): // its script is missing, so it is repeated
 	case s.Failed || s.Kind == sim.KindRedis && !locked:
 		if s.Handling != nil {
 			if s.Handling.Renewals++; s.Handling.Renewals == f.Config.MaxRenewalFailures {
 				f.Reach(model.LockAbandoned)
+				f.Count.Sure(history.CounterRenewalsAbandoned)
 			}
 		}
 	case s.Handling != nil:
@@ -100,9 +101,9 @@ func (o *Observer) lockAnswered(s *model.Step, locked bool) {
 	}
 }
 
-// lockReleased takes in a step of giving a lock back. The first one ends the handling, even if it hangs:
-// the renewal has been drained by then, and nothing follows but the release itself. While that goes on the
-// lock may expire, and the same process may take another for the same job.
+// lockReleased notes a step of a lock's release. The first such step ends the handling, even if it hangs: the
+// renewal has been drained by then, and only the release itself follows. Meanwhile the lock may expire, and
+// the same process may take another lock for the same job.
 func (o *Observer) lockReleased(s *model.Step) {
 	f := o.Facts
 	if s.Handling != nil {
@@ -113,7 +114,7 @@ func (o *Observer) lockReleased(s *model.Step) {
 	}
 	r := s.About.Releasing(s)
 	if r == nil {
-		return // no handling ended by it
+		return // it ended no handling
 	}
 	if s.Outcome == sim.OutcomePending {
 		r.Hung = s.Name
@@ -130,7 +131,7 @@ func (o *Observer) lockReleased(s *model.Step) {
 	}
 }
 
-// handled takes in the end of the step's handling.
+// handled notes the end of the step's handling.
 func (o *Observer) handled(s *model.Step) {
 	f, h := o.Facts, s.Handling
 	if h.FailedClosed() {
@@ -157,7 +158,7 @@ func (o *Observer) handled(s *model.Step) {
 func (o *Observer) onTime(s *model.Step) {
 	switch s.Phase {
 	case "lock_acquire", "replay_read", "processed_read", "inflight_write", "processed_write", "replica_read", "replica_wait":
-		return // it may be another's, who has the job from elsewhere
+		return // it may belong to another handling of the job
 	}
 	if h := s.Handling; h.Expires != 0 && s.At >= h.Expires && !h.Overdue {
 		h.Overdue = true

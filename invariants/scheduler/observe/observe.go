@@ -9,8 +9,8 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Observe judges one event, and returns what it says of the servers, which is valid until the next. It must see every
-// event of the run, in order, and keeps none.
+// Observe updates the facts with one event. It returns what the event says of the servers; the slice is valid
+// until the next call. It must be called with every event of the run, in order, and keeps none.
 func (o *Observer) Observe(e *sim.Event) []history.Fact {
 	o.said = history.Facts(e, o.said[:0])
 	f := o.Facts
@@ -67,7 +67,7 @@ func (o *Observer) Observe(e *sim.Event) []history.Fact {
 	return o.said
 }
 
-// operation takes in a store command or a publish, or its late error, or its late effect.
+// operation notes a store command or a publish, or its late error, or its late effect.
 func (o *Observer) operation(e *sim.Event) {
 	f := o.Facts
 	s := &o.step
@@ -78,7 +78,7 @@ func (o *Observer) operation(e *sim.Event) {
 		}
 	}
 	if s.Phase == "lock_release" && !model.BeginsRelease(s) {
-		s.Handling = nil // its own is over
+		s.Handling = nil // its own handling is over
 	}
 	if e.Kind == sim.KindLate {
 		o.late(s)
@@ -103,6 +103,12 @@ func (o *Observer) operation(e *sim.Event) {
 	if s.About != nil && history.IsClient(s.Node) {
 		s.About.Sends(s)
 	}
+	if s.About != nil && model.Confirms(s) {
+		times := s.About.Again(s)
+		for _, check := range o.hooks.Confirmed {
+			check(s, times)
+		}
+	}
 	f.BreakerAsked(s)
 	if s.Kind == sim.KindCall && s.Name == history.MethodCheck {
 		f.ReplayerAsked(s)
@@ -123,6 +129,7 @@ func (o *Observer) operation(e *sim.Event) {
 	if s.About != nil && s.Phase == "committed_read" {
 		f.CommitAsked(s)
 	}
+	f.RedisAnswered(s)
 	if s.About == nil {
 		f.Ticked(s)
 		if t := f.Lists(s); t != nil {
@@ -138,7 +145,7 @@ func (o *Observer) operation(e *sim.Event) {
 	o.concluded(s, applied, locked)
 }
 
-// concluded takes in what came of an operation on the step's own job, by its phase.
+// concluded notes the outcome of an operation on the step's own job, by its phase.
 func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 	f := o.Facts
 	f.Meets(s, locked)
@@ -192,7 +199,7 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 		case s.Failed:
 			f.Count.Sure(history.CounterLetterWriteFailed) // of a job, or of a message that makes no sense
 			f.Unfiled(s)
-		case s.Name == "zadd" && s.Target == history.DlqIndex, // the last of the entry's writes, one after the other
+		case s.Name == "zadd" && s.Target == history.DlqIndex, // the last of the entry's writes, which follow one another
 			s.Name == sim.NameMulti && model.OfMessage(strings.TrimPrefix(s.Target, history.DlqPrefix)) && writes(s, s.Target):
 			f.Count.Sure(history.CounterLetters, o.filing(s).Code)
 		}
@@ -202,7 +209,7 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 	}
 }
 
-// filing is the DLQ entry that the step writes, or indexes: of its job, or of a message.
+// filing is the DLQ entry that the step writes or indexes: its job's, or a message's.
 func (o *Observer) filing(s *model.Step) *model.Filing {
 	id := strings.TrimPrefix(s.Target, history.DlqPrefix)
 	for i := range s.Changes {
@@ -221,13 +228,13 @@ func writes(s *model.Step, key string) bool {
 	return slices.ContainsFunc(s.Changes, func(c sim.Change) bool { return c.Key == key && !c.Gone })
 }
 
-// keepsSnapshot says whether the step writes the snapshot as it was: no change shows that.
+// keepsSnapshot says whether the step writes the snapshot unchanged, which no change shows.
 func keepsSnapshot(s *model.Step) bool {
 	return s.Phase == "snapshot_write" && (s.Name == "set" || s.Name == sim.NameMulti) && !s.Failed && !writes(s, history.SnapshotKey)
 }
 
-// late takes in what an operation does whose caller gave it up long ago: whatever is under way there by
-// now is not about it.
+// late notes the effect of an operation that its caller gave up long ago. It has nothing to do with what is
+// under way there by now.
 func (o *Observer) late(s *model.Step) {
 	f := o.Facts
 	s.Handling, s.Failed = nil, true
@@ -236,16 +243,17 @@ func (o *Observer) late(s *model.Step) {
 	}
 }
 
-// changes takes in what a step changed. It says whether the step changed anything that its own job's
-// phase is for, and whether it took or extended the job's lock.
+// changes notes what a step changed. It says whether the step changed anything that the phase of its own job
+// is for, and whether it took or extended the job's lock.
 func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 	if s.Outcome == history.TransactionFailed || s.Kind == sim.KindLate && s.Outcome == sim.OutcomeNil {
-		return false, false // a MULTI that the server refused: what it names is as it was
+		return false, false // the server refused the MULTI, so nothing has changed
 	}
 	var record *model.Job
 	stateful := false
 	written := func() {
-		// Where nothing has changed, not even the version, the server refused a MULTI, and the answer was lost.
+		// If nothing has changed, not even the version, the server refused the MULTI, and its answer was
+		// lost.
 		if record == nil || stateful && record.Version != 0 && o.write.Leaves(record) {
 			return
 		}
@@ -257,7 +265,7 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 		}
 	}
 	if keepsSnapshot(s) {
-		o.snapshotWritten(s) // ahead of the lock that goes in the same MULTI
+		o.snapshotWritten(s) // before the lock, which is in the same MULTI
 	}
 	for i := range o.said {
 		c, id := o.said[i].Change, o.said[i].Job
@@ -286,7 +294,7 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 			if !c.Gone {
 				o.requested(s, record, history.ReadRequest(c.Value))
 			}
-		case "cancel": // a scheduler keeps none but what a stream has stored
+		case "cancel": // a scheduler keeps only what a stream has stored
 			record.Asked = record.Asked || !c.Gone && history.IsClient(s.Node)
 			if !c.Gone {
 				o.cancelRequested(s, record, c.Value)
@@ -300,7 +308,7 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 	return applied, locked
 }
 
-// remember keeps what a record is before the step writes it.
+// remember keeps the content of a record before the step writes it.
 func (o *Observer) remember(record *model.Job) {
 	o.write = model.Write{
 		From: record.State, Attempts: record.Attempts, Epoch: record.Epoch, Version: record.Version,
@@ -310,7 +318,7 @@ func (o *Observer) remember(record *model.Job) {
 	o.write.Due, o.write.Bounded = o.Facts.Due(record)
 }
 
-// changed takes in a change of anything but a job's record. It says of it what changes says of all.
+// changed notes a change of anything except a job's record. Its results are those of changes.
 func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of string) (applied, locked bool) {
 	f := o.Facts
 	switch what {
@@ -387,7 +395,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 	return false, false
 }
 
-// rewound takes in what a failover of Redis has changed back. It is nobody's doing, and nothing is judged by it.
+// rewound notes what a failover of Redis has changed back. It is nobody's write, and nothing is judged by it.
 func (o *Observer) rewound(e *sim.Event) {
 	unjudged := &Observer{Facts: o.Facts, said: o.said, hooks: &model.Hooks{}}
 	unjudged.changes(&model.Step{Event: e})

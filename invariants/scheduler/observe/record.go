@@ -39,7 +39,7 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 		record.Intent.Stored = record.Holds(record.Epoch)
 	case model.Running:
 		if record.Worker != "" {
-			record.Intent.Worker = record.Worker // the stream's word may have corrected it
+			record.Intent.Worker = record.Worker // the dispatch in the stream may have corrected it
 		}
 	case model.Succeeded:
 		record.Intent = model.Intent{}
@@ -80,7 +80,7 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 	}
 }
 
-// recordAmended takes in a change of a record that is no state write.
+// recordAmended notes a change of a record that is no state write.
 func (o *Observer) recordAmended(s *model.Step, record *model.Job) {
 	own := o.concerning(s)
 	own.About = record
@@ -89,7 +89,7 @@ func (o *Observer) recordAmended(s *model.Step, record *model.Job) {
 	}
 }
 
-// outboxChanged takes in a change of a job's entry in the outbox, and says whether the job is the step's own.
+// outboxChanged notes a change of a job's entry in the outbox, and says whether the job is the step's own.
 func (o *Observer) outboxChanged(s *model.Step, c *sim.Change, about *model.Job) bool {
 	if about == nil {
 		return false
@@ -101,13 +101,13 @@ func (o *Observer) outboxChanged(s *model.Step, c *sim.Change, about *model.Job)
 	return about == s.About
 }
 
-// fence follows a state write of several operations: a look at the record, and the MULTI. A handling
-// that gives its lock back after the look was refused by what it saw.
+// fence follows a state write of several operations: a read of the record, and the MULTI. A handling that
+// releases its lock after the read was stopped by what it read.
 func (o *Observer) fence(s *model.Step) {
 	phase := s.Handling.Fencing
 	switch {
 	case phase == "":
-	case s.Phase == phase && (s.Name == "multi" || s.Failed): // it goes on, or ends by another error
+	case s.Phase == phase && (s.Name == "multi" || s.Failed): // it continues, or ends by another error
 		s.Handling.Fencing = ""
 	case model.BeginsRelease(s):
 		s.Handling.Fencing = ""
@@ -171,7 +171,7 @@ func (o *Observer) writeAnswered(s *model.Step, applied bool) {
 			f.Count.Sure(history.CounterApprovalsGranted, topic)
 		}
 	case "outbox_remove":
-		if !s.Failed && s.About.StateAt != s.Step { // without RUNNING: the entry was not published
+		if !s.Failed && s.About.StateAt != s.Step { // without RUNNING the entry was not published
 			f.Count.Sure(history.CounterOutboxVoided, topic)
 		}
 	case "result_write", "failed_write", "timeout_write", "cancel_write", "denied_write", "output_write":
@@ -197,7 +197,8 @@ func (o *Observer) writeAnswered(s *model.Step, applied bool) {
 		return
 	}
 	f.Reach(model.FailedWrite)
-	// At the ceiling FAILED is written instead of the rollback; that too leaves the job DISPATCHED to nobody.
+	// At the ceiling FAILED is written instead of the rollback. That, too, leaves the job DISPATCHED to
+	// nobody.
 	if s.Phase == "rollback_write" || s.Phase == "failed_write" && s.About.State == model.Dispatched {
 		f.Come(s.About, model.RollbackFailed)
 	}
@@ -217,24 +218,27 @@ func (o *Observer) stateRead(s *model.Step) {
 	if s.Handling != nil && !s.Failed && s.About.Intent.Step != 0 {
 		s.Handling.Pick = s.About.Intent.Pick
 	}
-	if s.Phase == "state_read" && !s.Failed {
-		o.Facts.StaleResult(s)
+	if s.Phase == "state_read" {
+		o.Facts.RequestRead(s)
+		if !s.Failed {
+			o.Facts.StaleResult(s)
+		}
 	}
 	for _, check := range o.hooks.Read {
 		check(s)
 	}
 }
 
-// transactionRefused takes in that the server refused the MULTI of a state write.
+// transactionRefused notes that the server refused the MULTI of a state write.
 func (o *Observer) transactionRefused(s *model.Step) {
 	if o.Facts.Contended(s) {
-		s.Handling.Fencing = s.Phase // whether it tries again shows by what comes next
+		s.Handling.Fencing = s.Phase // the next operation shows whether it tries again
 		return
 	}
 	o.refused(s, s.Phase)
 }
 
-// looked takes in that a state write has looked at what it is to change.
+// looked notes that a state write has read what it is to change.
 func (o *Observer) looked(s *model.Step) {
 	switch {
 	case s.Handling == nil || s.Name != "pipeline":

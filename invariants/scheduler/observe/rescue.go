@@ -6,7 +6,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 )
 
-// rescue notes one.
+// rescue notes a rescue.
 func (o *Observer) rescue(s *model.Step, of *model.Job, by string) {
 	o.Facts.Reach(model.Rescued)
 	o.Facts.Rescued = model.Rescue{Step: s.Step, Job: of.ID, By: by}
@@ -18,8 +18,8 @@ func (o *Observer) rescue(s *model.Step, of *model.Job, by string) {
 	}
 }
 
-// brought takes in a job's write by a path of rescue: a handling without a request that brings the job on, or the end
-// of a job that had no worker any more.
+// brought notes a rescue that writes a job: a handling without a request that resumes the job, or the end of
+// a job that no longer had a worker.
 func (o *Observer) brought(s *model.Step, w *model.Write) {
 	me := invariants.Process(s.Node, s.Incarnation)
 	switch {
@@ -37,8 +37,8 @@ func (o *Observer) brought(s *model.Step, w *model.Write) {
 	}
 }
 
-// tookIn takes in which ends of its jobs a run's write is about: who ends a job brings its run on, and what is left is
-// found by the run reconciler at its next tick.
+// tookIn notes which ends of its jobs a run's write takes in. The process that ends a job also advances its
+// run; the run reconciler finds what is left at its next tick.
 func (o *Observer) tookIn(s *model.Step, r *model.WorkflowRun, before *history.RunRecord) {
 	for i := range before.Steps {
 		was := &before.Steps[i]

@@ -8,7 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// sagaStacked takes in a change of a saga's stack.
+// sagaStacked notes a change of a saga's stack.
 func (o *Observer) sagaStacked(s *model.Step, c *sim.Change, g *model.Saga) {
 	k := &o.Facts.Sagas
 	if !slices.Contains(k.Dirty, g) {
@@ -31,8 +31,9 @@ func (o *Observer) sagaStacked(s *model.Step, c *sim.Change, g *model.Saga) {
 	}
 }
 
-// sagaLocked takes in a change of the lock of a rollback. Who fails a job for good begins at once, and goes on until nothing
-// is left: a reconciler that finds what was due by then has done it for somebody else.
+// sagaLocked notes a change of the lock of a rollback. The process that fails a job for good begins at once,
+// and continues until nothing is left. So a reconciler that finds something that was due by then has done the
+// work of another process.
 func (o *Observer) sagaLocked(s *model.Step, g *model.Saga, c *sim.Change) {
 	f := o.Facts
 	if !c.Gone && !s.Rewinds() && c.Value != g.Lock.Token && g.Due != 0 && g.Left(s.At) {

@@ -10,8 +10,8 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// jobsStored takes in what the stream of dispatches stored, and says whether it is what the step is
-// about: a dispatch, a void in its place, or a cancel notice.
+// jobsStored notes what the stream of dispatches stored, and says whether it is what the step is for: a
+// dispatch, a void in its place, or a cancel notice.
 func (o *Observer) jobsStored(s *model.Step, c *sim.Change, what history.What) bool {
 	f := o.Facts
 	own := o.concerning(s)
@@ -42,7 +42,7 @@ func (o *Observer) jobsStored(s *model.Step, c *sim.Change, what history.What) b
 	return own.About == s.About
 }
 
-// dispatchStored takes in a dispatch of the step's job.
+// dispatchStored notes a dispatch of the step's job.
 func (o *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 	f := o.Facts
 	d := &o.dispatch
@@ -70,7 +70,7 @@ func (o *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 	for _, check := range o.hooks.Stored {
 		check(own, d)
 	}
-	d.Order = nil // as long as a job's own request, and not asked for again
+	d.Order = nil // it is as long as a job's own request, and not needed again
 	own.About.Dispatches = append(own.About.Dispatches, *d)
 	own.About.Queued.Stored = own.About.Queued.Step != 0
 	if i := &own.About.Intent; i.Matches(d) {
@@ -78,8 +78,8 @@ func (o *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 	}
 }
 
-// sysStored takes in a submission, a result or a cancellation, and says whether it is of the step's
-// own job.
+// sysStored notes a submission, a result or a cancellation, and says whether it belongs to the step's own
+// job.
 func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bool {
 	id := c.Header[history.HeaderJob]
 	if id == "" {
@@ -133,7 +133,7 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bo
 	return about == s.About
 }
 
-// requested takes in that a request of a job is stored.
+// requested notes that a request of a job is stored.
 func (o *Observer) requested(s *model.Step, j *model.Job, r *history.Request) {
 	if history.IsClient(s.Node) {
 		for _, check := range o.hooks.Requested {
@@ -142,7 +142,7 @@ func (o *Observer) requested(s *model.Step, j *model.Job, r *history.Request) {
 	}
 }
 
-// cancelRequested takes in that a cancellation of a job is stored.
+// cancelRequested notes that a cancellation of a job is stored.
 func (o *Observer) cancelRequested(s *model.Step, j *model.Job, reason string) {
 	if history.IsClient(s.Node) {
 		for _, check := range o.hooks.CancelRequested {
@@ -188,17 +188,20 @@ func (o *Observer) publishAnswered(s *model.Step, stored bool) {
 	}
 	if s.Failed && h != nil {
 		h.PublishFailed = s.Step
+		if f.Config.DispatchOrder == "outbox" {
+			f.Count.Sure(history.CounterOutboxRetries, s.Phase)
+		}
 	}
 }
 
-// message takes in a delivery, an ack or a nak of a message that concerns a job.
+// message notes a delivery, an ack or a nak of a message that concerns a job.
 func (o *Observer) message(e *sim.Event) {
 	f := o.Facts
 	about := f.Job(e.Job)
 	lost := !history.Applied(e)
 	last := e.Delivered >= uint64(f.Config.MaxDeliver)
 	what, _, _ := strings.Cut(e.Phase, "_")
-	ours := what != "job" && what != "notice" && what != "void" // those are the other stream's
+	ours := what != "job" && what != "notice" && what != "void" // those are in the other stream
 	var m, back *model.Message
 	var first, again bool
 	if ours {
@@ -213,6 +216,9 @@ func (o *Observer) message(e *sim.Event) {
 		}
 	}
 	if m != nil && e.Kind == sim.KindNak {
+		if first {
+			f.Retried(m, e)
+		}
 		for _, check := range o.hooks.SentBack {
 			check(s, m)
 		}
@@ -235,6 +241,9 @@ func (o *Observer) message(e *sim.Event) {
 	case "notice_deliver":
 		f.HeardNotice(about, e)
 	case "job_deliver":
+		if !lost {
+			about.Again(s)
+		}
 		f.Node(e.Node).Given(e)
 		if again := f.HandOut(about, e.Seq, e.Step); again || e.Delivered > 1 {
 			f.Reach(model.DispatchRedelivered)
@@ -282,8 +291,8 @@ func (o *Observer) message(e *sim.Event) {
 	}
 }
 
-// inHand takes in that a process is given a message, or is done with it, for the first time if first; m is nil if the
-// stream was not seen to store it.
+// inHand notes that a process receives a message or, if first, finishes with it for the first time. m is nil
+// if the stream was not seen to store it.
 func (o *Observer) inHand(s *model.Step, m *model.Message, first bool) {
 	if m == nil {
 		return
@@ -297,8 +306,8 @@ func (o *Observer) inHand(s *model.Step, m *model.Message, first bool) {
 	}
 }
 
-// abandon notes that JetStream delivers a message no more, which nobody has handled; m is nil if the
-// stream was not seen to store it.
+// abandon notes that JetStream no longer delivers a message that nobody has handled. m is nil if the stream
+// was not seen to store it.
 func (o *Observer) abandon(about *model.Job, m *model.Message) {
 	if m != nil {
 		m.Abandoned = true
@@ -308,7 +317,7 @@ func (o *Observer) abandon(about *model.Job, m *model.Message) {
 	}
 }
 
-// execution takes in what a worker did.
+// execution notes what a worker did.
 func (o *Observer) execution(e *sim.Event) {
 	s := &o.step
 	*s = model.Step{Event: e, About: o.Facts.Job(e.Job)}
@@ -323,7 +332,7 @@ func (o *Observer) execution(e *sim.Event) {
 		s.About.Executing = append(s.About.Executing, e.Node)
 	case "finish", "fail":
 		model.ExecutionEnds(s)
-		if e.Name == "finish" && history.AnswerOf(e) != history.Declined { // a crash right after it leaves it no answer
+		if e.Name == "finish" && history.AnswerOf(e) != history.Declined { // after a crash right then there is no answer
 			s.About.Finished++
 			o.Facts.HadEffect(s)
 		}
@@ -336,9 +345,9 @@ func (o *Observer) execution(e *sim.Event) {
 	}
 }
 
-// GiveUp notes the messages that nobody has acknowledged and JetStream delivers no more. A crash may
-// have swallowed a delivery that nobody saw, if the stream held the message by then, a pull of the
-// process for it was open, and no later delivery has told how many there were.
+// GiveUp notes the messages that nobody has acknowledged and that JetStream no longer delivers. A crash may
+// have swallowed a delivery that nobody saw, if the stream held the message by then, the process had an open
+// pull for it, and no later delivery has shown the count.
 func (o *Observer) GiveUp() {
 	f := o.Facts
 	for _, about := range f.Order {

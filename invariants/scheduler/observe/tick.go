@@ -9,8 +9,8 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// tickLockChanged takes in a change of such a lock: a replica that takes or renews it, and is told so,
-// begins a tick.
+// tickLockChanged notes a change of a tick's lock. A replica that takes or renews it, and is told so, begins
+// a tick.
 func (o *Observer) tickLockChanged(s *model.Step, c *sim.Change) {
 	t := o.Facts.Ticks.ByLock(c.Key)
 	t.Granted(s, c.Gone)
@@ -25,7 +25,7 @@ func (o *Observer) tickLockChanged(s *model.Step, c *sim.Change) {
 	if k := &o.Facts.Ticks; t == &k.Writer && !slices.Contains(k.Writing, t.By) {
 		k.Writing = append(k.Writing, t.By)
 	}
-	if t.By != t.Last || s.At-t.Began > o.Facts.Poll(t)*5/6 { // a tick that goes on renews it after two thirds of a poll
+	if t.By != t.Last || s.At-t.Began > o.Facts.Poll(t)*5/6 { // a tick that continues renews it after two thirds of a poll
 		o.Facts.Begin(t)
 	}
 	t.Takes(s)
@@ -34,7 +34,7 @@ func (o *Observer) tickLockChanged(s *model.Step, c *sim.Change) {
 	}
 }
 
-// snapshotChanged takes in a write of the snapshot.
+// snapshotChanged notes a write of the snapshot.
 func (o *Observer) snapshotChanged(s *model.Step, c *sim.Change) {
 	f := o.Facts
 	f.Ticks.Snapshot = nil

@@ -7,8 +7,9 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 )
 
-// Open says, a sentence each, what is still to come besides the jobs of clients, as far as the servers
-// tell: what schedulers submitted themselves, a rollback that is due, runs that are not over. It is empty once nothing is.
+// Open lists, a sentence each, what is still to come besides the jobs of clients, as far as the servers show
+// it: jobs that schedulers submitted, rollbacks that are due, runs that are not over. It is empty once there
+// is nothing.
 func (o *Observer) Open() (list []string) {
 	for _, open := range []func(*model.Facts) []string{model.OpenJobs, model.OpenSagas, model.OpenScans, (*model.Facts).LiveRuns, model.ReplayOpen} {
 		list = append(list, open(o.Facts)...)
@@ -16,7 +17,7 @@ func (o *Observer) Open() (list []string) {
 	return list
 }
 
-// CircuitOpen says whether the node's calls of the safety kernel are being held back.
+// CircuitOpen says whether the node's calls of the safety kernel are prevented.
 func (o *Observer) CircuitOpen(node string) bool {
 	for _, c := range slices.Backward(o.Facts.Policy.Changes) {
 		if c.Node == node && c.Circuit == history.CircuitNames[history.CircuitSafety] {
@@ -26,7 +27,7 @@ func (o *Observer) CircuitOpen(node string) bool {
 	return false
 }
 
-// Throttled says whether the job of that id waits, rightly, as the safety kernel throttles it.
+// Throttled says whether a job waits rightly because the safety kernel throttles it.
 func (o *Observer) Throttled(id string) bool {
 	job := o.Facts.Jobs[id]
 	return job != nil && o.Facts.Throttled(job, o.Facts.At)

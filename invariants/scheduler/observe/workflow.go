@@ -13,10 +13,11 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Began says when the world began, by the clock that its processes write times by. It comes before any event.
+// Began sets when the world began, by the clock that its processes write times by. It is called before any
+// event.
 func (o *Observer) Began(at time.Time) { o.Facts.Workflow.Began = at }
 
-// runWritten takes in a write of a run's record.
+// runWritten notes a write of a run's record.
 func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 	k := &o.Facts.Workflow
 	r := k.Runs[id]
@@ -60,7 +61,7 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 				o.Facts.Reach(model.StepRetried)
 			}
 		}
-		if answered { // else its writer goes no further
+		if answered { // otherwise its writer goes no further
 			j.Waits.Armed = s.At
 		}
 	}
@@ -71,21 +72,21 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 	case answered:
 		r.Knowing[r.By] = true
 	}
-	if now.Over() { // whoever waits for its lock will find nothing to do
+	if now.Over() { // a process that waits for its lock will find nothing to do
 		maps.DeleteFunc(r.Hands, func(by string, _ bool) bool { return by != r.By })
 	}
 	if now.State == "FAILED" && o.Facts.Config.Saga.DurableRollback && o.Facts.Config.Reconciler {
-		if g := o.Facts.Sagas.Of(history.SagaOf(r.Asked.Tenant, id)); g.Due == 0 { // whatever a worker said of its steps
+		if g := o.Facts.Sagas.Of(history.SagaOf(r.Asked.Tenant, id)); g.Due == 0 { // whatever a worker reported of its steps
 			g.Call(s, nil)
 		}
 	}
 	for _, check := range o.hooks.Ran {
 		check(s, r, &w)
 	}
-	o.tookIn(s, r, &before) // a rescue counts only where no decision was overwritten before
+	o.tookIn(s, r, &before) // a rescue counts only if no decision was overwritten before
 }
 
-// placed says which sorted sets have the run once the step is over that writes its record.
+// placed says which sorted sets have the run after the step that writes its record.
 func placed(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
 	for i := range s.Changes {
 		c := &s.Changes[i]
@@ -98,7 +99,7 @@ func placed(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
 	}
 }
 
-// liveRunChanged takes in a change of the runs that are not over.
+// liveRunChanged notes a change of the runs that are not over.
 func (o *Observer) liveRunChanged(c *sim.Change) {
 	for _, r := range o.Facts.Workflow.Order {
 		if c.Field == r.RunID || c.Field == "" && c.Gone {
@@ -107,7 +108,7 @@ func (o *Observer) liveRunChanged(c *sim.Change) {
 	}
 }
 
-// runLockChanged takes in a change of the key of a run's lock.
+// runLockChanged notes a change of the key of a run's lock.
 func (o *Observer) runLockChanged(s *model.Step, c *sim.Change, r *model.WorkflowRun) {
 	if r == nil {
 		return
@@ -129,8 +130,8 @@ func (o *Observer) runLockChanged(s *model.Step, c *sim.Change, r *model.Workflo
 	}
 }
 
-// timerChanged takes in a change of the delays that are kept in Redis. Of a script that takes out the last of
-// them it is the key that is gone.
+// timerChanged notes a change of the delays that are kept in Redis. When a script takes out the last of them,
+// the key itself is gone.
 func (o *Observer) timerChanged(s *model.Step, c *sim.Change) {
 	k, me := &o.Facts.Workflow, invariants.Who(s.Event)
 	_, id, _ := strings.Cut(c.Field, ":")
@@ -152,7 +153,7 @@ func (o *Observer) timerChanged(s *model.Step, c *sim.Change) {
 	}
 }
 
-// stepWritten takes in a write of the record of a step's job.
+// stepWritten notes a write of the record of a step's job.
 func (o *Observer) stepWritten(s *model.Step) {
 	k := o.Facts.Workflow.StepJob(s.About.ID)
 	if k == nil {
@@ -167,11 +168,11 @@ func (o *Observer) stepWritten(s *model.Step) {
 	if state := s.About.State; state.Terminal() && !slices.Contains(k.Ends, state) {
 		k.Ends = append(k.Ends, state)
 		if !k.Run.Over() && s.Kind != sim.KindLate {
-			k.Run.Hands[invariants.Who(s.Event)] = true // it brings the run on
+			k.Run.Hands[invariants.Who(s.Event)] = true // it advances the run
 		}
 	}
 	end := model.When{Told: s.About.Updated, At: s.At}
-	switch state := s.About.State; { // whether an end is final another invariant judges
+	switch state := s.About.State; { // another invariant judges whether an end is final
 	case state == model.Succeeded:
 		k.Succeeded, k.Ended = cmp.Or(k.Succeeded, end), k.Ended.Later(end)
 	case state == model.Failed && !s.About.Saga.Fatal || state == model.TimedOut:
@@ -179,7 +180,7 @@ func (o *Observer) stepWritten(s *model.Step) {
 	}
 }
 
-// stepStored takes in that the stream stores the request of a step's job.
+// stepStored notes that the stream stores the request of a step's job.
 func (o *Observer) stepStored(s *model.Step, id string, seq uint64) {
 	k := o.Facts.Workflow.StepJob(id)
 	if k == nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// What holds of approvals (Scheduler internals, section 1, approval flow).
+// What holds for approvals (Scheduler internals, section 1, approval flow).
 var approvalInvariants = []rule.Rule{
 	noDispatchWithoutApproval, approvalIsOfWhatWasSeen, approvalNamesWhatWaits, everyApprovalIsAudited, approvalNotExpired, approvalIsGiven, approvedJobGoesOn,
 }
 
-// approvalDoubt is how much later than the look at an approval's age the write may be that goes by it: the
-// kernel is asked in between, and the store.
+// approvalDoubt is how long after the check of an approval's age the write that relies on it may come: the
+// kernel and the store are asked in between.
 const approvalDoubt = 15 * time.Second
 
 var noDispatchWithoutApproval = rule.New(invariants.Invariant{
@@ -224,7 +224,7 @@ var approvedJobGoesOn = rule.New(invariants.Invariant{
 	Says:   "A job whose request has been approved, and has not changed since, waits for its approval no longer, unless that has grown too old.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1, approval flow; section 3, pending replayer, for an approval whose request is lost",
-	Needs:  []string{"terminal-states-final", "events-agree-with-servers"}, // the request of a job that is over comes no more
+	Needs:  []string{"terminal-states-final", "events-agree-with-servers"}, // the request of a job that is over is not redelivered
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if !f.Config.Approvals.Kernel {
 		return observe.Checker{}

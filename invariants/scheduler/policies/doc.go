@@ -1,5 +1,5 @@
-// Package policies has the invariants of what a job is allowed: tenants and their limits, approvals, the safety kernel with its
-// circuit, and the output policy.
+// Package policies has the invariants on what a job is allowed: tenants and their limits, approvals, the
+// safety kernel with its circuit, and the output policy.
 //
 // Its files, each of which calls only those after it:
 //

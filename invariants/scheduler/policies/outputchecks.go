@@ -13,7 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// What holds of the output policy (Scheduler internals, section 2).
+// What holds for the output policy (Scheduler internals, section 2).
 var outputInvariants = []rule.Rule{
 	policyIsAskedAboutTheOutput, resultGoesAsThePolicySays, outputCheckIsOnRecord, quarantinedOnlyWhenBlocked, everyQuarantineIsAudited, blockedOutputEndsQuarantined, everyOutputIsScanned, scansComeInTime,
 	rule.Situation(rule.Reached(model.ScanDowngraded), "scan-downgraded-a-job", "A scan takes a job from SUCCEEDED to OUTPUT_QUARANTINED.", "Scheduler internals, section 2, phase 2"),
@@ -216,7 +216,7 @@ var everyOutputIsScanned = rule.New(invariants.Invariant{
 	}}
 })
 
-// scansAtOnce is how many scans a replica does at once: with more, some wait for others.
+// scansAtOnce is how many scans a replica does at once. If there are more, some wait.
 const scansAtOnce = 64
 
 var scansComeInTime = rule.New(invariants.Invariant{

@@ -5,7 +5,8 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-// What holds of the safety kernel, its circuit breaker and approvals (Scheduler internals, sections 1 and 6).
+// What holds for the safety kernel, its circuit breaker and approvals (Scheduler internals, sections 1 and
+// 6).
 var policyInvariants = []rule.Rule{
 	noDispatchWithoutDecision, failOpenGoesOn, kernelIsAskedAboutTheRequest, noDispatchOfDeniedJob, throttledJobWaits, throttledJobComesAgain,
 	noCheckWhileCircuitOpen, openCircuitStopsEveryReplica, circuitOpensOnFailuresAlone, openCircuitEnds, closedCircuitLetsCallsThrough,

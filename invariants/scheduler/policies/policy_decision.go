@@ -13,7 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// permits says whether a job may be dispatched by the decision that its record holds.
+// permits says whether the decision in a job's record allows its dispatch.
 func permits(j *model.Job, cfg *config.PolicyConfig) bool {
 	switch j.Decision {
 	case history.DecisionAllow, history.DecisionConstrained:
@@ -26,12 +26,12 @@ func permits(j *model.Job, cfg *config.PolicyConfig) bool {
 	return false
 }
 
-// decides says whether a PENDING job comes to be in that state by a decision.
+// decides says whether a PENDING job comes into that state by a decision.
 func decides(to model.State) bool {
 	return to == model.Scheduled || to == model.ApprovalRequired || to == model.Denied
 }
 
-// fits says whether the decision that the record holds is one for the state that it is in.
+// fits says whether the decision in the record fits the state in it.
 func fits(j *model.Job, cfg *config.PolicyConfig) bool {
 	switch j.State {
 	case model.ApprovalRequired:

@@ -14,7 +14,7 @@ import (
 // othersMax is how many of a tenant's other jobs a violation names.
 const othersMax = 3
 
-// What holds of tenants' limits (Scheduler internals, section 5, reason codes).
+// What holds for tenants' limits (Scheduler internals, section 5, reason codes).
 var tenantInvariants = []rule.Rule{tenantLimitHeld, tenantCountIsHeeded, tenantSlotsAgreeWithRecords}
 
 var tenantLimitHeld = rule.New(invariants.Invariant{
@@ -29,7 +29,7 @@ var tenantLimitHeld = rule.New(invariants.Invariant{
 	}
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
-		if !j.State.InFlight() || w.From.InFlight() || w.From.Terminal() || s.Kind == sim.KindLate { // the last two are another matter
+		if !j.State.InFlight() || w.From.InFlight() || w.From.Terminal() || s.Kind == sim.KindLate { // other invariants judge the last two
 			return
 		}
 		t.Exercise()

@@ -5,7 +5,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-	. "github.com/wavetank-sim/wavetank/invariants/scheduler/history" // the table is read by its kinds of strike
+	. "github.com/wavetank-sim/wavetank/invariants/scheduler/history" // so that the table can name its kinds of strike
 )
 
 type (
@@ -64,26 +64,26 @@ var (
 
 // Kinds of strike that have the same effect on several invariants.
 var (
-	overstays = StrikesOf(SchedulerAway, LockFails, WriteLate) // a holder goes on after its lock, or its write does
+	overstays = StrikesOf(SchedulerAway, LockFails, WriteLate) // a holder continues after its lock has expired, or its write does
 )
 
-// What has a job execute again: the same dispatch, or another.
+// What makes a job execute again: the same dispatch, or another.
 var (
 	redelivered = exception{By: StrikesOf(AckLost, DeliveryLost, WorkerAway, NATSAway), But: []mechanism{confirmed}}
 	reexecuted  = exception{By: StrikesOf(WorkerCrash), Why: impossible, Says: "a worker that is gone before its work and one that is gone after it leave the same message without an ack"}
 	reissued    = exception{By: StrikesOf(WriteRefused, SchedulerCrash), But: []mechanism{once, having(withoutOutbox)}}
 )
 
-// What the servers forget, and what a wrong clock says, releases many.
+// What the servers forget, and what a wrong clock shows, releases many invariants.
 var (
 	lost       = exception{By: StrikesOf(RedisFailover), But: []mechanism{replicated}}
-	torn       = exception{By: StrikesOf(RedisFailover), But: []mechanism{both(replicated, fenced)}} // a write may meet a record that is older
+	torn       = exception{By: StrikesOf(RedisFailover), But: []mechanism{both(replicated, fenced)}} // a write may meet an older record
 	rewound    = exception{By: StrikesOf(RedisFailover), Why: impossible, Says: "nobody remembers what Redis has confirmed and lost"}
 	usedUp     = exception{By: StrikesOf(DeliveryLost), Why: impossible, Says: "deliveries that are lost, or come twice, use up those that a message has"}
 	wrongClock = exception{By: StrikesOf(ClockWrong), Why: impossible, Says: "a clock that is wrong shows what a right one shows at another time"}
 )
 
-// Matrix has a row for each invariant that takes something, or has exceptions.
+// Matrix has a row for each invariant that requires something, or has exceptions.
 var Matrix = withDeaths(map[string]row{
 	"acked-only-when-durable": {Takes: []mechanism{having(withFailClosed)}, Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
@@ -133,7 +133,7 @@ var Matrix = withDeaths(map[string]row{
 	"no-message-given-up": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, KernelFails, SchedulerCrash, SchedulerAway), But: []mechanism{patient}},
 		usedUp,
-		{By: StrikesOf(NATSPowerLoss), But: []mechanism{synced}}, // a consumer may remember that it has handed out what has the place of a lost one
+		{By: StrikesOf(NATSPowerLoss), But: []mechanism{synced}}, // a consumer may remember a delivery of the message that has the sequence of a lost one
 		{By: StrikesOf(RedisFailover), But: []mechanism{both(replicated, patient)}},
 	}, Open: invariants.Gap{Under: "a kernel that still throttles at the last delivery", Says: "each time the kernel is asked uses up a delivery, and then only the replayer asks; a delivery that a throttled request does not use up would close it"}},
 	"terminated-message-has-dlq-entry": {Except: []exception{
@@ -159,7 +159,7 @@ var Matrix = withDeaths(map[string]row{
 	}},
 	"lock-kept-by-living-holder": {Takes: []mechanism{having(withLongLocks)}, Except: []exception{
 		{By: StrikesOf(LockFails, SchedulerAway), Why: impossible, Says: "a holder that cannot renew its lock, and one that is gone, look alike to Redis"},
-		rewound, // a lock, too, and its renewals
+		rewound, // a lock and its renewals, too
 	}},
 	"quarantined-only-when-blocked": {Except: []exception{
 		{By: StrikesOf(WriteLate, SchedulerAway), But: []mechanism{fenced}},
@@ -242,6 +242,7 @@ var Matrix = withDeaths(map[string]row{
 	"attempts-last-their-budget": {Takes: []mechanism{having(withEvenBackoff, withBusyBackoff)}},
 	"workload-is-submitted":      {},
 	"requests-can-be-read":       {},
+	"nothing-is-published-twice": {},
 	"what-is-asked-is-stored":    {},
 	"every-job-settles": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(WorkerCrash, WorkerAway), But: []mechanism{reconciled}},
@@ -295,8 +296,8 @@ var Matrix = withDeaths(map[string]row{
 	"saga-lock-released-by-owner-or-expiry": {Except: []exception{rewound}},
 })
 
-// withDeaths has a death of Redis take from a promise what a failover takes from it, unless Redis has each write on its disk. A
-// replica does not help.
+// withDeaths makes a death of Redis release what a failover releases, unless Redis has each write on its
+// disk. A replica does not help.
 func withDeaths(rows map[string]row) map[string]row {
 	for name, r := range rows {
 		for _, e := range r.Except {

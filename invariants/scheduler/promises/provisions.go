@@ -7,10 +7,10 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
-// provided is a setting, called name in a plan, that promises depend on.
+// provided is a setting on which promises depend, by its name in a plan.
 func provided(name string, on func(*config.Config) bool) setting { return setting{Name: name, On: on} }
 
-// The settings that promises depend on.
+// The settings on which promises depend.
 var (
 	withFence          = provided("fence", func(c *config.Config) bool { return c.Fence })
 	withEpochs         = provided("epochs", func(c *config.Config) bool { return c.Epochs && !c.FanOut })

@@ -21,7 +21,8 @@ var replayWaitsItsBackoff = rule.New(invariants.Invariant{
 		j := f.Job(id)
 		_, n := f.ReplayOf(j)
 		least, most := backoff(&f.Config.Replay, n)
-		// Its writer decided after it had read the entry, and before it wrote it; the entry has whole milliseconds.
+		// The writer decided after it had read the entry, and before it wrote it. The entry has whole
+		// milliseconds.
 		if l.Due < l.Read+least-time.Millisecond || l.Due > s.At+most {
 			t.Violation(j, "replay %d of it is put off until %s at step %d (%s); the back-off is %s to %s", n, l.Due, invariants.StepNo(s.Step), s.At.Truncate(time.Millisecond), least, most)
 		}
@@ -34,7 +35,7 @@ var replayWaitsItsBackoff = rule.New(invariants.Invariant{
 	})}
 })
 
-// backoff is how long the n-th replay of a job is put off, by chance the most.
+// backoff returns the least and the most by which the n-th replay of a job is delayed; chance decides.
 func backoff(c *config.ReplayConfig, n int) (least, most time.Duration) {
 	least = c.BackoffBase
 	for i := 1; i < n && least < c.BackoffMax; i++ {

@@ -37,13 +37,13 @@ var everyReplayDecisionIsAudited = rule.New(invariants.Invariant{
 	}}
 })
 
-// decided are the kinds of event by what the replay status becomes.
+// decided maps the new replay status to the kind of event.
 var decided = map[string]string{
 	"scheduled": "dlq_triaged", "pending_review": "dlq_triaged", "awaiting_approval": "dlq_triaged", "quarantined": "dlq_triaged",
 	"replayed": "dlq_replayed", "denied": "dlq_replay_denied", "already_committed": "dlq_already_committed", "exhausted": "dlq_exhausted",
 }
 
-// kindsOf are those of an event that may tell of a decision, the replay worker's or a person's.
+// kindsOf lists the kinds of event that may report a decision, of the replay worker or of a person.
 func kindsOf(was, is *model.Letter, worker bool) []string {
 	switch {
 	case is.Raised != was.Raised:
@@ -58,8 +58,8 @@ func kindsOf(was, is *model.Letter, worker bool) []string {
 	return []string{"dlq_replay_asked", "dlq_replay_approved"} // nobody has triaged it, or a person is to decide
 }
 
-// decidedBy says whether that may have decided what a letter is now. What a person has replayed at once is the safety
-// kernel's to deny, and the replay worker's if it makes no job.
+// decidedBy says whether by may have made the letter what it is now. If a person replays it at once, the
+// safety kernel may deny that, and the replay worker may if no job can be made of it.
 func decidedBy(is *model.Letter, by string, worker bool) bool {
 	switch {
 	case is.ReplayStatus == "denied":

@@ -5,8 +5,8 @@
 //	turns.go    which dead letter is visited next
 //	triaged.go  where triage leaves a dead letter
 //	backoff.go  when a replay comes
-//	decided.go  what is told of decisions
+//	decided.go  the audit of decisions
 //	people.go   what people decide
-//	effects.go  what was done on the outside, and under which policy
+//	effects.go  effects, and the policy of a replay
 //	replay.go   what is replayed, and what is not
 package replay

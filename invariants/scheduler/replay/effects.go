@@ -93,7 +93,7 @@ var policyMismatchIsRaised = rule.New(invariants.Invariant{
 	}
 })
 
-// onMismatch is what is to become of a dead letter on whose replay another policy decides.
+// onMismatch is what is to happen to a dead letter on whose replay another policy decides.
 func onMismatch(c *config.ReplayConfig, l *model.Letter, policy string) string {
 	if !c.Triage {
 		return actAutoReplay

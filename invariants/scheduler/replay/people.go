@@ -86,15 +86,15 @@ var refusalIsAudited = rule.New(invariants.Invariant{
 	}}
 })
 
-// The plan's words for what people do about a dead letter.
+// The plan's words for what people do with a dead letter.
 const (
 	toApprove = "approve_replay"
 	toMend    = "mend_replay"
 	toAsk     = "ask_replay"
 )
 
-// fitting is what the plan wants to be decided on a job's dead letter, and whether that, as it was seen, waits for it.
-// Nobody decides before the schedulers have triaged it.
+// fitting returns the decision that the plan wants on a job's dead letter. fits says whether the letter, as
+// it was seen, waits for it. Nobody decides before the schedulers have triaged it.
 func fitting(f *model.Facts, id string, l *model.Letter) (errand string, fits bool) {
 	c := &f.Config.Replay
 	if len(c.Errands[id]) != 1 || !c.Triage || l.Step || l.Status == "TERMINATED" || l.Action == "" || f.Replay.Letters[id].Lost(f.At) {
@@ -114,7 +114,7 @@ func fitting(f *model.Facts, id string, l *model.Letter) (errand string, fits bo
 	return errand, !slices.Contains(ends, l.ReplayStatus)
 }
 
-// mayDecide says whether who decides on a job's dead letter may do an errand about it.
+// mayDecide says whether the person who decides on a job's dead letter may do an errand on it.
 func mayDecide(c *config.ReplayConfig, id, errand string, l *model.Letter) bool {
 	groups, known := c.Operators[id]
 	r := personsRule(c, l)

@@ -15,7 +15,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// What holds of dead-letter triage and replay (Dead letters).
+// What holds for dead-letter triage and replay (Dead letters).
 var Invariants = []rule.Rule{
 	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterIsWhereTriageLeavesIt, deadLetterKeepsItsDecision,
 	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey, oneUndoPerEffect, decisionIsTaken, refusalIsAudited, policyMismatchIsRaised, noReplayOfWhatTheLedgerHas, replayWaitsItsBackoff, deadLettersTakeTurns, deadLetterIsDoneWith, everyReplayDecisionIsAudited, deadLetterNamesItsReplay,
@@ -55,7 +55,7 @@ var replayDefaults = map[string]string{
 	"output_quarantined": actManual, "output_denied": actManual,
 }
 
-// CodeLabel is a reason code as a counter has it: one that is in no class is "other".
+// CodeLabel is a reason code as a counter has it: a code that is in no class is "other".
 func CodeLabel(code string) string {
 	if _, known := replayDefaults[code]; !known {
 		return "other"
@@ -63,7 +63,7 @@ func CodeLabel(code string) string {
 	return code
 }
 
-// triage is what is to become of a dead letter, and how often its job may be replayed.
+// triage returns what is to happen to a dead letter, and how often its job may be replayed.
 func triage(c *config.ReplayConfig, l *model.Letter) (action string, replays int) {
 	switch {
 	case l.Status == "TERMINATED":
@@ -83,7 +83,7 @@ func triage(c *config.ReplayConfig, l *model.Letter) (action string, replays int
 	return actApproval, replays
 }
 
-// triageFailure is what a letter's failure calls for.
+// triageFailure returns what a letter's failure calls for.
 func triageFailure(c *config.ReplayConfig, l *model.Letter) (action string, replays int) {
 	if r := ruleOf(c, l, l.ReasonCode); r != nil {
 		return r.Action, cmp.Or(r.MaxReplays, c.MaxReplays)
@@ -94,11 +94,12 @@ func triageFailure(c *config.ReplayConfig, l *model.Letter) (action string, repl
 	return action, c.MaxReplays
 }
 
-// ruleOf is the triage policy's rule about a dead letter, as one of that reason code; nil is none.
+// ruleOf returns the triage policy's rule for a dead letter, taken as one with that reason code; nil if there
+// is none.
 func ruleOf(c *config.ReplayConfig, l *model.Letter, code string) *config.ReplayRule {
 	codes := []string{code}
 	if code == "safety_denied" {
-		codes = append(codes, "denied") // which is what Dead letters calls it
+		codes = append(codes, "denied") // the name in Dead letters
 	}
 	for _, code := range codes {
 		for i := range c.Rules {
@@ -110,7 +111,7 @@ func ruleOf(c *config.ReplayConfig, l *model.Letter, code string) *config.Replay
 	return nil
 }
 
-// governs is the code that triage goes by.
+// governs is the code that triage uses.
 func governs(l *model.Letter) string {
 	if l.Raised != "" {
 		return codeMismatch
@@ -284,7 +285,8 @@ var noReplayAgainstTriage = rule.New(invariants.Invariant{
 	})}
 })
 
-// outsider says whether who decides on a job's replay is not of the group that has to. What is never replayed is nobody's.
+// outsider says whether the person who decides on a job's replay is not in the group that must. A letter that
+// is never replayed is for nobody.
 func outsider(c *config.ReplayConfig, id string, l *model.Letter) bool {
 	if !c.Triage || l.Step || l.Status == "TERMINATED" {
 		return false
@@ -294,11 +296,11 @@ func outsider(c *config.ReplayConfig, id string, l *model.Letter) bool {
 	return known && r != nil && !of(groups, cmp.Or(r.Approvers, r.Owner))
 }
 
-// of says whether somebody of the groups may do what is for that one; "" is for anybody.
+// of says whether somebody of the groups may do what is for group; "" is for anybody.
 func of(groups []string, group string) bool { return group == "" || slices.Contains(groups, group) }
 
-// personsRule is the rule that says who decides on a letter; nil is none. What is raised without a rule is for who was to decide
-// on the failure.
+// personsRule is the rule that says who decides on a letter; nil if there is none. A letter that was raised
+// without a rule is for those who were to decide on the failure.
 func personsRule(c *config.ReplayConfig, l *model.Letter) *config.ReplayRule {
 	if r := ruleOf(c, l, governs(l)); r != nil {
 		return r
@@ -306,7 +308,7 @@ func personsRule(c *config.ReplayConfig, l *model.Letter) *config.ReplayRule {
 	return ruleOf(c, l, l.ReasonCode)
 }
 
-// ends are the replay statuses in which nothing more becomes of a dead letter.
+// ends are the replay statuses after which nothing happens to a dead letter.
 var ends = []string{"replayed", "denied", "already_committed", "exhausted"}
 
 var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
@@ -314,7 +316,7 @@ var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
 	Says:   "What triage or a person has decided on a dead letter is not undone by a second entry of the same failure, and one that is replayed, denied, found to be done, or exhausted stays so.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model; Scheduler internals, section 9: a message whose end is lost comes again",
-	Needs:  []string{"terminal-states-final"}, // a job that is at work again may fail again
+	Needs:  []string{"terminal-states-final"}, // a job that runs again may fail again
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{LetterRewritten: func(s *model.Step, id string, was, is *model.Letter) {
 		if !was.Decided() || was.Lost(s.At) {
@@ -363,7 +365,7 @@ var autoReplayComesAbout = rule.New(invariants.Invariant{
 		for _, id := range f.Replay.Order {
 			l := f.Replay.Letters[id]
 			action, most := triage(&f.Config.Replay, l)
-			if l.Lost(f.At) || action != actAutoReplay && !l.Approved || !f.Indexed(id) { // nobody finds one that is not indexed
+			if l.Lost(f.At) || action != actAutoReplay && !l.Approved || !f.Indexed(id) { // nobody finds a letter that is not indexed
 				continue
 			}
 			if !f.Config.Replay.Triage { // no rule says how many
@@ -377,7 +379,7 @@ var autoReplayComesAbout = rule.New(invariants.Invariant{
 	}}
 })
 
-// unfounded says why a dead letter is not over, by what happened, whatever its status says; "" if it is.
+// unfounded says why a dead letter is not over, by what happened and whatever its status says; "" if it is.
 func unfounded(f *model.Facts, j *model.Job, status string, most int) string {
 	had, replayed := f.ReplaysHad(j)
 	switch status {

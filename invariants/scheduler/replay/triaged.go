@@ -46,5 +46,5 @@ var deadLetterIsWhereTriageLeavesIt = rule.New(invariants.Invariant{
 	}}
 })
 
-// waits is the replay status in which an action has a dead letter wait.
+// waits maps an action to the replay status in which a dead letter waits for it.
 var waits = map[string]string{actAutoReplay: "scheduled", actQuarantine: "quarantined", actApproval: "awaiting_approval", actManual: "pending_review"}

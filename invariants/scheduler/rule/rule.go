@@ -8,7 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
-// Rule is an invariant, what it is promised under, and how it is checked.
+// Rule is an invariant with its promise and its checker.
 type Rule struct {
 	invariants.Invariant
 
@@ -17,17 +17,18 @@ type Rule struct {
 	Check func(*model.Facts, *Tally) observe.Checker
 }
 
-// New is the invariant with its checker.
+// New returns the rule of an invariant with its checker.
 func New(inv invariants.Invariant, check func(*model.Facts, *Tally) observe.Checker) Rule {
 	return Rule{Invariant: inv, Check: check}
 }
 
-// OfSaga is New, of an invariant about a saga as a whole: what struck one of its jobs, or its rollback, struck it.
+// OfSaga is New for an invariant about a saga as a whole: a strike on one of its jobs, or on its rollback,
+// strikes it.
 func OfSaga(inv invariants.Invariant, check func(*model.Facts, *Tally) observe.Checker) Rule {
 	return Rule{Invariant: inv, Check: check, Saga: true}
 }
 
-// Tally keeps what one invariant's checker found.
+// Tally keeps what the checker of one invariant found.
 type Tally struct {
 	invariants.Tally
 	Facts  *model.Facts
@@ -38,12 +39,12 @@ type Tally struct {
 // Exercise notes that there was something to judge.
 func (t *Tally) Exercise() { t.Exercised++ }
 
-// Violation notes a violation at the present step; j is nil if it is about no single job.
+// Violation notes a violation at the present step; j is nil if it concerns no single job.
 func (t *Tally) Violation(j *model.Job, format string, args ...any) {
 	t.note(false, j, format, args...)
 }
 
-// ViolationInGap notes a violation under what the invariant's row declares as open.
+// ViolationInGap notes a violation under the gap that the invariant's row declares.
 func (t *Tally) ViolationInGap(j *model.Job, format string, args ...any) {
 	t.note(true, j, format, args...)
 }
@@ -68,7 +69,7 @@ func (t *Tally) note(inGap bool, j *model.Job, format string, args ...any) {
 	}
 }
 
-// Situation is a Sometimes, seen as often as times says once the run is over.
+// Situation is a Sometimes that was seen as often as times returns at the end of the run.
 func Situation(times func(*model.Facts) int, name, says, source string) Rule {
 	return New(invariants.Invariant{Name: name, Says: says, Kind: invariants.Sometimes, Source: source}, func(f *model.Facts, t *Tally) observe.Checker {
 		return observe.Checker{Ended: func(*invariants.End) { t.Exercised = times(f) }}
@@ -89,7 +90,7 @@ func WithRecord(f *model.Facts, each func(*model.Job)) {
 	}
 }
 
-// SinceStep names the step of the last state write; an audit knows of none.
+// SinceStep names the step of the last state write, which an audit does not know.
 func SinceStep(j *model.Job) invariants.Clause {
 	if j.StateAt == 0 {
 		return invariants.Clause{}
@@ -97,8 +98,8 @@ func SinceStep(j *model.Job) invariants.Clause {
 	return invariants.Say(", since step %d", invariants.StepNo(j.StateAt))
 }
 
-// EntryAmiss says what is wrong in the end with a DLQ entry that was written, besides what it says: it is gone before its time,
-// lasts for another time than it should, or is not in the index.
+// EntryAmiss says what is wrong at the end with a DLQ entry that was written, besides its content: it is gone
+// too early, has a wrong lifetime, or is not in the index.
 func EntryAmiss(f *model.Facts, end *invariants.End, id string, e *model.Filing) (what invariants.Clause, amiss bool) {
 	_, there := end.Redis[history.DlqPrefix+id][""]
 	_, indexed := end.Redis[history.DlqIndex][id]

@@ -11,7 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// What holds of sagas (Scheduler internals, section 4).
+// What holds for sagas (Scheduler internals, section 4).
 var sagaInvariants = []rule.Rule{
 	compensationRecordedOnce, oneCompensationPerKey, compensationsInLIFOOrder, compensationOnlyOfSucceededJob,
 	deniedCompensationIsSkipped, onlyLockHolderCompensates, sagaLockReleasedByOwnerOrExpiry, everyCompensationAccountedFor, finishedSagaLeavesNothing,
@@ -114,7 +114,7 @@ var deniedCompensationIsSkipped = rule.OfSaga(invariants.Invariant{
 	Source: "Scheduler internals, section 4, soft safety check: DENY: skip this compensation",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Compensated: func(s *model.Step, c *model.Compensation, _ bool) {
-		if s.Kind == sim.KindLate { // it was on its way
+		if s.Kind == sim.KindLate { // it was under way
 			return
 		}
 		t.Exercise()
@@ -171,7 +171,7 @@ var everyCompensationAccountedFor = rule.OfSaga(invariants.Invariant{
 				continue
 			}
 			for _, c := range g.Recorded {
-				if c.Job == "" && c.Late { // put there by nobody who says so
+				if c.Job == "" && c.Late { // nobody says that they pushed it
 					continue
 				}
 				t.Exercise()

@@ -15,7 +15,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// What holds of workflow runs and their timers (Scheduler internals, section 8).
+// What holds for workflow runs and their timers (Scheduler internals, section 8).
 var workflowInvariants = []rule.Rule{
 	stepsInOrder, stepWaitsAsAsked, noDelayFiresEarly, delayFiresOnTime, delayWaitsForNoPoll, noDelayFiresTwice, retriesAreUsedUp, runSucceedsByItsSteps, runTellsOfItsSteps, runWritesNotLost,
 	runThatIsOverRests, runIndexAgreesWithRecord, runWrittenByLockHolder, everyRunSettles,
@@ -81,7 +81,7 @@ var noDelayFiresEarly = rule.New(invariants.Invariant{
 	}}
 })
 
-// rounding is that of a delay that is kept in Redis: its score is a whole second.
+// rounding is the rounding of a delay that is kept in Redis, whose score is a whole second.
 const rounding = time.Second
 
 var delayFiresOnTime = rule.New(invariants.Invariant{
@@ -95,8 +95,9 @@ var delayFiresOnTime = rule.New(invariants.Invariant{
 	late := func(r *model.WorkflowRun, at, due time.Duration) time.Duration {
 		return at - max(due, f.Workflow.PollFailed, r.Failed)
 	}
-	// kept says by when the job of a delay is to be submitted, if the step's own delay is long enough and the run's record tells
-	// of it: by what the step asks for, and by the world's time, but for the time that the end of a job is under way under its lock.
+	// kept returns the time by which the job of a delay is to be submitted, if the step's own delay is long
+	// enough and the run's record has it. It uses what the step asks for, and the world's time with a
+	// tolerance of the time for which the end of a job may be under way under its lock.
 	kept := func(k *model.StepJob) (due time.Duration, ok bool) {
 		w := &k.Waits
 		due = min(f.Workflow.Since(w.Due.Told), w.Due.At+f.Config.JobLockTTL)
@@ -152,7 +153,7 @@ var delayWaitsForNoPoll = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: scheduleAfter() and its time.AfterFunc, and recoverDelayTimers on startup",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	// late is how much later than the timer it is, if there is a timer.
+	// late is how much later than the timer at is, if there is a timer.
 	late := func(k *model.StepJob, at time.Duration) (d time.Duration, ok bool) {
 		w := &k.Waits
 		if w.Armed == 0 || w.Due == (model.When{}) || !f.CalmSince(w.Armed) {
@@ -197,7 +198,7 @@ var noDelayFiresTwice = rule.New(invariants.Invariant{
 	return observe.Checker{
 		Submitted: func(s *model.Step, k *model.StepJob, again model.StepAgain) {
 			t.Exercise()
-			if again.Seq != 0 && again.Told && s.Kind != sim.KindLate { // what comes late nobody knows of who publishes it again
+			if again.Seq != 0 && again.Told && s.Kind != sim.KindLate { // whoever publishes it again does not know of a late publish
 				t.Violation(&k.Run.As, "%s was stored a second time at step %d by %s, %s seq %d; the first was seq %d", k.ID, invariants.StepNo(s.Step), invariants.Who(s.Event), history.StreamSys, k.Stored, again.Seq)
 			}
 		},
@@ -307,7 +308,7 @@ var runThatIsOverRests = rule.New(invariants.Invariant{
 	}
 })
 
-// runKept is how long the record of a run that is over is kept: as long as dead letters of its jobs are.
+// runKept is how long the record of a run that is over is kept: as long as dead letters of its jobs.
 const runKept = 30 * 24 * time.Hour
 
 var runIndexAgreesWithRecord = rule.New(invariants.Invariant{
@@ -367,7 +368,7 @@ var runWrittenByLockHolder = rule.New(invariants.Invariant{
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
 		if w.Was.State == "" {
-			return // its start, before anybody knows of it, or its start again, after its record was lost
+			return // its start, before anybody knows of it, or another start after its record was lost
 		}
 		t.Exercise()
 		switch l := &r.Lock; {
@@ -391,7 +392,7 @@ var everyRunSettles = rule.New(invariants.Invariant{
 		for _, r := range f.Workflow.Order {
 			t.Exercise()
 			switch {
-			case r.State == "" && !f.ClientAway(): // who was not told that it is stored starts it again
+			case r.State == "" && !f.ClientAway(): // a client that was not told that it is stored starts it again
 				t.Violation(&r.As, "is not stored any more")
 			case !r.Over() && !waitsRightly(f, r, end):
 				t.Violation(&r.As, "is still %s: %s", r.State, r.Why())

@@ -2,5 +2,5 @@ package workflows
 
 import "slices"
 
-// Invariants are those of this package, in their order.
+// Invariants lists the invariants of this package, in order.
 var Invariants = slices.Concat(sagaInvariants, workflowInvariants)

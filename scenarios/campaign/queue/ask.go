@@ -7,7 +7,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
-// begin sets the campaign up, and tries on as long as nobody answers. What the server itself refuses is an error.
+// begin sets the campaign up, and retries as long as nobody answers. It returns an error if the server
+// refuses.
 func (c *Coordinator) begin(ctx context.Context) error {
 	within, cancel := c.conn.while(ctx)
 	defer cancel()
@@ -15,7 +16,7 @@ func (c *Coordinator) begin(ctx context.Context) error {
 		err := c.setUp(within)
 		switch {
 		case err == nil || ctx.Err() != nil:
-			return nil // who ends it has what is there
+			return nil // the caller has what there is
 		case c.conn.gone() != nil:
 			return c.conn.gone()
 		case refused(err):
@@ -29,16 +30,16 @@ func (c *Coordinator) begin(ctx context.Context) error {
 	}
 }
 
-// setUp makes what the campaign has on the server, or finds it.
+// setUp makes or finds what the campaign has on the server.
 func (c *Coordinator) setUp(ctx context.Context) error {
 	f, err := c.conn.make(ctx, c.digest, c.text, facts{c.job.Spec.Name, c.job.Build, c.job.Program, c.chunk}, c.AckWait)
 	if err == nil && f.chunk > 0 {
-		c.chunk = f.chunk // of who began it
+		c.chunk = f.chunk // the size that the campaign began with
 	}
 	return err
 }
 
-// ask puts the chunks into the queue of which a run is not done.
+// ask queues the chunks that have a run that is not done.
 func (c *Coordinator) ask(ctx context.Context) error {
 	first, _ := c.job.Runs()
 	var chunks []campaign.Chunk

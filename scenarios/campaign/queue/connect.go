@@ -18,11 +18,11 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// Server says where JetStream is, and as whom to go there.
+// Server says where JetStream is, and which user connects.
 type Server struct {
-	URL   string // nats:// or tls://, with a user and a password, or a token, if it asks for them
-	Creds string // a file of a user's JWT and seed; "" is none
-	CA    string // a file with the certificate in PEM of an authority to trust; "" is the system's
+	URL   string // nats:// or tls://, with a user and a password, or a token, if the server requires them
+	Creds string // a file with a user's JWT and seed; "" is none
+	CA    string // a PEM file with the certificate of an authority to trust; "" is the system's
 }
 
 // Public is the URL without a password.
@@ -31,16 +31,16 @@ func (s Server) Public() string {
 	return at
 }
 
-// Conn is a connection, which comes back by itself after a loss.
+// Conn is a connection that reconnects by itself.
 type Conn struct {
 	nc   *nats.Conn
 	js   jetstream.JetStream
-	at   string // without a password
+	at   string // the URL without a password
 	life context.Context
 	end  context.CancelCauseFunc
 }
 
-// How long a connection and an answer are waited for, and how long it takes until a lost one is tried again.
+// How long to wait for a connection and for an answer, and before a lost connection is tried again.
 const (
 	dialWithin   = 5 * time.Second
 	answerWithin = 10 * time.Second
@@ -61,9 +61,9 @@ func (s Server) Dial(ctx context.Context, name string) (*Conn, error) {
 	c := &Conn{at: at}
 	c.life, c.end = context.WithCancelCause(context.Background())
 	opts = append(opts, nats.Name(name), nats.Timeout(dialWithin), nats.MaxReconnects(-1), nats.ReconnectWait(againAfter), nats.PingInterval(pingEvery),
-		nats.ReconnectBufSize(-1), // what cannot be sent fails, and is sent again by whoever sent it
+		nats.ReconnectBufSize(-1), // what cannot be sent fails, and its sender sends it again
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			if errors.Is(err, nats.ErrPermissionViolation) { // else whoever waits for an answer would learn that there is none
+			if errors.Is(err, nats.ErrPermissionViolation) { // otherwise the caller who waits would only learn that there is no answer
 				c.end(fmt.Errorf("%s %s", at, trouble(err)))
 			}
 		}),
@@ -85,20 +85,21 @@ func (s Server) Dial(ctx context.Context, name string) (*Conn, error) {
 	return c, nil
 }
 
-// Close ends the connection. No goroutine of it is left.
+// Close ends the connection, and all its goroutines.
 func (c *Conn) Close() { c.nc.Close() }
 
-// gone is why nothing will come of the connection any more: the server has closed it for good, or does not permit what it takes.
+// gone says why the connection cannot be used any more: the server has closed it for good, or denies a
+// required permission.
 func (c *Conn) gone() error { return context.Cause(c.life) }
 
-// while is ctx for as long as something may come of the connection.
+// while is ctx for as long as the connection can be used.
 func (c *Conn) while(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(c.life, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// FileError is of a file that a [Server] names.
+// FileError is the error of a file that a [Server] names.
 type FileError struct {
 	Of  string // "creds" or "ca"
 	Err error
@@ -118,7 +119,7 @@ func (s Server) options() (opts []nats.Option, err error) {
 		if !pool.AppendCertsFromPEM(pem) {
 			return nil, &FileError{"ca", fmt.Errorf("%s holds no certificate in PEM; give that of the authority which has signed the server's", s.CA)}
 		}
-		opts = append(opts, func(o *nats.Options) error { // nats.RootCAs would insist on TLS, whatever the URL says
+		opts = append(opts, func(o *nats.Options) error { // nats.RootCAs would require TLS, whatever the URL says
 			o.TLSConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 			return nil
 		})
@@ -136,7 +137,7 @@ func (s Server) options() (opts []nats.Option, err error) {
 	return opts, nil
 }
 
-// wait waits a while before something is tried again; false if ctx is over.
+// wait waits before a retry; it returns false if ctx is over.
 func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -146,13 +147,13 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// refused says whether the server itself does not want to, which trying on does not help against.
+// refused says whether the server itself refuses, so that retrying does not help.
 func refused(err error) bool {
 	api := new(jetstream.APIError)
 	return errors.As(err, &api) && api.Code < http.StatusInternalServerError
 }
 
-// isGone says whether an error means that a stream or a consumer is not there any more.
+// isGone says whether an error means that a stream or a consumer does not exist any more.
 func isGone(err error) bool {
 	return errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrConsumerDeleted) || errors.Is(err, jetstream.ErrBucketNotFound)
 }

@@ -9,24 +9,24 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
-// ChunkRuns is how many runs a chunk has if nobody says: some seconds of a core.
+// ChunkRuns is the default number of runs in a chunk: some seconds of a core.
 const ChunkRuns = 16
 
-// Coordinator has a campaign's runs done by whoever joins. It is a [campaign.Elsewhere], of one campaign after the other, and
-// is connected only while one is under way.
+// Coordinator has the runs of campaigns done by machines that join. It is a [campaign.Elsewhere] for one
+// campaign after the other, and is connected only while one is under way.
 type Coordinator struct {
 	Server
-	Chunk int                              // runs in one; 0 is ChunkRuns. What is there already keeps what it has
-	Say   func(format string, args ...any) // is told what who waits should know; nil is nobody
+	Chunk int                              // runs in a chunk; 0 is ChunkRuns. Chunks on the server keep their size
+	Say   func(format string, args ...any) // is called with messages for the user who waits; nil is not called
 
-	AckWait time.Duration // after which a chunk that nobody speaks of is delivered again; 0 is 30 s
+	AckWait time.Duration // after which a chunk that is not reported is redelivered; 0 is 30 s
 
 	conn   *Conn
-	chunk  int // runs in one of this campaign
+	chunk  int // runs in a chunk of this campaign
 	job    campaign.Job
 	text   []byte // the job
 	digest string
-	seen   []bool // runs that are done, by their places in the job
+	seen   []bool // the runs that are done, by their positions in the job
 	out    chan campaign.Arrival
 	stop   context.CancelFunc
 	over   sync.WaitGroup
@@ -44,7 +44,7 @@ func (c *Coordinator) setDefaults() {
 	}
 }
 
-// Begin puts the campaign on the server, or finds it there, and asks for what is not done.
+// Begin makes the campaign on the server, or finds it there, and asks for what is not done.
 func (c *Coordinator) Begin(ctx context.Context, job campaign.Job, done func(n int) bool) (<-chan campaign.Arrival, error) {
 	c.setDefaults()
 	text, err := json.Marshal(job)
@@ -77,7 +77,7 @@ func (c *Coordinator) Begin(ctx context.Context, job campaign.Job, done func(n i
 	return c.out, nil
 }
 
-// End closes the connection. What is over leaves nothing on the server.
+// End closes the connection. If over is true, it removes the campaign from the server.
 func (c *Coordinator) End(over bool) {
 	c.stop()
 	c.over.Wait()
@@ -87,7 +87,8 @@ func (c *Coordinator) End(over bool) {
 	}
 }
 
-// Over removes what a coordinator has left on the server that died between the campaign's result and [Coordinator.End].
+// Over removes the campaign from the server if a coordinator died between the campaign's result and
+// [Coordinator.End].
 func (c *Coordinator) Over(ctx context.Context, job campaign.Job) {
 	c.setDefaults()
 	c.digest = job.Digest()
@@ -101,13 +102,13 @@ func (c *Coordinator) Over(ctx context.Context, job campaign.Job) {
 	c.remove(ctx)
 }
 
-// How long it is tried to remove what is over, and each time.
+// How long to try to remove a campaign, in all and each time.
 const (
 	removeWithin = 20 * time.Second
 	onceWithin   = 5 * time.Second
 )
 
-// remove removes what the campaign has on the server, which may be starting again just then.
+// remove removes the campaign from the server, which may be starting again just then.
 func (c *Coordinator) remove(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()

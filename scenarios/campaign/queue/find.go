@@ -15,25 +15,25 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
-// machine is one that works.
+// machine is a machine that works.
 type machine struct {
 	conn          *Conn
 	opt           WorkOptions
 	program, name string
 	hand          hand
-	jobs          map[string]*campaign.Job // of the campaigns that are there, by their digests
-	odd           map[string]string        // what was said of those that cannot be worked at
+	jobs          map[string]*campaign.Job // of the present campaigns, by their digests
+	odd           map[string]string        // what was said of campaigns that cannot be worked on
 }
 
-// offer is a campaign to work at.
+// offer is a campaign to work on.
 type offer struct {
 	digest string
 	job    *campaign.Job
 	chunks jetstream.Consumer
-	first  *campaign.Chunk // of it, which is in hand; nil if it has none for now
+	first  *campaign.Chunk // its chunk that is in hand; nil if it has none for now
 }
 
-// subject is that of the chunk that is in hand, or "".
+// subject is the subject of the chunk in hand, or "".
 func (o *offer) subject() string {
 	if o == nil || o.first == nil {
 		return ""
@@ -41,8 +41,8 @@ func (o *offer) subject() string {
 	return chunkSubject(o.digest, o.first.First)
 }
 
-// find finds the oldest campaign that has a chunk. If none has, it is the youngest: an older one is likelier to have been given
-// up. If there is none at all, it is nil.
+// find returns the oldest campaign that has a chunk. If none has one, it returns the youngest, since an older
+// one is likelier to have been given up. It returns nil if there is no campaign.
 func (w *machine) find(ctx context.Context) (*offer, error) {
 	all, err := w.campaigns(ctx)
 	if err != nil {
@@ -58,8 +58,8 @@ func (w *machine) find(ctx context.Context) (*offer, error) {
 	return o, err
 }
 
-// instead finds another campaign that has a chunk, or none: the oldest, which is to be older than the one at hand if that one
-// has chunks, too.
+// instead returns another campaign that has a chunk, or none. It prefers the oldest. With older, the campaign
+// must be older than the present one, which still has chunks.
 func (w *machine) instead(ctx context.Context, of string, older bool) (*offer, error) {
 	all, err := w.campaigns(ctx)
 	if at := slices.Index(all, of); at >= 0 && older {
@@ -71,7 +71,7 @@ func (w *machine) instead(ctx context.Context, of string, older bool) (*offer, e
 	return w.firstOf(ctx, slices.DeleteFunc(all, func(digest string) bool { return digest == of }))
 }
 
-// campaigns lists those that are there for this build, the oldest first.
+// campaigns lists the present campaigns of this build, the oldest first.
 func (w *machine) campaigns(ctx context.Context) (digests []string, err error) {
 	list := w.conn.js.ListStreams(ctx, jetstream.WithStreamListSubject(anyChunk))
 	var mine, others []*jetstream.StreamInfo
@@ -111,11 +111,11 @@ func (w *machine) campaigns(ctx context.Context) (digests []string, err error) {
 	return digests, nil
 }
 
-// endError is one that trying on does not help against.
+// endError is an error against which retrying does not help.
 type endError struct{ error }
 
-// firstOf takes a chunk of the first campaign that has one. That a consumer has nothing pending does not mean that it has no
-// chunk: one that was given back, or that nobody speaks of, does not count.
+// firstOf takes a chunk of the first campaign that has one. A campaign whose consumer has nothing pending may
+// still have a chunk: one that was given back, or that is no longer reported.
 func (w *machine) firstOf(ctx context.Context, digests []string) (*offer, error) {
 	for _, digest := range digests {
 		o, err := w.open(ctx, digest)
@@ -139,7 +139,8 @@ func (w *machine) firstOf(ctx context.Context, digests []string) (*offer, error)
 	return nil, nil
 }
 
-// open makes ready for a campaign. One that is gone meanwhile is nil, as is one whose job is wrong: there may be others.
+// open prepares for a campaign. It returns nil if the campaign is gone, or its job is wrong: there may be
+// others.
 func (w *machine) open(ctx context.Context, digest string) (*offer, error) {
 	chunks, err := w.conn.js.Consumer(ctx, chunksStream(digest), consumerName)
 	job := w.jobs[digest]
@@ -163,7 +164,7 @@ func (w *machine) open(ctx context.Context, digest string) (*offer, error) {
 	return &offer{digest: digest, job: job, chunks: chunks}, nil
 }
 
-// taken takes a chunk that was fetched into the hand. It is nil if there was none, or one that is in hand already.
+// taken takes a fetched chunk in hand. It returns nil if none was fetched, or the chunk is in hand already.
 func (w *machine) taken(o *offer, got jetstream.MessageBatch) (*campaign.Chunk, error) {
 	for msg := range got.Messages() {
 		var m chunkMessage

@@ -17,11 +17,12 @@ type hand struct {
 // held is a chunk in hand.
 type held struct {
 	jetstream.Msg
-	every time.Duration // how often the server is told that it is under way
-	told  time.Time     // when it was
+	every time.Duration // how often it is reported to the server
+	told  time.Time     // when it was last reported
 }
 
-// take takes a chunk. One that is here already was delivered again, for want of a word: it is not begun twice.
+// take takes a chunk in hand. It returns false if the chunk is in hand already and was redelivered because it
+// was not reported.
 func (h *hand) take(msg jetstream.Msg, every time.Duration, now time.Time) (fresh bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -33,7 +34,7 @@ func (h *hand) take(msg jetstream.Msg, every time.Duration, now time.Time) (fres
 	return !there
 }
 
-// hasOnly says whether no chunk is in hand but that of a subject.
+// hasOnly says whether no chunk is in hand except that of a subject.
 func (h *hand) hasOnly(subject string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -47,19 +48,20 @@ func (h *hand) hasOnly(subject string) bool {
 
 func (h *hand) empty() bool { return h.hasOnly("") }
 
-// keep tells the server now and then that the chunks are under way.
+// keep reports the chunks as under way when it is time.
 func (h *hand) keep(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, c := range h.held {
 		if now.Sub(c.told) >= c.every {
 			c.told = now
-			_ = c.InProgress() // without a connection the next one may do
+			_ = c.InProgress() // the next one may succeed, once there is a connection
 		}
 	}
 }
 
-// done says that a chunk's records are stored. If the server does not learn of it, the chunk is done again.
+// done acknowledges a chunk whose records are stored. If the server does not learn of it, the chunk is done
+// again.
 func (h *hand) done(ctx context.Context, subject string) error {
 	h.mu.Lock()
 	c := h.held[subject]
@@ -73,13 +75,14 @@ func (h *hand) done(ctx context.Context, subject string) error {
 	return err
 }
 
-// back gives back what is not done, so that another machine has it at once; but not the chunk of one subject.
+// back gives back the chunks that are not done, except the chunk of one subject, so that another machine has
+// them at once.
 func (h *hand) back(but string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for subject, c := range h.held {
 		if subject != but {
-			_ = c.Nak() // else it is delivered again once its time is over
+			_ = c.Nak() // otherwise it is redelivered once its time is over
 			delete(h.held, subject)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
-// How records are read: so many at once, and how long one that is not there yet is waited for.
+// How records are read: how many at once, and how long to wait for one.
 const (
 	readAtOnce = 256
 	readWithin = 2 * time.Second
@@ -21,20 +21,20 @@ const (
 
 // reading is how far the stream of records was read.
 type reading struct {
-	of    time.Time // when the stream was created that is read; one that is set up again begins anew
-	next  uint64    // of the stream, from 1
-	asked bool      // for what was missing once nothing was left to read
+	of    time.Time // when the stream was created; a new stream is read from its beginning
+	next  uint64    // sequence in the stream, from 1
+	asked bool      // missing chunks were asked for again, once nothing was left to read
 	idle  tail
 }
 
-// tail is the end of a queue that nobody takes anything from.
+// tail is the end of a queue from which nobody takes anything.
 type tail struct {
-	chunks uint64 // that are there, and neither wait nor are in hand
-	times  int    // that it was so, one after the other
+	chunks uint64 // how many chunks are there that neither wait nor are in hand
+	times  int    // how many times in succession that was the case
 }
 
-// listen reads the records of the campaign, from the first that was ever stored, until ctx ends. It comes through losses
-// of the connection, and of the streams.
+// listen reads the records of the campaign, from the first that was ever stored, until ctx ends. It survives
+// losses of the connection and of the streams.
 func (c *Coordinator) listen(ctx context.Context) {
 	var r reading
 	within, cancel := c.conn.while(ctx)
@@ -62,7 +62,7 @@ func (c *Coordinator) listen(ctx context.Context) {
 	}
 }
 
-// read reads on until something is wrong.
+// read reads records until something goes wrong.
 func (c *Coordinator) read(ctx context.Context, r *reading) error {
 	runs, err := c.conn.js.Stream(ctx, runsStream(c.digest))
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *Coordinator) read(ctx context.Context, r *reading) error {
 			if err != nil {
 				return err
 			}
-			if info.NumPending == 0 || nothing { // the stream's numbers do not say it: the server can lose records and keep their numbers
+			if info.NumPending == 0 || nothing { // the sequences do not show it: the server can lose records and keep the sequences
 				if err := c.ask(ctx); err != nil {
 					return err
 				}
@@ -98,7 +98,7 @@ func (c *Coordinator) read(ctx context.Context, r *reading) error {
 			if _, err := consumer.Info(ctx); err != nil {
 				return err
 			}
-			if err := c.setUp(ctx); err != nil { // of which a part may be gone
+			if err := c.setUp(ctx); err != nil { // a part of it may be gone
 				return err
 			}
 			if err := c.lookForLost(ctx, &r.idle); err != nil {
@@ -108,7 +108,8 @@ func (c *Coordinator) read(ctx context.Context, r *reading) error {
 	}
 }
 
-// some reads what is there next, and waits for it a while. The last that was read was the number seen of its consumer.
+// some reads the next records, and waits a while for them. seen is the consumer's number of the last record
+// that was read.
 func (c *Coordinator) some(ctx context.Context, consumer jetstream.Consumer, r *reading, seen uint64) (uint64, error) {
 	within, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
@@ -133,7 +134,7 @@ func (c *Coordinator) some(ctx context.Context, consumer jetstream.Consumer, r *
 	return seen, ctx.Err()
 }
 
-// heard takes one message.
+// heard handles one message.
 func (c *Coordinator) heard(ctx context.Context, msg jetstream.Msg) {
 	var m runMessage
 	first, end := c.job.Runs()
@@ -148,7 +149,7 @@ func (c *Coordinator) heard(ctx context.Context, msg jetstream.Msg) {
 	}
 }
 
-// hand hands something to the campaign.
+// hand passes an arrival to the campaign.
 func (c *Coordinator) hand(ctx context.Context, a campaign.Arrival) {
 	select {
 	case c.out <- a:
@@ -156,8 +157,8 @@ func (c *Coordinator) hand(ctx context.Context, a campaign.Arrival) {
 	}
 }
 
-// lookForLost hands over the chunks that were delivered as often as may be, and never done: at the end, when nothing waits and
-// nobody has anything in hand.
+// lookForLost hands over chunks that were delivered as often as allowed and never done. It does so at the
+// end, when no chunk waits and none is in hand.
 func (c *Coordinator) lookForLost(ctx context.Context, t *tail) error {
 	chunks, err := c.conn.js.Stream(ctx, chunksStream(c.digest))
 	if err != nil {
@@ -203,7 +204,7 @@ func (c *Coordinator) lookForLost(ctx context.Context, t *tail) error {
 	return nil
 }
 
-// askAgain asks for what is missing although nothing is in the queue, which the server has lost.
+// askAgain asks for missing chunks again if the queue is empty: the server has lost them.
 func (c *Coordinator) askAgain(ctx context.Context, t *tail) error {
 	for _, seen := range c.seen {
 		if seen {

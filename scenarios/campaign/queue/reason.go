@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// check says what is wrong with a URL before anybody is asked, and how it is shown.
+// check returns an error for a URL that cannot work. at is how the URL is shown.
 func (s Server) check() (at string, err error) {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
@@ -51,22 +51,22 @@ func trouble(err error) string {
 	return fmt.Sprintf("cannot be reached: %s; start nats-server -js there, or give another with --queue", reason(err))
 }
 
-// permissions are what a user must be permitted, whoever it is of the two.
+// permissions are what coordinators and machines must be permitted.
 const permissions = "permit a coordinator to publish to $JS.API.>, $JS.FC.>, $O.> and wavetank.>, who works to $JS.API.>, $JS.ACK.>, $JS.FC.> and wavetank.>, and both to subscribe to _INBOX.>"
 
-// denied is what a server says that it does not permit.
+// denied says what a server does not permit.
 func denied(err error) string {
 	_, what, _ := strings.Cut(err.Error(), "Permissions Violation for ")
-	what, _, _ = strings.Cut(what, " (sid ") // a number of the client's
+	what, _, _ = strings.Cut(what, " (sid ") // the client's own number
 	return what
 }
 
-// reason is that of an error, without the names of calls and addresses.
+// reason is the reason of an error, without the names of calls and addresses.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, jetstream.ErrServerShutdown), errors.Is(err, nats.ErrConnectionClosed):
-		return "not connected" // the client says that a buffer is full, which is not there
-	case errors.Is(err, nats.ErrNoServers): // the client's word for a connection that was refused
+		return "not connected" // the client says that a buffer is full, though there is none
+	case errors.Is(err, nats.ErrNoServers): // the client's error for a refused connection
 		return "nobody listens there"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrAsyncPublishTimeout):
 		return "no answer"

@@ -10,17 +10,17 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
-// shift is a machine's time at one campaign.
+// shift is a machine's work on one campaign.
 type shift struct {
 	*machine
 	*offer
 	in   chan campaign.Chunk
 	want chan struct{}
 	out  chan finished
-	done int // runs
+	done int // number of runs
 
-	over bool   // the campaign is
-	next *offer // to work at instead; nil is none
+	over bool   // the campaign is over
+	next *offer // the campaign to work on instead; nil is none
 }
 
 // finished is a chunk whose runs are done.
@@ -29,7 +29,7 @@ type finished struct {
 	runs []campaign.Record
 }
 
-// join works at a campaign until it is over, or until another has chunks and it has none.
+// join works on a campaign until it is over, or until it has no chunks and another has.
 func (w *machine) join(ctx context.Context, at *offer) (next *offer, over bool, err error) {
 	s := &shift{machine: w, offer: at, in: make(chan campaign.Chunk, 1), want: make(chan struct{}, 1), out: make(chan finished, 1024)}
 	w.opt.Say("campaign %s at %s: joined", at.digest, w.conn.at)
@@ -72,7 +72,7 @@ func (s *shift) finish(c campaign.Chunk, runs []campaign.Record) {
 	s.out <- finished{c, runs}
 }
 
-// fetch takes a chunk each time that one is wanted, until the campaign is over or is left for another.
+// fetch takes a chunk whenever one is wanted, until the campaign is over or is left for another.
 func (s *shift) fetch(ctx context.Context) {
 	looked := time.Now()
 	for wanted := false; s.next == nil; {
@@ -95,7 +95,7 @@ func (s *shift) fetch(ctx context.Context) {
 			wait(ctx, againAfter)
 			continue
 		case c != nil:
-			s.in <- *c // there is room: nobody else sends, and what was wanted before was taken
+			s.in <- *c // there is room: nobody else sends, and the last chunk was received before another was wanted
 			wanted = false
 		}
 		if idle := c == nil && s.hand.empty(); idle || time.Since(looked) > s.opt.lookAgain {
@@ -106,7 +106,8 @@ func (s *shift) fetch(ctx context.Context) {
 	s.finishUp(ctx)
 }
 
-// chunk is one that was not in hand, or with which the machine came; nil if none is there for now.
+// chunk returns the chunk that the machine came with, or the next that is not in hand; nil if there is none
+// for now.
 func (s *shift) chunk(ctx context.Context) (c *campaign.Chunk, err error) {
 	if c, s.first = s.first, nil; c != nil {
 		return c, nil
@@ -118,12 +119,12 @@ func (s *shift) chunk(ctx context.Context) (c *campaign.Chunk, err error) {
 		c, err = s.taken(s.offer, got)
 	}
 	if c == nil && err == nil {
-		_, err = s.chunks.Info(ctx) // nothing is there: is the campaign?
+		_, err = s.chunks.Info(ctx) // there is no chunk: does the campaign exist?
 	}
 	return c, err
 }
 
-// finishUp waits until no chunk is in hand but that of the next campaign.
+// finishUp waits until no chunk is in hand except that of the next campaign.
 func (s *shift) finishUp(ctx context.Context) {
 	for ctx.Err() == nil && !s.over && !s.hand.hasOnly(s.next.subject()) {
 		_, err := s.chunks.Info(ctx)
@@ -132,7 +133,7 @@ func (s *shift) finishUp(ctx context.Context) {
 	}
 }
 
-// publish stores what is done, and then acknowledges the chunk.
+// publish stores finished runs, and then acknowledges their chunk.
 func (s *shift) publish(ctx context.Context) {
 	for {
 		select {
@@ -150,7 +151,7 @@ func (s *shift) store(ctx context.Context, f finished) {
 			return runSubject(s.digest, f.runs[i].N), runMessage{s.digest, s.name, &f.runs[i]}
 		})
 		if err == nil {
-			_ = s.hand.done(ctx, chunkSubject(s.digest, f.First)) // the coordinator, which has the runs, may have ended the campaign
+			_ = s.hand.done(ctx, chunkSubject(s.digest, f.First)) // the coordinator has the runs, and may have ended the campaign
 			return
 		}
 		if !told && ctx.Err() == nil {

@@ -16,17 +16,17 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
-// What is kept of a campaign on the server.
+// Names of what a campaign has on the server.
 const (
 	jobObject    = "job.json"
-	consumerName = "work" // by which chunks are taken
+	consumerName = "work" // the consumer for chunks
 	anyChunk     = "wavetank.*.chunk.*"
 )
 
 // Deliveries of a chunk.
 const (
-	ackWait       = 30 * time.Second // after which one that nobody speaks of is delivered again
-	deliveriesMax = 8                // after which the coordinator does it itself
+	ackWait       = 30 * time.Second // after which a chunk that is not reported is redelivered
+	deliveriesMax = 8                // after which the coordinator does the chunk itself
 )
 
 func chunksStream(digest string) string { return "wavetank-" + digest + "-chunks" }
@@ -38,7 +38,7 @@ func chunkSubject(digest string, first int) string {
 }
 func runSubject(digest string, n int) string { return fmt.Sprintf("wavetank.%s.run.%d", digest, n) }
 
-// digestOf is that of the campaign of which a stream has the chunks.
+// digestOf returns the digest of the campaign whose chunks a stream has.
 func digestOf(stream string) (digest string, ok bool) {
 	digest, ok = strings.CutPrefix(stream, "wavetank-")
 	if !ok {
@@ -53,17 +53,17 @@ type chunkMessage struct {
 	campaign.Chunk
 }
 
-// runMessage is what came of one.
+// runMessage is the record of a run.
 type runMessage struct {
 	Campaign string           `json:"campaign"`
 	Worker   string           `json:"worker"`
 	Record   *campaign.Record `json:"record"`
 }
 
-// facts are what a stream of chunks says of its campaign, for who has not read the job yet.
+// facts are what the metadata of a stream of chunks say of the campaign, for readers without the job.
 type facts struct {
 	name, build, program string
-	chunk                int // runs
+	chunk                int // runs in a chunk
 }
 
 func (f facts) metadata() map[string]string {
@@ -78,14 +78,15 @@ func factsOf(meta map[string]string) facts {
 // replicasMax is how many servers of a cluster keep each stream.
 const replicasMax = 3
 
-// make makes what a campaign has on the server, or finds it: the job, the stream of records, and then that of chunks, by
-// which workers see that it is there. It returns the facts that are there. What the server refuses a part of is not left there.
+// make makes or finds what a campaign has on the server: the job, the stream of records and, last, the stream
+// of chunks, by which workers notice the campaign. It returns the facts on the server. If the server refuses
+// a part, make removes the rest.
 func (c *Conn) make(ctx context.Context, digest string, job []byte, f facts, ackWait time.Duration) (_ facts, err error) {
 	var made []string
 	defer func() {
 		for _, name := range made {
 			if refused(err) {
-				_ = c.js.DeleteStream(ctx, name) // what it was refused for is told
+				_ = c.js.DeleteStream(ctx, name) // the refusal is reported
 			}
 		}
 	}()
@@ -125,7 +126,7 @@ func (c *Conn) make(ctx context.Context, digest string, job []byte, f facts, ack
 	return factsOf(there.CachedInfo().Config.Metadata), err
 }
 
-// keepJob puts the job where machines find it, if it is not there or is not what it should be.
+// keepJob stores the job for the machines, if it is missing or wrong.
 func (c *Conn) keepJob(ctx context.Context, digest string, job []byte) (fresh bool, err error) {
 	objects, err := c.js.ObjectStore(ctx, jobBucket(digest))
 	if isGone(err) {
@@ -147,7 +148,7 @@ func (c *Conn) keepJob(ctx context.Context, digest string, job []byte) (fresh bo
 	return fresh, err
 }
 
-// stream makes a stream, or finds it.
+// stream makes or finds a stream.
 func (c *Conn) stream(ctx context.Context, cfg jetstream.StreamConfig) (s jetstream.Stream, fresh bool, err error) {
 	if s, err = c.js.Stream(ctx, cfg.Name); !isGone(err) {
 		return s, false, err
@@ -165,10 +166,10 @@ func (c *Conn) stream(ctx context.Context, cfg jetstream.StreamConfig) (s jetstr
 	return s, err == nil, err
 }
 
-// overlaps is the server's code for a stream whose subjects are another's.
+// overlaps is the server's error code for a stream whose subjects overlap with another's.
 const overlaps = 10065
 
-// overlapError is about a stream that has subjects of a campaign.
+// overlapError says that another stream has subjects of a campaign.
 type overlapError struct {
 	subject, stream string
 	error
@@ -180,9 +181,9 @@ func (e overlapError) Error() string {
 
 func (e overlapError) Unwrap() error { return e.error }
 
-// replicated makes something with as many replicas as the server has machines for: one, if it is no cluster. Once asked
-// for, it is waited for although ctx ends: the server's threads may take up a request that nobody waits for after a later
-// one, and make anew what that has removed.
+// replicated makes something with as many replicas as the server has machines for: one, without a cluster.
+// Once it has asked, it waits even if ctx ends. Otherwise the server might process the abandoned request
+// after a later one, and remake what the later one removed.
 func replicated(ctx context.Context, create func(ctx context.Context, replicas int) error) (err error) {
 	for _, replicas := range []int{replicasMax, 1} {
 		if ctx.Err() != nil {
@@ -197,7 +198,7 @@ func replicated(ctx context.Context, create func(ctx context.Context, replicas i
 	return err
 }
 
-// remove takes away what a campaign has on the server.
+// remove removes what a campaign has on the server.
 func (c *Conn) remove(ctx context.Context, digest string) (err error) {
 	for _, name := range []string{chunksStream(digest), runsStream(digest)} {
 		if e := c.js.DeleteStream(ctx, name); e != nil && !isGone(e) {
@@ -210,7 +211,7 @@ func (c *Conn) remove(ctx context.Context, digest string) (err error) {
 	return err
 }
 
-// job reads a campaign's job, which must be what its digest says.
+// job reads a campaign's job, and checks it against its digest.
 func (c *Conn) job(ctx context.Context, digest string) (*campaign.Job, error) {
 	objects, err := c.js.ObjectStore(ctx, jobBucket(digest))
 	if err != nil {
@@ -235,20 +236,20 @@ func (c *Conn) job(ctx context.Context, digest string) (*campaign.Job, error) {
 	return job, nil
 }
 
-// wrongJobError is about a job that cannot be done.
+// wrongJobError says that a job cannot be done.
 type wrongJobError struct{ digest, how string }
 
 func (e wrongJobError) Error() string {
 	return fmt.Sprintf("the job of campaign %s %s, so that nobody works at it; start its coordinator again, which puts it right, or %s", e.digest, e.how, removal(e.digest))
 }
 
-// removal is how somebody removes what a campaign has on the server.
+// removal tells the user how to remove what a campaign has on the server.
 func removal(digest string) string {
 	return fmt.Sprintf("remove what is left of it with nats stream rm: %s, %s and OBJ_%s", chunksStream(digest), runsStream(digest), jobBucket(digest))
 }
 
-// each gives publish's message for each of a list to the server, and waits until all are stored. One that waits there
-// already is as good as stored.
+// each publishes a message for each element of a list, and waits until all are stored. A message that waits
+// on the server already counts as stored.
 func (c *Conn) each(ctx context.Context, size int, message func(i int) (subject string, content any)) error {
 	futures := make([]jetstream.PubAckFuture, 0, size)
 	for i := range size {

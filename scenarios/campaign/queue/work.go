@@ -11,24 +11,24 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
-// WorkOptions are how a machine works.
+// WorkOptions are options of a machine.
 type WorkOptions struct {
-	Workers int                              // processes at once; 0 is one for each processor
-	Command []string                         // starts a worker process, as of [campaign.Options]
-	Once    bool                             // leave when a campaign is over; else wait for the next
-	Say     func(format string, args ...any) // is told what who waits should know; nil is nobody
+	Workers int                              // how many processes run at once; 0 is one for each processor
+	Command []string                         // the command of a worker process, as in [campaign.Options]
+	Once    bool                             // return when a campaign is over, instead of waiting for the next
+	Say     func(format string, args ...any) // is called with messages for the user who waits; nil is not called
 
-	lookAgain time.Duration // how often who has enough to do looks for chunks of older campaigns; 0 is 10 s
+	lookAgain time.Duration // how often a machine with enough work looks for chunks of older campaigns; 0 is 10 s
 }
 
-// lookEvery is how often one who waits looks whether there is a campaign.
+// lookEvery is how often a waiting machine looks for a campaign.
 const lookEvery = 500 * time.Millisecond
 
-// Work does runs of the campaigns that are on the server until ctx ends, which is no error. What is in hand then is given
-// back. If all campaigns that are there are of other builds, it is an error.
+// Work makes runs of the campaigns on the server until ctx ends, which is no error. It gives back what is in
+// hand then. If all present campaigns are of other builds, it returns an error.
 //
-// It takes chunks of the oldest campaign that has some. If that one has none for a while, nor anything in hand here, it takes
-// those of another. If no campaign has any, it waits in the one where it is.
+// It takes chunks of the oldest campaign that has some. If that campaign has none for a while, and none is in
+// hand here, it takes chunks of another. If no campaign has any, it waits in the present one.
 func Work(ctx context.Context, conn *Conn, opt WorkOptions) error {
 	if opt.Say == nil {
 		opt.Say = func(string, ...any) {}
@@ -51,7 +51,7 @@ func Work(ctx context.Context, conn *Conn, opt WorkOptions) error {
 	return cmp.Or(conn.gone(), err)
 }
 
-// errOver ends the work of who leaves when a campaign is over.
+// errOver ends the work of a machine that leaves when a campaign is over.
 var errOver = errors.New("the campaign is over")
 
 // work works until ctx ends.
@@ -76,7 +76,7 @@ func (w *machine) work(ctx context.Context) error {
 		switch {
 		case errors.As(err, &end):
 			return end.error
-		case err != nil && !isGone(err): // what is gone is over
+		case err != nil && !isGone(err): // a campaign that is gone is over
 			says = fmt.Sprintf("%s: %s; trying on", w.conn.at, reason(err))
 		}
 		if says != told && ctx.Err() == nil {
@@ -88,7 +88,7 @@ func (w *machine) work(ctx context.Context) error {
 	return nil
 }
 
-// nameOf names a machine and a process of it.
+// nameOf names a machine and a process on it.
 func nameOf() string {
 	host, err := os.Hostname()
 	if err != nil {

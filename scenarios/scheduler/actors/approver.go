@@ -14,27 +14,27 @@ import (
 // ApproverName is the node that approves.
 const ApproverName = "approver"
 
-// Approver is a person with a client: it waits for jobs that need its approval, looks at each for a while,
-// and approves what it has looked at. A job that has changed meanwhile, or waits no more, it leaves alone.
+// Approver is a person with a client. It waits for jobs that need its approval, looks at each for a while,
+// and approves what it has looked at. It leaves a job alone that has changed meanwhile, or no longer waits.
 type Approver struct {
 	Approvals []Approval // in the order of their submissions
 	Client    func(*sim.Process) *engine.Client
-	Tries     int                           // of one approval; 0 is until it succeeds
-	Failed    func(jobID string, err error) // called for each try that fails
-	Done      func()                        // called for each job once it is approved, or left alone
+	Tries     int                           // attempts for one approval; 0 is until it succeeds
+	Failed    func(jobID string, err error) // called for each attempt that fails
+	Done      func()                        // called for each job once it is approved or left alone
 }
 
-// Approval is one job to be approved.
+// Approval is a job to be approved.
 type Approval struct {
 	JobID string
-	From  time.Duration // since the approver's start: it does not look before
-	After time.Duration // it looks at the job for so long
+	From  time.Duration // since the approver's start; it does not look before
+	After time.Duration // how long it looks at the job
 }
 
-// lookEvery is how often it looks whether a job waits for it.
+// lookEvery is how often the approver checks whether a job waits for it.
 const lookEvery = time.Second
 
-// Run is the approver's main function. It returns once no job is left to look at.
+// Run is the approver's main function. It returns once no job is left.
 func (a Approver) Run(p *sim.Process) {
 	client := a.Client(p)
 	var under sync.WaitGroup

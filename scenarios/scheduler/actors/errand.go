@@ -10,26 +10,26 @@ import (
 
 // The nodes of clients that run errands.
 const (
-	CancellerName = "canceller" // wants some of the jobs undone
-	ChangerName   = "changer"   // submits jobs of others once more under their ids, as something else: a slip, or worse
+	CancellerName = "canceller" // cancels some of the jobs
+	ChangerName   = "changer"   // submits other clients' jobs again under their IDs, with other content: by mistake, or on purpose
 	OperatorName  = "operator"  // decides on the replays of dead letters
 	StarterName   = "starter"   // starts workflow runs
 )
 
-// Errand is what a client does once, at its time.
+// Errand is what a client does once, at a time.
 type Errand struct {
 	After time.Duration // since the client's start
 	Do    func(context.Context) error
 }
 
-// How long a client waits before it does again what has failed.
+// How long a client waits before it repeats what has failed.
 const (
 	AtOnce  = retryEvery      // the call failed
-	Patient = 5 * time.Second // what it is about may not be there yet
+	Patient = 5 * time.Second // what it needs may not exist yet
 )
 
-// RunErrands is the main function of a client: it does each errand at its time, in whose order they are, and
-// again for as long as it is told that this failed. It returns once they are done.
+// RunErrands is the main function of a client. It does each errand at its time, in order, and repeats it as
+// long as it fails. It returns once all are done.
 func RunErrands(p *sim.Process, again time.Duration, errands []Errand) {
 	passed := time.Duration(0)
 	var under sync.WaitGroup

@@ -20,16 +20,16 @@ import (
 type Failure struct {
 	ReasonCode string
 	Committed  bool          // the effect is had, although the worker reports a failure
-	Succeeds   time.Duration // after which it has the effect, unless it has had it, and reports a success after all; 0 is never
+	Succeeds   time.Duration // after this it has the effect, unless it is had already, and reports a success; 0 is never
 }
 
-// ReasonFailed is what a worker says of a failure besides.
+// ReasonFailed is the reason in a worker's report of a failure.
 const ReasonFailed = "the worker says so"
 
-// EffectFail is an execution that ends without its effect.
+// EffectFail is the name of an execution that ends without its effect.
 const EffectFail = "fail"
 
-// end has the effect of an execution that is over, unless it has failed without.
+// end has the effect of an execution that ends, unless it has failed without one.
 func (r *running) end(ctx context.Context, t *worker.Task, f *Failure) error {
 	name := EffectDone
 	if f != nil && !f.Committed {
@@ -41,7 +41,7 @@ func (r *running) end(ctx context.Context, t *worker.Task, f *Failure) error {
 		}
 		return nil
 	})
-	if errors.Is(err, errHad) { // another worker was at it, too
+	if errors.Is(err, errHad) { // another worker executed it, too
 		return nil
 	}
 	return err
@@ -49,8 +49,8 @@ func (r *running) end(ctx context.Context, t *worker.Task, f *Failure) error {
 
 var errHad = errors.New(history.EffectHad)
 
-// succeedAfterAll goes on where an execution was taken for a failure, of a call that had timed out, say. It reports
-// that itself, without an output: for the engine's worker an execution ends once.
+// succeedAfterAll continues an execution that was reported as a failure, for example after a timeout. It
+// reports the success itself, without an output: for the engine's worker, an execution ends once.
 func (r *running) succeedAfterAll(t *worker.Task, f *Failure) worker.Outcome {
 	ctx := r.p.Context()
 	if !r.tell(phase.With(ctx, t.JobID, worker.PhaseResult), t, r.outcome(t, f)) {
@@ -63,11 +63,11 @@ func (r *running) succeedAfterAll(t *worker.Task, f *Failure) worker.Outcome {
 	return r.outcome(t, nil)
 }
 
-// tell publishes a result until that is confirmed. It says false if the worker ends before.
+// tell publishes a result until that is confirmed. It returns false if the worker ends before.
 func (r *running) tell(ctx context.Context, t *worker.Task, o worker.Outcome) bool {
 	data, err := json.Marshal(job.Result{JobID: t.JobID, WorkerID: r.ID, Status: o.Status, Epoch: t.Epoch, Reason: o.Reason, ReasonCode: o.ReasonCode})
 	if err != nil {
-		panic(err) // of strings and a number
+		panic(err) // it has only strings and a number
 	}
 	header := nats.Header{job.Header: {t.JobID}}
 	if t.Epoch > 0 {
@@ -85,7 +85,7 @@ func (r *running) tell(ctx context.Context, t *worker.Task, o worker.Outcome) bo
 	return false
 }
 
-// outcome is what the worker answers.
+// outcome is what the worker reports.
 func (r *running) outcome(t *worker.Task, f *Failure) worker.Outcome {
 	if f == nil {
 		return worker.Outcome{Status: r.Status(t.JobID)}

@@ -5,13 +5,13 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// KernelName is the node that decides whether jobs may run, and what becomes of their output.
+// KernelName is the node that decides whether jobs may run, and what happens to their outputs.
 const KernelName = "kernel"
 
-// PolicyChange is when it goes over to another policy.
+// PolicyChange is the trace's word for a change of its policy.
 const PolicyChange = "policy"
 
-// Kernel is the production's own safety kernel and output policy. What it goes by outlives a crash.
+// Kernel is the production safety kernel and output policy. Its policy survives a crash.
 type Kernel struct {
 	Server *kernel.Server
 }

@@ -12,22 +12,22 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Ledger is the external system that executions act on: the place where a duplicate dispatch
-// becomes a second mail, ticket or payment. It outlives every node.
+// Ledger is the external system on which executions act: the place where a duplicate dispatch becomes a
+// second mail, ticket or payment. It survives every node.
 type Ledger struct {
 	mu   sync.Mutex
-	done map[string]int // finished effects, by what [EffectKey] returns
+	done map[string]int // finished effects, by their [EffectKey]
 }
 
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger { return &Ledger{done: map[string]int{}} }
 
-// EffectKey is what the sink knows an effect by: an idempotency key is one of its tenant.
+// EffectKey identifies an effect to the ledger: an idempotency key belongs to its tenant.
 func EffectKey(tenant, idempotencyKey string) string {
 	return url.QueryEscape(job.TenantOf(tenant)) + ":" + idempotencyKey
 }
 
-// Record has the effect of key, unless it is to be had once and was: then it says false.
+// Record records the effect of key. With once, it returns false if the effect is there already.
 func (l *Ledger) Record(key string, once bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,27 +38,27 @@ func (l *Ledger) Record(key string, once bool) bool {
 	return true
 }
 
-// Count is how often the effect of key was had.
+// Count is how often the effect of key was recorded.
 func (l *Ledger) Count(key string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.done[key]
 }
 
-// LedgerName is what the ledger goes by in the trace.
+// LedgerName is the ledger's name in the trace.
 const LedgerName = "ledger"
 
-// Account is the ledger as a process asks it, which takes a call.
+// Account is the ledger as a process calls it.
 type Account struct {
 	Ledger  *Ledger
 	Process *sim.Process
 }
 
-// Had says whether what the key stands for has been done.
+// Had says whether the effect of the key is recorded.
 func (a Account) Had(ctx context.Context, tenant, idempotencyKey string) (bool, error) {
 	err := a.Process.Do(ctx, sim.KindCall, "Had", LedgerName, func() error {
 		if a.Ledger.Count(EffectKey(tenant, idempotencyKey)) == 0 {
-			return redis.Nil // as every answer that there is none
+			return redis.Nil // like every answer that something does not exist
 		}
 		return nil
 	})

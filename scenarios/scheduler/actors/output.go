@@ -8,10 +8,10 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/worker"
 )
 
-// redacted is what the key of an output ends in that has lost its secrets.
+// redacted is the suffix of the key of an output without its secrets.
 const redacted = ":redacted"
 
-// outputKey is where an execution's output is: each dispatch with an epoch has its own.
+// outputKey is the key of an execution's output. Each dispatch with an epoch has its own.
 func outputKey(d job.Dispatch) string {
 	if d.Epoch == 0 {
 		return "res:" + d.JobID
@@ -19,7 +19,7 @@ func outputKey(d job.Dispatch) string {
 	return fmt.Sprintf("res:%s:%d", d.JobID, d.Epoch)
 }
 
-// putOut stores what an execution has put out and, next to it, what is left of that without its secrets.
+// putOut stores an execution's output, and a copy without its secrets.
 func (r *running) putOut(ctx context.Context, t *worker.Task, _ worker.Outcome) (string, error) {
 	key := outputKey(t.Dispatch)
 	return key, r.p.Redis().MSet(ctx, key, "output of "+t.JobID+", secrets and all", key+redacted, "output of "+t.JobID).Err()

@@ -5,25 +5,26 @@ import (
 	"strings"
 )
 
-// The roles of which a world has several nodes. Their names end in a number: worker-2.
+// The roles with several nodes. The names of their nodes end in a number, as in worker-2.
 const (
 	SchedulerRole = "scheduler"
 	WorkerRole    = "worker"
 )
 
-// Roles are those that nodes can have, in the order in which a plan lists its nodes. A role of one node is its name.
+// Roles lists the roles, in the order in which a plan lists its nodes. A role with a single node has the
+// node's name.
 var Roles = []string{
 	SchedulerRole, WorkerRole,
 	SubmitterName, KernelName, StarterName, CancellerName, OperatorName, ApproverName, ChangerName, StrangerName,
 }
 
-// RoleOf is the role of the node of that name: worker-2 is a worker.
+// RoleOf is the role of a node: worker-2 is a worker.
 func RoleOf(node string) string {
 	role, _, _ := strings.Cut(node, "-")
 	return role
 }
 
-// IsClient says whether the node has only so much to do.
+// IsClient says whether the node ends once its work is done.
 func IsClient(node string) bool {
 	return node != KernelName && slices.Contains(Roles, node)
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// StrangerName is the node that publishes, and stores, what nobody can read.
+// StrangerName is the node that publishes and stores unreadable messages.
 const StrangerName = "stranger"
 
-// PhasePoison is its publish, and PhaseUnreadable its push onto a saga's stack.
+// PhasePoison is the phase of its publish, and PhaseUnreadable of its push onto a saga's stack.
 const (
 	PhasePoison     phase.Phase = "poison_publish"
 	PhaseUnreadable phase.Phase = "saga_unreadable"
 )
 
-// Stranger publishes messages to sys.job.submit that are no requests: a client of another version, or
-// a slip. It names them in their header, as poison-1, poison-2 and so on. Onto a saga's stack it pushes
-// compensations that are none.
+// Stranger publishes messages to sys.job.submit that are no requests, like a client of another version, or by
+// mistake. It names them in their headers poison-1, poison-2 and so on. It also pushes entries onto a saga's
+// stack that are no compensations.
 type Stranger struct {
 	Messages int
 	Entries  int
@@ -31,7 +31,7 @@ type Stranger struct {
 	Every    time.Duration
 }
 
-// PoisonID names the stranger's n-th message, from 1.
+// PoisonID is the name of the stranger's n-th message, from 1.
 func PoisonID(n int) string { return fmt.Sprintf("poison-%d", n) }
 
 // Run is the stranger's main function.

@@ -12,23 +12,22 @@ import (
 // SubmitterName is the node that submits.
 const SubmitterName = "submitter"
 
-// Submitter is the scheduler's client: it submits one job after the other at a fixed pace, and
-// submits a job again, under the same id, for as long as it is told that this failed, or until it has
-// tried often enough.
+// Submitter is a client of the scheduler. It submits the jobs at a fixed pace. If a submission fails, it
+// repeats it under the same ID until it succeeds, or until it has tried often enough.
 type Submitter struct {
 	Jobs    int
 	Every   time.Duration
 	Times   int                     // how often each job is submitted, at the same pace
 	Request func(n int) job.Request // the n-th job, from 1
 	Submit  func(context.Context, job.Request) error
-	Tries   int    // of one submission; 0 is until it succeeds
+	Tries   int    // attempts for one submission; 0 is until it succeeds
 	GaveUp  func() // called for each submission that it gives up
 }
 
-// retryEvery is how long the submitter waits before it submits a job again.
+// retryEvery is how long the submitter waits before it repeats a submission.
 const retryEvery = time.Second
 
-// Run is the submitter's main function. It returns once every job is submitted, or given up.
+// Run is the submitter's main function. It returns once every job is submitted or given up.
 func (s Submitter) Run(p *sim.Process) {
 	var under sync.WaitGroup
 	defer under.Wait()

@@ -12,28 +12,29 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Worker executes what is dispatched to it: the engine's worker, whose jobs take their time and have an effect on a
-// [Ledger]. One that starts anew remembers no cancel notice, and executes what was cancelled before after all.
+// Worker executes the jobs that are dispatched to it. It is the engine's worker; its executions take time,
+// and have an effect on a [Ledger]. A restarted worker remembers no cancel notice, and executes a job that
+// was cancelled before.
 type Worker struct {
 	ID             string
-	Topics         []string // that it takes jobs from; nil is its own subject
+	Topics         []string // the topics that it takes jobs from; nil is its own subject
 	Pool           string
-	Labels         map[string]string // what hints may ask for (Scheduler internals, section 5), as the next
+	Labels         map[string]string // what hints may require (Scheduler internals, section 5), like the next field
 	Capabilities   []string
 	MaxParallel    int
 	HeartbeatEvery time.Duration
-	CPU, GPU       int                              // percent of its machine that an execution takes, as heartbeats say
+	CPU, GPU       int                              // percentage of its machine that an execution takes, as in heartbeats
 	Work           func(jobID string) time.Duration // how long an execution takes
-	Status         func(jobID string) job.Status    // what it answers
-	Fail           func(jobID string) *Failure      // how an execution that is over has failed, or nil
+	Status         func(jobID string) job.Status    // the status that it reports
+	Fail           func(jobID string) *Failure      // how an execution that ends has failed, or nil
 	ConfirmAcks    bool                             // repeat the ack of a dispatch until nats-server confirms it, and do not execute the dispatch again
-	Deduplicate    bool                             // refuse a second execution of a tenant's idempotency key that is done, or under way here; the Ledger refuses a second effect
+	Deduplicate    bool                             // refuse a second execution of a tenant's idempotency key that is done or under way here; the Ledger refuses a second effect
 	Ledger         *Ledger
-	Outputs        bool          // executions put something out, which the result points to
-	WaitReplica    time.Duration // and which a replica of Redis is to have first, within this; 0 does not wait
+	Outputs        bool          // executions have an output, to which the result points
+	WaitReplica    time.Duration // how long to wait until a replica of Redis has the output; 0 does not wait
 }
 
-// The names of what a worker does, as they stand in the trace.
+// The names of a worker's actions in the trace.
 const (
 	KindEffect sim.Kind = "effect"
 
@@ -70,10 +71,10 @@ type running struct {
 	p *sim.Process
 
 	mu   sync.Mutex
-	busy map[string]bool // with Deduplicate: what is in execution, by [EffectKey]
+	busy map[string]bool // with Deduplicate: what is being executed, by [EffectKey]
 }
 
-// execute does a job, and goes on with it where that has failed for the time being.
+// execute executes a job. If that fails for the time being, it continues later.
 func (r *running) execute(ctx context.Context, t *worker.Task) worker.Outcome {
 	o, failure := r.once(ctx, t)
 	if failure != nil && failure.Succeeds > 0 {
@@ -82,17 +83,17 @@ func (r *running) execute(ctx context.Context, t *worker.Task) worker.Outcome {
 	return o
 }
 
-// once has the job's effect on the outside, once its time is over, unless it fails.
+// once lets the job's time pass and has its effect on the ledger, unless the job fails.
 func (r *running) once(ctx context.Context, t *worker.Task) (worker.Outcome, *Failure) {
 	key := EffectKey(t.Tenant, t.IdempotencyKey)
 	if r.Deduplicate {
-		if !r.claim(key) { // once it is delivered again, the ledger may have the effect
+		if !r.claim(key) { // when it is delivered again, the ledger may have the effect
 			return worker.Outcome{Ending: worker.Left}, nil
 		}
 		defer r.release(key)
 		had, err := Account{r.Ledger, r.p}.Had(phase.With(ctx, t.JobID, ""), t.Tenant, t.IdempotencyKey)
 		switch {
-		case err != nil: // the job is cancelled
+		case err != nil: // the job was cancelled
 			return worker.Outcome{Ending: worker.Dropped}, nil
 		case had:
 			return r.outcome(t, nil), nil

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// WithDisk runs the rest of the test t where disk is a file system of 16 KB that resize gives another size, such as 16m. It
-// skips a test that may not mount one.
+// WithDisk runs the rest of the test t with disk, a file system of 16 KB. resize changes its size, for
+// example to 16m. WithDisk skips the test if it may not mount a file system.
 func WithDisk(t *testing.T, rest func(disk string, resize func(size string))) {
 	t.Helper()
 	disk := t.TempDir()

@@ -1,3 +1,3 @@
-// Package namespace runs a test in Linux namespaces of its own: with a disk that it can fill, or with machines that each have a
-// network of their own.
+// Package namespace runs a test in Linux namespaces of its own: with a disk that it can fill, or with
+// machines that each have their own network.
 package namespace

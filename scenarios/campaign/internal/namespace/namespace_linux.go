@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// inside is set in the process that is in the namespaces.
+// inside is set in a process that is in the namespaces.
 const inside = "WAVETANK_TEST_NAMESPACE"
 
-// require is set where no test may leave itself out.
+// require is set if no test may be skipped.
 const require = "WAVETANK_REQUIRE_NAMESPACES"
 
 const cannot = "cannot be set up here: "
 
-// run runs the rest of the test t in a process of its own, as root of a user namespace and of those that flags name, once
-// setUp has made them ready. It skips a test that can have none.
+// run runs the rest of the test t in a process of its own, after setUp. The process is root of a user
+// namespace and of the namespaces that flags name. run skips the test if there can be no such namespaces.
 func run(t *testing.T, flags uintptr, setUp func() error, rest func()) {
 	t.Helper()
 	if os.Getenv(inside) != "" {

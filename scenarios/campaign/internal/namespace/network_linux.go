@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// Network is the network of this test, to which those of machines are plugged. Each has an address of its own here.
+// Network is the network of a test. Machines are plugged into it, and the test has an address for each.
 type Network struct{ machines int }
 
-// WithNetwork runs the rest of the test t in a network of its own. It skips a test that can have none, as where the kernel has no
-// veth, or there are no ip of iproute2 and nsenter of util-linux.
+// WithNetwork runs the rest of the test t in a network of its own. It skips the test if there can be none:
+// the kernel may lack veth, or the system may lack ip of iproute2 or nsenter of util-linux.
 func WithNetwork(t *testing.T, rest func(n *Network)) {
 	t.Helper()
 	var n Network
@@ -32,11 +32,11 @@ func WithNetwork(t *testing.T, rest func(n *Network)) {
 	run(t, syscall.CLONE_NEWNET, try, func() { rest(&n) })
 }
 
-// Next is the address of this side under which the machine that is plugged next can reach it.
+// Next is the test's address for the machine that is plugged in next.
 func (n *Network) Next() string { return fmt.Sprintf("10.0.%d.1", n.machines+1) }
 
-// Plug starts a command in a network namespace of its own, from which it can reach nothing but this side, under the address of
-// [Network.Next], once it is plugged. Its cable goes with it.
+// Plug starts a command in a network namespace of its own. Once plugged in, the command can reach only the
+// test, at the address of [Network.Next]. Its cable disappears with it.
 func (n *Network) Plug(cmd *exec.Cmd) (Cable, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	here := n.Next()
@@ -59,16 +59,16 @@ func (n *Network) Plug(cmd *exec.Cmd) (Cable, error) {
 	return c, c.Mend()
 }
 
-// Cable is what a machine hangs on, by the name of its end here.
+// Cable is a machine's connection, named by its end on the test's side.
 type Cable string
 
-// Cut cuts the cable, of which neither side's connections are told.
+// Cut cuts the cable. The connections of neither side are told.
 func (c Cable) Cut() error { return output("ip", "link", "set", string(c), "down") }
 
-// Mend mends it.
+// Mend restores the cable.
 func (c Cable) Mend() error { return output("ip", "link", "set", string(c), "up") }
 
-// output runs a command; its error has what the command says.
+// output runs a command. Its error includes the command's output.
 func output(command ...string) error {
 	out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
 	if err != nil {
