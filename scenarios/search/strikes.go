@@ -31,10 +31,6 @@ func (d *drawer) faults() {
 	}
 }
 
-// judges says whether the plan is judged by invariants whatever their promises. Rare kinds of fault would break those, which
-// would show nothing.
-func (d *drawer) judges() bool { return len(d.p.Expect.Violates) > 0 }
-
 // rare draws the other kinds into a few plans, since other violations are best looked for without them.
 func (d *drawer) rare() {
 	if d.judges() {

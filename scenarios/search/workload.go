@@ -67,3 +67,6 @@ func (d *drawer) runs() {
 		d.turn(evenly(d, "dial of runs", own...))
 	}
 }
+
+// poison adds messages that nobody can read.
+func (d *drawer) poison(int) { d.set("workload.poison", from(d, "poison", "1", "2")) }
