@@ -96,11 +96,10 @@ func (s *story) by(node string) *story { s.last().Node = node; return s }
 // tagged gives the last step another phase.
 func (s *story) tagged(phase string) *story { s.last().Phase = phase; return s }
 
-// audited adds an event to the audit trail, in the last step.
+// audited adds an event to the audit trail, in the last step, with what the job's dead letter says.
 func (s *story) audited(job, kind, by string) *story {
-	c := s.set(history.AuditKey, strconv.Itoa(len(s.redis[history.AuditKey])), fmt.Sprintf(`{"kind":%q,"job_id":%q,"by":%q}`, kind, job, by))
-	s.last().Changes = append(s.last().Changes, c)
-	return s
+	l, _ := history.Read[history.DeadLetter](s.redis[history.DlqPrefix+job][""])
+	return s.audits(fmt.Sprintf(`{"kind":%q,"job_id":%q,"by":%q,"reason_code":%q,"reason":%q}`, kind, job, by, l.ReasonCode, l.ReplayReason))
 }
 
 // settles takes a dead letter off the replay worker's list.
@@ -293,6 +292,16 @@ var replayTrials = map[string]trial{
 		holds: func(s *story) {
 			s.dies(job1, "timeout").letter(s1, job1, "timeout", "exhausted", nil).audited(job1, "dlq_exhausted", "replay-worker")
 			s.letter(s1, job1, "timeout", "exhausted", map[string]any{"uncounted": true}) // which decides nothing
+		},
+	},
+	"dead-letter-tells-its-decision": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.dies(job1, "timeout").letter(s1, job1, "timeout", "scheduled", map[string]any{"action": "auto_replay"})
+		},
+		says: `job-1: scheduler-1 changed its dead letter at step 13, which is scheduled now, and says that "" has changed it`,
+		holds: func(s *story) {
+			s.dies(job1, "timeout").letter(s1, job1, "timeout", "scheduled", map[string]any{"action": "auto_replay", "changed_by": s1, "next_replay_at": 20, "max_replays": 1})
 		},
 	},
 	"decision-is-taken": {
@@ -672,9 +681,9 @@ func TestDecisionsThatAreAudited(t *testing.T) {
 		"triage, to be replayed":      {s1, "pending_review", "scheduled", "dlq_triaged", "replay-worker", nil, said{"action": "auto_replay"}},
 		"an approval":                 {"operator", "awaiting_approval", "scheduled", "dlq_replay_approved", "ana", nil, said{"decided_by": "ana"}},
 		"an approval without triage":  {"operator", "pending_review", "scheduled", "dlq_replay_approved", "ana", nil, said{"decided_by": "ana"}},
-		"a wish":                      {"operator", "scheduled", "scheduled", "dlq_replay_asked", "ana", said{"action": "auto_replay"}, said{"action": "auto_replay", "decided_by": "ana"}},
-		"a mended payload":            {"operator", "quarantined", "scheduled", "dlq_mended", "ana", nil, said{"decided_by": "ana", "payload": "{}"}},
-		"a denial":                    {"operator", "scheduled", "denied", "dlq_replay_denied", "ana", nil, said{"decided_by": "ana"}},
+		"a wish":                      {"operator", "scheduled", "scheduled", "dlq_replay_asked", "ana", said{"action": "auto_replay"}, said{"action": "auto_replay", "decided_by": "ana", "replay_reason": "as ana wants it"}},
+		"a mended payload":            {"operator", "quarantined", "scheduled", "dlq_mended", "ana", nil, said{"decided_by": "ana", "payload": "{}", "replay_reason": "mended by ana"}},
+		"a denial":                    {"operator", "scheduled", "denied", "dlq_replay_denied", "ana", nil, said{"decided_by": "ana", "replay_reason": "replay denied by ana"}},
 		"the kernel's denial":         {s1, "scheduled", "denied", "dlq_replay_denied", "safety-kernel", said{"decided_by": "ana"}, said{"decided_by": "ana"}},
 		"another policy":              {s1, "scheduled", "awaiting_approval", "dlq_policy_snapshot_mismatch", "replay-worker", said{"decided_by": "ana"}, said{"replay_snapshot": "b"}},
 		"another policy for a person": {"operator", "pending_review", "pending_review", "dlq_policy_snapshot_mismatch", "ana", nil, said{"replay_snapshot": "b"}},

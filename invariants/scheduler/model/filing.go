@@ -9,8 +9,8 @@ import (
 
 // Filing is what is known of the DLQ entry of a job, of a message or of a compensation.
 type Filing struct {
-	Entered    bool          // it is there
-	Code       string        // the reason code that it was written with last
+	Entered    bool // it is there
+	Says       history.DeadLetter
 	DlqExpires time.Duration // when it expires; 0 without one
 	DlqAmiss   Lasting       // how it was last written with another lifetime than it should have; zero if never
 }
@@ -34,21 +34,45 @@ func (f *Facts) lastsAtLeast(s *Step, c *sim.Change, least time.Duration) Lastin
 	}
 }
 
-// FileLetter takes in that an entry is written, or gone. One that is there and is written again keeps the time that it has
-// left.
-func (f *Facts) FileLetter(s *Step, e *Filing, c *sim.Change) {
-	least := s.At + f.Config.DLQEntryTTL
-	if e.Entered && s.At < e.DlqExpires {
+// FileLetter takes in that the entry of that id is written, or gone. One that is there and is written again keeps the time that it
+// has left.
+func (f *Facts) FileLetter(s *Step, id string, e *Filing, c *sim.Change) {
+	least, there := s.At+f.Config.DLQEntryTTL, e.Entered && s.At < e.DlqExpires
+	if there {
 		least = min(least, e.DlqExpires)
 	}
-	if l := f.lastsAtLeast(s, c, least); !c.Gone && !s.Rewinds() && l.Amiss {
+	l := f.lastsAtLeast(s, c, least)
+	if there && ChangesLetter(s) {
+		l.Amiss = l.Amiss || c.Expires > e.DlqExpires+f.changing(s, id)
+	}
+	if !c.Gone && !s.Rewinds() && l.Amiss {
 		e.DlqAmiss = l
 	}
 	e.Entered, e.DlqExpires = !c.Gone, c.Expires
-	if entry, err := history.Read[history.DeadLetter](c.Value); err == nil && !c.Gone {
-		e.Code = entry.ReasonCode
+	is, err := history.Read[history.DeadLetter](c.Value)
+	if c.Gone || err != nil {
+		return
+	}
+	was := e.Says
+	if e.Says = *is; s.Rewinds() {
+		return
+	}
+	for _, check := range f.Hooks.LetterFiled {
+		check(s, id, &was, is)
 	}
 }
+
+// changing is for how long a change of an entry may have been under way: it gives the entry the time that this had left when its
+// writer read it. Where several people decide on an entry at once, nobody knows whose look was the last.
+func (f *Facts) changing(s *Step, id string) time.Duration {
+	if len(f.Config.Replay.Errands[id]) > 1 {
+		return f.Config.DLQEntryTTL
+	}
+	return s.At - f.glanceOf(s, id).at + f.Config.StoreOpTimeout
+}
+
+// ChangesLetter says whether a step changes a dead letter that is there, and files none.
+func ChangesLetter(s *Step) bool { return s.Phase == "dlq_update" }
 
 // Letter is the entry of that id, of no job: of a message by its place, or of a compensation.
 func (f *Facts) Letter(id string) *Filing {

@@ -47,6 +47,7 @@ type Job struct {
 
 	Scheduled  int        // SCHEDULED writes applied
 	MadeBy     string     // the node that wrote its record first; "" for none
+	MadeAt     int        // the step at which there came to be a record of it last
 	Requests   int        // stored, one for each time that somebody asked for it
 	Intent     Intent     // the DISPATCHED write that stands
 	Intended   Intent     // the last one that did, before another state came

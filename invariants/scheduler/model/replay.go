@@ -91,7 +91,8 @@ type Letter struct {
 	Written                                      int           // the step at which it was, before anybody triaged it
 	Due                                          time.Duration // when it is to be replayed at the earliest, as it says itself; 0 is not said
 	Read                                         time.Duration // when who wrote that had read it
-	scheduled                                    int           // the step at which it said so last
+	Says                                         history.DeadLetter
+	scheduled                                    int // the step at which it said so last
 }
 
 // Decided says whether triage or a person has decided on the letter.
@@ -144,6 +145,7 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	}
 	f.letterDecided(s, e)
 	l.expires = c.Expires
+	l.Says = *e
 	if l.Action = e.Action; l.Action == "" {
 		l.Written = s.Step
 	}
@@ -225,7 +227,7 @@ func (f *Facts) letterDecided(s *Step, e *history.DeadLetter) {
 
 // TriagesLetters says whether a step is a scheduler's change of a dead letter: by its triage, or its replay.
 func TriagesLetters(s *Step) bool {
-	return s.Phase == "dlq_update" && strings.HasPrefix(s.Node, history.SchedulerNodes)
+	return ChangesLetter(s) && strings.HasPrefix(s.Node, history.SchedulerNodes)
 }
 
 // LetterRead takes in that a process has read a job's dead letter.

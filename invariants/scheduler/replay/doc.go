@@ -7,6 +7,7 @@
 //	backoff.go  when a replay comes
 //	decided.go  what is told of decisions
 //	people.go   what people decide
+//	told.go     what a dead letter says of what is decided on it
 //	effects.go  what was done on the outside, and under which policy
 //	replay.go   what is replayed, and what is not
 package replay
