@@ -66,13 +66,13 @@ func everyRequest(j *model.Job) []*history.Request {
 	return append(j.Earlier[:len(j.Earlier):len(j.Earlier)], j.Request)
 }
 
-// storedAt is when the stream stored the message that a step's dead letter is about; 0 if nobody knows.
+// storedAt is when the stream first stored a message of the place that a step's dead letter is about; 0 if nobody knows.
 func storedAt(f *model.Facts, s *model.Step, id string) (at time.Duration) {
 	if s.About == nil {
 		return 0
 	}
 	for i := range s.About.Messages {
-		if m := &s.About.Messages[i]; model.Place(m.Seq) == id {
+		if m := &s.About.Messages[i]; model.Place(m.Seq) == id && at == 0 {
 			at = m.Stored
 		}
 	}

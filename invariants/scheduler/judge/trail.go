@@ -73,7 +73,9 @@ func eventOf(f *model.Facts, s *model.Step, e *history.AuditEvent) *history.Audi
 			return &history.AuditEvent{By: a.Snapshot, ReasonCode: history.ReasonDenied, Reason: a.Reason}
 		}
 	case history.AuditRefused:
-		return &history.AuditEvent{By: e.By, ReasonCode: j.Says.ReasonCode, Reason: e.By}
+		if j.Entered {
+			return &history.AuditEvent{By: e.By, ReasonCode: j.Says.ReasonCode, Reason: e.By}
+		}
 	}
 	return nil
 }

@@ -226,7 +226,7 @@ func TestEntriesOfFinalFailures(t *testing.T) {
 
 // What is decided on an entry leaves it the time that it has, but for as long as the change was under way.
 func TestEntriesThatLastLonger(t *testing.T) {
-	for by, says := range map[time.Duration]string{0: "", 3 * time.Second: "", time.Minute: "to last for 719h1m"} {
+	for by, says := range map[time.Duration]string{0: "", 3 * time.Second: "", time.Minute: "to last for 719h0m57.992s, and should have 718h59m57.992s"} {
 		told(t, by.String(), says, broken(replaying, "failed-job-has-dlq-entry", func(s *story) {
 			more := map[string]any{"attempts": 1, "topic": "job.default", "idempotency_key": "job-1:key"}
 			s.diesOf(job1, `{"status":"FAILED","reason_code":"denied"}`, "denied", more)

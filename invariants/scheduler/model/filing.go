@@ -3,6 +3,7 @@ package model
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -42,7 +43,7 @@ func (f *Facts) FileLetter(s *Step, id string, e *Filing, c *sim.Change) {
 		least = min(least, e.DlqExpires)
 	}
 	l := f.lastsAtLeast(s, c, least)
-	if there && ChangesLetter(s) {
+	if there && ChangesLetter(s) && s.Kind != sim.KindLate {
 		l.Amiss = l.Amiss || c.Expires > e.DlqExpires+f.changing(s, id)
 	}
 	if !c.Gone && !s.Rewinds() && l.Amiss {
@@ -69,6 +70,11 @@ func (f *Facts) changing(s *Step, id string) time.Duration {
 		return f.Config.DLQEntryTTL
 	}
 	return s.At - f.glanceOf(s, id).at + f.Config.StoreOpTimeout
+}
+
+// glanceOf is the last look that a step's process had at a job's dead letter.
+func (f *Facts) glanceOf(s *Step, id string) glance {
+	return f.Replay.read[letterOf{invariants.Process(s.Node, s.Incarnation), id}]
 }
 
 // ChangesLetter says whether a step changes a dead letter that is there, and files none.

@@ -266,11 +266,6 @@ func (f *Facts) CommitAsked(s *Step) {
 	}
 }
 
-// glanceOf is the last look that a step's process had at a job's dead letter.
-func (f *Facts) glanceOf(s *Step, id string) glance {
-	return f.replays().read[letterOf{invariants.Process(s.Node, s.Incarnation), id}]
-}
-
 // LetterSeen is the step at which a step's process read a job's dead letter last.
 func (f *Facts) LetterSeen(s *Step, id string) int { return f.glanceOf(s, id).step }
 

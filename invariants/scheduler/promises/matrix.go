@@ -243,6 +243,11 @@ var Matrix = withDeaths(map[string]row{
 	"workload-is-submitted":      {},
 	"requests-can-be-read":       {},
 	"what-is-asked-is-stored":    {},
+
+	"audit-event-tells-its-change":   {},
+	"dead-letter-tells-its-decision": {},
+	"dead-letter-tells-its-failure":  {},
+
 	"every-job-settles": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(WorkerCrash, WorkerAway), But: []mechanism{reconciled}},
 		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{reconciled, by(resumed.Name, withResume, withEpochs), by(relayed.Name, withOutbox)}},

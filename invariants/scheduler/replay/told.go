@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -67,10 +68,11 @@ var deadLetterTellsItsDecision = rule.New(invariants.Invariant{
 // byKernel is the author of what the safety kernel denies.
 const byKernel = "safety-kernel"
 
-// namesDoer says whether a letter tells who has done what it is about: whom Redis names, or one that only the ledger knows.
+// namesDoer says whether a letter tells who has done what it is about: a job of the same key, or one that only the ledger knows.
 func namesDoer(f *model.Facts, j *model.Job, l *model.Letter) bool {
-	by := f.Replay.Committed[j.Commitment()]
-	return by != "" && strings.Contains(l.Why, by) || strings.Contains(l.Why, "ledger")
+	return strings.Contains(l.Why, "ledger") || slices.ContainsFunc(f.Order, func(by *model.Job) bool {
+		return by.Commitment() == j.Commitment() && strings.Contains(l.Why, by.ID)
+	})
 }
 
 // noted is what triage notes in a letter of the policy's rule about it. What another policy is to decide on is for who was to decide
