@@ -24,6 +24,7 @@
 //	acks.go, guard.go                    messages
 //	counters.go                          metrics
 //	dispatch.go                          stored dispatches
+//	letters.go, trail.go                 dead letters, and the audit trail
 //	situations.go                        what a campaign must sometimes see
 //	stored.go                            what an audit finds in the servers
 //	timeouts.go, hanging.go              timeouts of jobs, and of operations

@@ -385,10 +385,16 @@ func (f *Facts) putOff(s *Step, is bool) {
 // Told is what the safety kernel has told the step's process about the job in the present handling; asked
 // says whether the handling has called the kernel at all.
 func (f *Facts) Told(s *Step) (told answer, asked bool) {
-	told, asked = f.Policy.Answers[caller{s.Node, s.Incarnation, s.About.ID, history.CircuitSafety}]
+	told, asked = f.ToldOf(s, s.About.ID)
 	if told.Step < s.About.handledSince(s.Event) {
 		return answer{}, false
 	}
+	return told, asked
+}
+
+// ToldOf is what the safety kernel has told the step's process of a job last; asked is whether that has called the kernel.
+func (f *Facts) ToldOf(s *Step, id string) (told answer, asked bool) {
+	told, asked = f.Policy.Answers[caller{s.Node, s.Incarnation, id, history.CircuitSafety}]
 	return told, asked
 }
 

@@ -458,7 +458,7 @@ func (f *Facts) SagaAnswered(s *Step, m *Message) {
 
 // SagaBuried notes a DLQ entry of a compensation that cannot be read, or that the stream will never have.
 func (f *Facts) SagaBuried(s *Step, id string, c *sim.Change) {
-	f.FileLetter(s, f.Letter(id), c)
+	f.FileLetter(s, id, f.Letter(id), c)
 	entry, err := history.Read[history.DeadLetter](c.Value)
 	if c.Gone || err != nil || entry.ReasonCode != history.SagaUnmarshal && entry.ReasonCode != history.SagaRefused {
 		return

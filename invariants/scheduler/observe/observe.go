@@ -202,7 +202,7 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 			f.Unfiled(s)
 		case s.Name == "zadd" && s.Target == history.DlqIndex, // the last of the entry's writes, which follow one another
 			s.Name == sim.NameMulti && model.OfMessage(strings.TrimPrefix(s.Target, history.DlqPrefix)) && writes(s, s.Target):
-			f.Count.Sure(history.CounterLetters, o.filing(s).Code)
+			f.Count.Sure(history.CounterLetters, o.filing(s).Says.ReasonCode)
 		}
 	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "outbox_remove", "result_write", "failed_write",
 		"timeout_write", "cancel_write", "approval_write", "denied_write", "approved_write", "output_write":
@@ -306,6 +306,7 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 	written()
 	o.Facts.RecordChanges(s)
 	o.Facts.LettersWritten(s)
+	o.Facts.TrailWritten(s)
 	return applied, locked
 }
 
@@ -380,12 +381,12 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 		f.ScanKept(s, c, of)
 	case history.MessageLetter:
 		f.LetterChanged(s, of, c)
-		f.FileLetter(s, f.Letter(of), c)
+		f.FileLetter(s, of, f.Letter(of), c)
 	case history.Letter:
 		f.LetterChanged(s, of, c)
 		about := f.Job(of)
 		first := !about.Entered
-		f.FileLetter(s, &about.Filing, c)
+		f.FileLetter(s, of, &about.Filing, c)
 		if s.Handling != nil {
 			s.Handling.Entered = true
 			if entry, err := history.Read[history.DeadLetter](c.Value); first && !c.Gone && about == s.About && err == nil {
