@@ -29,6 +29,7 @@ type RunStep struct {
 	Attempt       int    `json:"attempt"`
 	NextAttemptAt int64  `json:"next_attempt_at"`
 	JobID         string `json:"job_id"`
+	Reason        string `json:"reason"` // of its last failure
 }
 
 // StepTerms is what a run's starter asks of a step.

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ var (
 	pendingStep   = history.RunStep{State: "PENDING"}
 	submittedStep = history.RunStep{State: "SUBMITTED", Attempt: 1, JobID: "run-1-a-1"}
 	succeededStep = history.RunStep{State: "SUCCEEDED", Attempt: 1, JobID: "run-1-a-1"}
+	submittedB    = history.RunStep{State: "SUBMITTED", Attempt: 1, JobID: "run-1-b-1"}
 )
 
 // waitingStep waits for its n-th attempt until a time since the story's start.
@@ -101,7 +103,7 @@ func (s *story) popsDelays(node string) *story {
 
 // stepJob submits a step's job, as a scheduler does.
 func (s *story) stepJob(node, job string) *story {
-	s.write(node, job, "submit_write", "PENDING", "attempts", "0")
+	s.write(node, job, "submit_write", "PENDING", "attempts", "0", "request", fmt.Sprintf(`{"job_id":%q,"workflow_id":%q}`, job, run1))
 	return s.add(node, sim.KindPublish, "", history.SubjectSubmit, job, "submit_publish", s.store(history.StreamSys, history.SubjectSubmit, job))
 }
 
@@ -128,7 +130,8 @@ func (s *story) retried(state string) *story {
 func failedRun(version int64) history.RunRecord {
 	n := int(version) - 3
 	r := twoSteps(version, history.RunStep{State: "FAILED", Attempt: n, JobID: history.StepJobID(run1, "a", n)}, pendingStep)
-	r.State, r.Reason, r.Steps[0].Retry.Max = "FAILED", "step a: "+r.Steps[0].JobID+" is FAILED", 1
+	r.Steps[0].Reason, r.Steps[0].Retry.Max = r.Steps[0].JobID+" is FAILED", 1
+	r.State, r.Reason = "FAILED", "step a: "+r.Steps[0].Reason
 	return r
 }
 
@@ -150,8 +153,10 @@ var workflowTrials = map[string]trial{
 			s.run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).advances(s1, twoSteps(2, submittedStep, pendingStep))
 			s.stepJob(s1, "run-1-a-1").wait(time.Minute).stepJob(s1, "run-1-b-1").stepDone("run-1-a-1", "SUCCEEDED")
 		},
-		says:  "scheduler-1 submitted run-1-b-1 at step 7, although step a had not succeeded (the run's record was last written at step 3)",
-		holds: func(s *story) { s.aDone(31*time.Second).wait(31*time.Second).stepJob(s1, "run-1-b-1") },
+		says: "scheduler-1 submitted run-1-b-1 at step 7, although step a had not succeeded (the run's record was last written at step 3)",
+		holds: func(s *story) {
+			s.aDone(31*time.Second).wait(31*time.Second).advances(s1, twoSteps(4, succeededStep, submittedB)).stepJob(s1, "run-1-b-1")
+		},
 	},
 	"step-waits-as-asked": {
 		breaks: func(s *story) { s.aDone(31 * time.Second) },
@@ -577,8 +582,17 @@ func TestWhatARunTellsOfItsSteps(t *testing.T) {
 		says  string
 		write func(*history.RunRecord)
 	}{
-		"as it is":          {"", func(*history.RunRecord) {}},
-		"no reason":         {"for the reason \"\"", func(r *history.RunRecord) { r.Reason = "" }},
+		"as it is":  {"", func(*history.RunRecord) {}},
+		"no reason": {"for the reason \"\"", func(r *history.RunRecord) { r.Reason = "" }},
+		"no reason of a step": {"that step a is FAILED for the reason \"\", which is not how its last job has ended", func(r *history.RunRecord) {
+			r.Steps[0].Reason = ""
+		}},
+		"a reason of another job": {"for the reason \"run-1-b-1 is FAILED\", which is not how", func(r *history.RunRecord) {
+			r.Steps[0].Reason = "run-1-b-1 is FAILED"
+		}},
+		"a reason and more": {"for the reason \"run-1-a-2 is FAILED (no_workers)\", which is not how", func(r *history.RunRecord) {
+			r.Steps[0].Reason += " (no_workers)"
+		}},
 		"left as submitted": {"names the end of no step", func(r *history.RunRecord) { r.Steps[0].State = "SUBMITTED" }},
 		"another has failed": {"that step b is FAILED, although its job run-1-b-1 is not", func(r *history.RunRecord) {
 			r.Steps[1].State, r.Steps[1].Attempt, r.Steps[1].JobID = "FAILED", 1, "run-1-b-1"
@@ -595,6 +609,57 @@ func TestWhatARunTellsOfItsSteps(t *testing.T) {
 		} else if assert.Len(t, o.Violations, 1, name) {
 			assert.Contains(t, o.Violations[0].Message, c.says, name)
 		}
+	}
+}
+
+// A reason is of a failure, and goes with it.
+func TestTheReasonsOfARun(t *testing.T) {
+	says := func(s *story) (list []string) {
+		for _, v := range outcomeOf(s.judge(config.Config{}), "run-tells-of-its-steps").Violations {
+			list = append(list, v.Message)
+		}
+		return list
+	}
+	again := waitingStep(2, time.Minute)
+	again.Reason = "run-1-a-1 is FAILED"
+	assert.Empty(t, says(newStory().retried("FAILED").advances(s1, twoSteps(4, again, pendingStep))))
+	assert.Len(t, says(newStory().retried("FAILED").advances(s1, twoSteps(4, waitingStep(2, time.Minute), pendingStep))), 1, "the step has no reason to wait again")
+	coded := newStory().retried("PENDING").write(s1, "run-1-a-1", "failed_write", "FAILED", "reason_code", "no_workers")
+	assert.Len(t, says(coded.advances(s1, twoSteps(4, again, pendingStep))), 1, "its job has a reason code")
+	again.Reason += " (no_workers)"
+	coded = newStory().retried("PENDING").write(s1, "run-1-a-1", "failed_write", "FAILED", "reason_code", "no_workers")
+	assert.Empty(t, says(coded.advances(s1, twoSteps(4, again, pendingStep))))
+
+	left := succeededStep
+	left.Reason = again.Reason
+	assert.Len(t, says(newStory().aDone(31*time.Second).advances(s1, twoSteps(4, left, submittedB))), 1, "it has succeeded")
+	r := twoSteps(4, succeededStep, submittedB)
+	r.Reason = again.Reason
+	assert.Len(t, says(newStory().aDone(31*time.Second).advances(s1, r)), 1, "the run has not failed")
+}
+
+// A step's job comes after the record of the run that names it, whatever became of that record's answer.
+func TestAStepsJobIsNamedFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		breaks bool
+		tell   func(*story)
+	}{
+		"named":     {false, func(s *story) { s.advances(s1, twoSteps(4, succeededStep, submittedB)) }},
+		"not named": {true, func(*story) {}},
+		"another attempt": {true, func(s *story) {
+			s.advances(s1, twoSteps(4, succeededStep, history.RunStep{State: "SUBMITTED", Attempt: 2, JobID: "run-1-b-2"}))
+		}},
+		"named, and undone": {false, func(s *story) {
+			s.advances(s1, twoSteps(4, succeededStep, submittedB)).advances(s2, twoSteps(4, succeededStep, waitingStep(1, 31*time.Second)))
+		}},
+		"somebody else's": {false, func(s *story) {
+			s.write("submitter", "run-1-b-1", "submit_write", "PENDING", "attempts", "0", "request", "{}")
+		}},
+	} {
+		s := newStory().aDone(31 * time.Second).wait(31 * time.Second)
+		c.tell(s)
+		s.stepJob(s1, "run-1-b-1")
+		assert.Equal(t, c.breaks, len(outcomeOf(s.judge(config.Config{}), "steps-in-order").Violations) > 0, name)
 	}
 }
 

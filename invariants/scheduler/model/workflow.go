@@ -49,10 +49,25 @@ type StepJob struct {
 	Stored    uint64        // the place of its request in the stream; 0 for none
 	Told      bool          // who published that was told so
 	Succeeded When
-	Failed    When    // in a way that allows it to be tried again: a denial, say, is a decision, which stands
-	Ended     When    // the last of these, where its end was written again
-	Ends      []State // all that its record has had
+	Failed    When  // in a way that allows it to be tried again: a denial, say, is a decision, which stands
+	Ended     When  // the last of these, where its end was written again
+	Ends      []End // all that its record has had
+	Decided   bool  // a record of the run has said SUBMITTED, and named it
 	Waits     Wait
+}
+
+// End is how a job has ended.
+type End struct {
+	State State
+	Code  string // why, as its record has it; "" for none
+}
+
+// String is an end as a run's record tells it.
+func (e End) String() string {
+	if e.Code == "" {
+		return e.State.String()
+	}
+	return e.State.String() + " (" + e.Code + ")"
 }
 
 // Wait is what is known of the delay of a step's job.
