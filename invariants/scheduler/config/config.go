@@ -51,6 +51,7 @@ type Config struct {
 	Workers              map[string]WorkerConfig `setting:"-"` // by their ids; of others nothing is judged
 	HeartbeatEvery       time.Duration           `setting:"-"` // how often each says that it lives
 	HeartbeatLag         time.Duration           `setting:"-"` // for how long that may be under way
+	InflightTTL          time.Duration           // of the mark of a message that is being handled (Scheduler internals)
 	PendingAge           time.Duration           // before the replayer takes up a PENDING job (Scheduler internals)
 
 	PollInterval        time.Duration // of reconciler and replayer (Scheduler internals)
@@ -173,7 +174,7 @@ var documentedConfig = Config{
 	DispatchOrder: "state-first", ReadError: "fail-closed", StaleWorker: "fixed-retries", TickLock: "until-expiry", StaleReasonCode: "no_workers", DLQOrder: "state-then-dlq",
 	MaxDispatchRetries: 3, MaxSchedulingRetries: 50, MaxDeliver: 100, MaxRenewalFailures: 3, BatchSize: 200, MaxIterations: 100,
 	WorkerTTL: 30 * time.Second, RegistrySweep: 10 * time.Second, JobLockTTL: time.Minute, PublishTimeout: 5 * time.Second, StoreOpTimeout: 2 * time.Second,
-	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, RetryDelayPublish: 2 * time.Second, RetryDelayNoWorkers: 2 * time.Second, BackoffBase: time.Second, BackoffMax: 30 * time.Second, BackoffJitter: 500 * time.Millisecond, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second, ScheduledAge: 2 * time.Minute, DLQEntryTTL: 30 * 24 * time.Hour,
+	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, RetryDelayPublish: 2 * time.Second, RetryDelayNoWorkers: 2 * time.Second, BackoffBase: time.Second, BackoffMax: 30 * time.Second, BackoffJitter: 500 * time.Millisecond, AckWait: 10 * time.Minute, InflightTTL: 2 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second, ScheduledAge: 2 * time.Minute, DLQEntryTTL: 30 * 24 * time.Hour,
 	PollInterval: 30 * time.Second, DispatchTimeout: 5 * time.Minute, RunningTimeout: 30 * time.Minute, SnapshotLockTTL: 10 * time.Second, SnapshotEvery: 5 * time.Second, SnapshotReadTimeout: 5 * time.Second,
 	Policy: PolicyConfig{FailMode: failModeClosed, FailBudget: 3, OpenFor: 30 * time.Second, OpenDelay: 5 * time.Second, ThrottleDelay: 5 * time.Second, HalfOpenMax: 3, CloseAfter: 2},
 	Saga:   SagaConfig{LockTTL: 2 * time.Minute, RollbackTimeout: 30 * time.Second}, Workflow: WorkflowConfig{RunLockTTL: 30 * time.Second},

@@ -36,6 +36,8 @@ const (
 	Growth                    // the alert that they grow too many
 	Committed                 // who has done what an idempotency key stands for
 	Breaker                   // the shared counter of a circuit
+	Probes                    // that of its probes
+	Successes                 // and of those that have succeeded
 	Output                    // a job's output
 	Finding                   // what the policy says of it
 	Scans                     // the outputs that are still to be scanned
@@ -73,6 +75,8 @@ var keys = [...]struct {
 	{prefix: RunsKey, whole: true, what: LoopLock},
 	{prefix: LettersKey, whole: true, what: LoopLock},
 	{prefix: breakerPrefix, suffix: ":failures", what: Breaker},
+	{prefix: breakerPrefix, suffix: ":probes", what: Probes},
+	{prefix: breakerPrefix, suffix: ":successes", what: Successes},
 	{prefix: DlqPrefix + SagaLetters, what: SagaLetter},
 	{prefix: DlqPrefix, what: Letter},
 	{prefix: DlqIndex, whole: true, what: LetterIndex},

@@ -14,6 +14,7 @@ type RunRecord struct {
 	State      string    `json:"state"`
 	Reason     string    `json:"reason"`
 	CreatedAt  int64     `json:"created_at"` // unix milliseconds, as the rest
+	UpdatedAt  int64     `json:"updated_at"`
 	Version    int64     `json:"version"`
 	Steps      []RunStep `json:"steps"`
 }

@@ -12,6 +12,7 @@
 //	audit.go, audittypes.go              servers that no world watched
 //	judge.go, rules.go                   the judge, and the invariants in their order
 //	crosscheck.go                        the model against the servers
+//	dates.go, lasting.go                 times that records have, and for how long keys last
 //	states.go, transitions.go            the states of a job, and its moves
 //	attempts.go, intents.go              attempts, and dispatches that are noted before they are published
 //	routing.go, picks.go                 whose a dispatch is

@@ -67,6 +67,7 @@ type Checker struct {
 	GrowthRead      func(*Step, *Look)                                  // a process looks at how the queue of dead letters grows, as it did before
 	GrowthAlarmed   func(*Step)                                         // the growth alert was raised, or ended
 	Scanning        func(*Step)                                         // who wrote SUCCEEDED begins to scan the output
+	Changed         func(*Step, *history.Fact)                          // a step changed a key of Redis, or a stream; all of its changes are known
 	Ended           func(*invariants.End)                               // the run is over
 	Audited         func(*invariants.End)                               // only what the servers hold is known, and no event
 }
@@ -128,6 +129,7 @@ type Hooks struct {
 	GrowthRead      []func(*Step, *Look)
 	GrowthAlarmed   []func(*Step)
 	Scanning        []func(*Step)
+	Changed         []func(*Step, *history.Fact)
 }
 
 // Add has the checker called from now on.

@@ -18,7 +18,8 @@ type Job struct {
 	Worker     string // as the record names it
 	Epoch      int64
 	Version    int64
-	Updated    int64         // unix milliseconds, as the record has it
+	Created    int64         // unix milliseconds, as the record has it
+	Updated    int64         // likewise
 	Deadline   int64         // likewise; 0 for none
 	Touched    time.Duration // when updated was written
 	SeenTo     time.Duration // when a replayer saw to it last that nobody had seen to since; 0 is never

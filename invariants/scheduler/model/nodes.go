@@ -8,6 +8,7 @@ type Node struct {
 	Silent int           // partitions under way in which what it sends of its heartbeats is lost
 	Cut    int           // likewise, from a server
 	Master int           // the failovers of Redis that there had been when it last asked which server is the master
+	Waits  int           // the step at which it first waited for a replica of Redis since its start: from then on it knows that there is one; 0 for none
 	Worked time.Duration // when it last began or ended an execution, or asked for more time
 	pulls  pulls
 	tasks  []task // dispatches that the worker was given, and is not done with, or was not until just now

@@ -24,6 +24,7 @@ type Write struct {
 	Attempts int // before, as the rest
 	Epoch    int64
 	Version  int64
+	Created  int64
 	Updated  int64
 	Since    time.Duration // when updated was written
 	Step     int           // the step of the last state write

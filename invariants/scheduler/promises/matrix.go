@@ -239,10 +239,14 @@ var Matrix = withDeaths(map[string]row{
 	"no-failure-for-want-of-attempts": {Except: []exception{
 		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a job that has used up its attempts is not tried again when the faults are over"},
 	}},
-	"attempts-last-their-budget": {Takes: []mechanism{having(withEvenBackoff, withBusyBackoff)}},
-	"workload-is-submitted":      {},
-	"requests-can-be-read":       {},
-	"what-is-asked-is-stored":    {},
+	"attempts-last-their-budget":      {Takes: []mechanism{having(withEvenBackoff, withBusyBackoff)}},
+	"workload-is-submitted":           {},
+	"requests-can-be-read":            {},
+	"intent-is-safe-before-dispatch":  {},
+	"keys-last-as-stated":             {},
+	"record-names-its-worker":         {},
+	"times-are-those-of-their-writes": {},
+	"what-is-asked-is-stored":         {},
 	"every-job-settles": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(WorkerCrash, WorkerAway), But: []mechanism{reconciled}},
 		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{reconciled, by(resumed.Name, withResume, withEpochs), by(relayed.Name, withOutbox)}},
