@@ -54,6 +54,7 @@ type Config struct {
 	HeartbeatEvery       time.Duration           `setting:"-"` // how often each worker sends a heartbeat
 	HeartbeatLag         time.Duration           `setting:"-"` // how long a heartbeat may be under way
 	PendingAge           time.Duration           // before the replayer handles a PENDING job (Scheduler internals)
+	InflightTTL          time.Duration           // of the mark of a message that is being handled (Scheduler internals)
 
 	PollInterval        time.Duration // of reconciler and replayer (Scheduler internals)
 	BatchSize           int           // jobs that they read at once (Scheduler internals)
@@ -175,7 +176,7 @@ var documentedConfig = Config{
 	DispatchOrder: "state-first", ReadError: "fail-closed", StaleWorker: "fixed-retries", TickLock: "until-expiry", StaleReasonCode: "no_workers", DLQOrder: "state-then-dlq",
 	MaxDispatchRetries: 3, MaxSchedulingRetries: 50, MaxDeliver: 100, MaxRenewalFailures: 3, BatchSize: 200, MaxIterations: 100,
 	WorkerTTL: 30 * time.Second, RegistrySweep: 10 * time.Second, JobLockTTL: time.Minute, PublishTimeout: 5 * time.Second, StoreOpTimeout: 2 * time.Second,
-	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, RetryDelayPublish: 2 * time.Second, RetryDelayNoWorkers: 2 * time.Second, BackoffBase: time.Second, BackoffMax: 30 * time.Second, BackoffJitter: 500 * time.Millisecond, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second, ScheduledAge: 2 * time.Minute, DLQEntryTTL: 30 * 24 * time.Hour,
+	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, RetryDelayPublish: 2 * time.Second, RetryDelayNoWorkers: 2 * time.Second, BackoffBase: time.Second, BackoffMax: 30 * time.Second, BackoffJitter: 500 * time.Millisecond, AckWait: 10 * time.Minute, InflightTTL: 2 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second, ScheduledAge: 2 * time.Minute, DLQEntryTTL: 30 * 24 * time.Hour,
 	PollInterval: 30 * time.Second, DispatchTimeout: 5 * time.Minute, RunningTimeout: 30 * time.Minute, SnapshotLockTTL: 10 * time.Second, SnapshotEvery: 5 * time.Second, SnapshotReadTimeout: 5 * time.Second,
 	Policy: PolicyConfig{FailMode: failModeClosed, Timeout: 2 * time.Second, FailBudget: 3, OpenFor: 30 * time.Second, OpenDelay: 5 * time.Second, ThrottleDelay: 5 * time.Second, HalfOpenMax: 3, CloseAfter: 2},
 	Output: OutputConfig{CheckTimeout: 2 * time.Second, ScanTimeout: 30 * time.Second},

@@ -37,6 +37,7 @@ const (
 	Committed                 // who has done what an idempotency key stands for
 	Breaker                   // the shared counter of a circuit
 	Probes                    // the calls that are counted while it is half-open
+	Successes                 // the successes among them
 	Output                    // a job's output
 	Finding                   // the policy's finding on it
 	Scans                     // the outputs that are still to be scanned
@@ -75,6 +76,7 @@ var keys = [...]struct {
 	{prefix: LettersKey, whole: true, what: LoopLock},
 	{prefix: breakerPrefix, suffix: ":failures", what: Breaker},
 	{prefix: breakerPrefix, suffix: ":probes", what: Probes},
+	{prefix: breakerPrefix, suffix: ":successes", what: Successes},
 	{prefix: DlqPrefix + SagaLetters, what: SagaLetter},
 	{prefix: DlqPrefix, what: Letter},
 	{prefix: DlqIndex, whole: true, what: LetterIndex},

@@ -128,6 +128,7 @@ type OutputFinding struct {
 	Decision string `json:"decision"`
 	Reason   string `json:"reason"`
 	Ptr      string `json:"ptr"`
+	At       int64  `json:"at"` // unix milliseconds
 }
 
 func (f *OutputFinding) String() string {

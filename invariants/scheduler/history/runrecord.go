@@ -14,6 +14,7 @@ type RunRecord struct {
 	State      string    `json:"state"`
 	Reason     string    `json:"reason"`
 	CreatedAt  int64     `json:"created_at"` // unix milliseconds, like the other times
+	UpdatedAt  int64     `json:"updated_at"`
 	Version    int64     `json:"version"`
 	Steps      []RunStep `json:"steps"`
 }
@@ -29,6 +30,7 @@ type RunStep struct {
 	Attempt       int    `json:"attempt"`
 	NextAttemptAt int64  `json:"next_attempt_at"`
 	JobID         string `json:"job_id"`
+	Reason        string `json:"reason"` // of its last failure
 }
 
 // StepTerms is what a run's starter specifies for a step.

@@ -1,6 +1,10 @@
 package judge
 
 import (
+	"maps"
+	"slices"
+	"time"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
@@ -51,14 +55,21 @@ var attemptsDrainByTwo = rule.New(invariants.Invariant{
 	}}
 })
 
+// drawsThatDiffer are as many draws of a jitter as are never all alike by chance.
+const drawsThatDiffer = 8
+
 var retryWaitsItsDelay = rule.New(invariants.Invariant{
 	Name:   "retry-waits-its-delay",
-	Says:   "A message that a scheduler sends back is sent back for its retry delay, and comes again no sooner: min(base x 2^attempt + jitter, max) for a publish that failed, a pool that is overloaded or a tenant at its limit, retry_delay_no_workers for want of workers, and the delay of its own for a busy lock, a failure of the store, a notice that is not published, a safety kernel that throttles or cannot be reached, and a DLQ entry that is not written. Where events do not say why, it is for no less than the shortest of all delays, and no more than the longest.",
+	Says:   "A message that a scheduler sends back is sent back for its retry delay, and comes again no sooner: min(base x 2^attempt + jitter, max) for a publish that failed, a pool that is overloaded or a tenant at its limit, retry_delay_no_workers for want of workers, and the delay of its own for a busy lock, a failure of the store, a notice that is not published, a safety kernel that throttles or cannot be reached, and a DLQ entry that is not written. The jitter is drawn anew each time. Where events do not say why, it is for no less than the shortest of all delays, and no more than the longest.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, exponential backoff, section 6, fail-closed, section 7, retry delays, and section 9, DLQ-first termination",
-}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	jitter := map[int]time.Duration{} // what chance has added, by the delivery that was sent back
 	return observe.Checker{SentBack: func(s *model.Step, m *model.Message) {
 		t.Exercise()
+		if most := f.Config.BackoffJitter; most >= time.Millisecond && m.Due.Most-m.Due.Least == most {
+			jitter[s.Answers] = s.Delay - m.Due.Least
+		}
 		if due := m.Due; s.Delay < due.Least || s.Delay > due.Most {
 			which := invariants.Say("%s", due.Least)
 			if due.Most != due.Least {
@@ -71,6 +82,14 @@ var retryWaitsItsDelay = rule.New(invariants.Invariant{
 		if after := s.At - m.PutOff; after < m.Away-model.Slack {
 			t.Violation(s.About, "its message %d of %s was delivered again at step %d, %s after it had been sent back; it was to stay away for %s",
 				m.Seq, history.StreamSys, invariants.StepNo(s.Step), after, m.Away)
+		}
+	}, Ended: func(*invariants.End) {
+		drawn := map[time.Duration]bool{}
+		for _, d := range jitter {
+			drawn[d] = true
+		}
+		if len(jitter) >= drawsThatDiffer && len(drawn) == 1 {
+			t.Violation(nil, "%d messages were sent back with a jitter, which was %s each time", len(jitter), slices.Collect(maps.Keys(drawn))[0])
 		}
 	}}
 })

@@ -7,9 +7,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -158,4 +160,27 @@ func TestWhatWasNotSentBackMayComeAtOnce(t *testing.T) {
 		s.message(s1, job1, "submit_deliver", sim.KindDeliver, 3)
 		assert.Empty(t, outcomeOf(s.judge(config.Config{}), "retry-waits-its-delay").Violations, name)
 	}
+}
+
+// A jitter that is the same eight times is none.
+func TestTheJitterIsDrawn(t *testing.T) {
+	alike := func(n int, jitter func(i int) time.Duration) bool {
+		f := &model.Facts{Config: config.Config{}.WithDefaults()}
+		r := find("retry-waits-its-delay")
+		unkept := false
+		tally := &rule.Tally{Tally: invariants.Tally{Outcome: invariants.Outcome{Invariant: r.Invariant}}, Facts: f, Unkept: &unkept}
+		c := r.Check(f, tally)
+		for i := range n {
+			for range 2 { // the answer, and the same again
+				s := &model.Step{Event: &sim.Event{Answers: i + 1, Delay: time.Second + jitter(i)}, About: &model.Job{}}
+				c.SentBack(s, &model.Message{Due: config.Span{Least: time.Second, Most: 1500 * time.Millisecond}})
+			}
+		}
+		c.Ended(&invariants.End{})
+		return len(tally.Violations) > 0
+	}
+	none := func(int) time.Duration { return 0 }
+	assert.True(t, alike(8, none))
+	assert.False(t, alike(7, none), "so few may be alike")
+	assert.False(t, alike(8, func(i int) time.Duration { return time.Duration(i/7) * time.Millisecond }))
 }

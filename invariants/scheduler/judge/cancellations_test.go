@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -153,5 +155,15 @@ func TestACancellationOfARunningJob(t *testing.T) {
 	} {
 		o := outcomeOf(c.story.judge(config.Config{KeepCancellations: true}), "cancellation-takes-effect")
 		assertSays(t, o.Violations, c.says, name)
+	}
+}
+
+// A notice gives the reason of one of the job's cancellations.
+func TestTheReasonOfANotice(t *testing.T) {
+	for reason, breaks := range map[string]bool{"unwanted": false, "late": false, "": true, "other": true} {
+		s := newStory().submit(job1).dispatched(s1, job1, w1).cancelsFor("unwanted").cancelsFor("late").cancelled(s2, job1).tells(s2, job1, w1)
+		c := &s.last().Changes[0]
+		c.Value = strings.Replace(c.Value, "{", fmt.Sprintf(`{"reason":%q,`, reason), 1)
+		assert.Equal(t, breaks, len(outcomeOf(s.judge(hardened), "cancelled-job-is-told").Violations) > 0, reason)
 	}
 }

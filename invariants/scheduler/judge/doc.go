@@ -12,6 +12,7 @@
 //	audit.go, audittypes.go              the audit of servers without events
 //	judge.go, rules.go                   the judge, and the invariants in their order
 //	crosscheck.go                        the model, compared with the servers
+//	dates.go, lasting.go                 times that records have, and for how long keys last
 //	states.go, transitions.go            the states of a job, and its moves
 //	attempts.go, intents.go              attempts, and dispatches that are recorded before they are published
 //	routing.go, picks.go                 which worker a dispatch goes to

@@ -40,6 +40,50 @@ var everyIntentIsPublished = rule.New(invariants.Invariant{
 	}
 })
 
+var intentIsSafeBeforeDispatch = rule.New(invariants.Invariant{
+	Name:   "intent-is-safe-before-dispatch",
+	Says:   "With wait_replica, a scheduler that knows of a replica of Redis publishes a dispatch only once it was told, in that handling, that a replica has what was written for it: also a dispatch that another has intended.",
+	Kind:   invariants.Always,
+	Source: "the hardened dispatch: after a failover nobody would know of one whose intent is lost",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	if !f.Config.WaitReplica || f.Config.DispatchOrder == "outbox" {
+		return observe.Checker{}
+	}
+	return observe.Checker{Sent: func(s *model.Step) {
+		h, n := s.Handling, f.Node(s.Node)
+		if h == nil || n.Waits == 0 || n.Waits > h.Lock || s.About.HandlesTwice(s.Event) || s.About.Mixed {
+			return
+		}
+		t.Exercise()
+		if !h.Safe {
+			t.Violation(s.About, "%s published to %s at step %d, and was not told that a replica of Redis has what was written for that", invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step))
+		}
+	}}
+})
+
+var recordNamesItsWorker = rule.New(invariants.Invariant{
+	Name:   "record-names-its-worker",
+	Says:   "A record that is DISPATCHED names the worker that the dispatch goes to, unless that goes to a topic. Once the dispatch is taken back the record names nobody.",
+	Kind:   invariants.Always,
+	Source: "Dispatch ordering, publish failure recovery; the record says whom a cancellation concerns",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
+		j := s.About
+		switch {
+		case j.State == model.Dispatched && !f.Config.FanOut:
+			t.Exercise()
+			if j.Worker == "" {
+				t.Violation(j, "%s wrote DISPATCHED at step %d, and the record names no worker", invariants.Who(s.Event), invariants.StepNo(s.Step))
+			}
+		case j.State == model.Scheduled && s.Phase == "rollback_write":
+			t.Exercise()
+			if j.Worker != "" {
+				t.Violation(j, "%s took its dispatch back at step %d, and the record still names %s", invariants.Who(s.Event), invariants.StepNo(s.Step), j.Worker)
+			}
+		}
+	}}
+})
+
 // unpublished says that no dispatch of the intent was given to its worker.
 func unpublished(i *model.Intent) invariants.Clause {
 	write := invariants.Say("the DISPATCHED write at step %d (to %s)", invariants.StepNo(i.Step), i.Worker)

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 )
 
 // Each state write counts the version up by one. A write that leaves the version alone is a write all the same.
@@ -20,5 +22,35 @@ func TestAWriteThatDoesNotCountIsAWrite(t *testing.T) {
 		for _, v := range o.Violations {
 			assert.Contains(t, v.Message, "the version went from 2 to "+version+" with the write of SUCCEEDED")
 		}
+	}
+}
+
+// Who knows of no replica, or has learnt of one only since, waits for none.
+func TestWhatADispatchWaitsFor(t *testing.T) {
+	waits := func(s *story) *story { return s.begins(s1, job2).op(s1, job2, "replica_wait") }
+	for name, c := range map[string]struct {
+		breaks bool
+		s      func(*story) *story
+	}{
+		"none known":      {false, func(s *story) *story { return s.begins(s1, job1).intended(s1, job1, w1) }},
+		"known, and none": {true, func(s *story) *story { return waits(s).begins(s1, job1).intended(s1, job1, w1) }},
+		"by another":      {false, func(s *story) *story { return waits(s).begins(s2, job1).intended(s2, job1, w1) }},
+		"known since":     {false, func(s *story) *story { return waits(s.begins(s1, job1).intended(s1, job1, w1)) }},
+		"told": {false, func(s *story) *story {
+			return waits(s).begins(s1, job1).intended(s1, job1, w1).op(s1, job1, "replica_wait")
+		}},
+		"refused": {true, func(s *story) *story {
+			return waits(s).begins(s1, job1).intended(s1, job1, w1).op(s1, job1, "replica_wait").fails()
+		}},
+		"before a restart": {false, func(s *story) *story {
+			return waits(s).control("crash", s1).control("restart", s1).begins(s1, job1).intended(s1, job1, w1)
+		}},
+	} {
+		node := s1
+		if name == "by another" {
+			node = s2
+		}
+		s := c.s(newStory().submit(job1).submit(job2)).publish(node, job1, w1)
+		assert.Equal(t, c.breaks, len(outcomeOf(s.judge(config.Config{WaitReplica: true}), "intent-is-safe-before-dispatch").Violations) > 0, name)
 	}
 }

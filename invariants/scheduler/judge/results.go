@@ -93,7 +93,7 @@ func unexplained(s *model.Step) (should string) {
 
 var cancelledJobIsTold = rule.New(invariants.Invariant{
 	Name:   "cancelled-job-is-told",
-	Says:   "The worker of a job that is cancelled after it was dispatched, and before it is over, is told so, of the epoch of its last dispatch at least. It ignores a notice of an older one.",
+	Says:   "The worker of a job that is cancelled after it was dispatched, and before it is over, is told so, of the epoch of its last dispatch at least. It ignores a notice of an older one. A notice gives the reason of a cancellation of the job.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1: cancelled by user request; a worker that does not hear of it executes the job to its end",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -124,6 +124,15 @@ var cancelledJobIsTold = rule.New(invariants.Invariant{
 		Wrote: func(s *model.Step, w *model.Write) {
 			if d := lastDispatch(s.About); s.About.State == model.Cancelled && !w.From.Terminal() && s.Phase == "cancel_write" && d != nil && d.Worker != "" {
 				s.About.Cancelled = model.Cancellation{Worker: d.Worker, Epoch: d.Epoch, Step: s.Step}
+			}
+		},
+		Changed: func(s *model.Step, c *history.Fact) {
+			if c.What != history.Notice {
+				return
+			}
+			w, err := history.Read[history.Word](c.Change.Value)
+			if j := f.Jobs[w.JobID]; err == nil && j != nil && len(j.Whys) > 0 && !slices.Contains(j.Whys, w.Reason) {
+				t.Violation(j, "%s told %s at step %d that it is cancelled, for the reason %q, which nobody has given", invariants.Who(s.Event), c.Worker(), invariants.StepNo(s.Step), w.Reason)
 			}
 		},
 		Ended: func(*invariants.End) {

@@ -104,6 +104,9 @@ func (s *story) write(node, job, phase, to string, fields ...string) *story {
 	key := history.RecordPrefix + job
 	now := strconv.FormatInt((s.at + time.Millisecond).Milliseconds(), 10)
 	delete(s.redis[history.IndexPrefix+s.redis[key]["state"]], job)
+	if s.redis[key]["state"] == "" {
+		fields = append(fields, "created_at", now)
+	}
 	changes := []sim.Change{s.set(key, "state", to), s.set(key, "updated_at", now), s.set(history.IndexPrefix+to, job, now)}
 	for i := 0; i < len(fields); i += 2 {
 		changes = append(changes, s.set(key, fields[i], fields[i+1]))
@@ -222,7 +225,11 @@ func (s *story) op(node, job, phase string) *story {
 func (s *story) read(node, job string) *story { return s.op(node, job, "state_read") }
 
 func (s *story) scheduled(node, job, phase string) *story {
-	return s.write(node, job, phase, "SCHEDULED", "attempts", strconv.Itoa(s.attempts(job)+1))
+	fields := []string{"attempts", strconv.Itoa(s.attempts(job) + 1)}
+	if phase == "rollback_write" {
+		fields = append(fields, "worker", "")
+	}
+	return s.write(node, job, phase, "SCHEDULED", fields...)
 }
 
 func (s *story) intended(node, job, worker string) *story {

@@ -172,6 +172,37 @@ var trials = map[string]trial{
 		says:   "while the record said SCHEDULED",
 		holds:  calm,
 	},
+	"times-are-those-of-their-writes": {
+		breaks: func(s *story) {
+			s.wait(time.Minute).submit(job1)
+			s.events[0].Changes[1].Value = "57"
+		},
+		says:  "submitter dated its record 57ms at step 1; it is 1m0.001s",
+		holds: calm,
+	},
+	"record-names-its-worker": {
+		breaks: func(s *story) {
+			s.submit(job1).begins(s1, job1).intended(s1, job1, w1).publishFails(s1, job1, w1).write(s1, job1, "rollback_write", "SCHEDULED", "attempts", "2")
+		},
+		says:  "scheduler-1 took its dispatch back at step 8, and the record still names worker-1",
+		holds: func(s *story) { rolledBack(s.submit(job1)) },
+	},
+	"intent-is-safe-before-dispatch": {
+		cfg: config.Config{WaitReplica: true},
+		breaks: func(s *story) {
+			s.submit(job1).submit(job2).begins(s1, job2).op(s1, job2, "replica_wait").begins(s1, job1).intended(s1, job1, w1).publish(s1, job1, w1)
+		},
+		says: "scheduler-1 published to worker.worker-1.jobs at step 13, and was not told that a replica of Redis has what was written for that",
+		holds: func(s *story) {
+			s.submit(job1).submit(job2).begins(s1, job2).op(s1, job2, "replica_wait").begins(s1, job1).intended(s1, job1, w1)
+			s.op(s1, job1, "replica_wait").publish(s1, job1, w1)
+		},
+	},
+	"keys-last-as-stated": {
+		breaks: func(s *story) { s.submit(job1).noted(s1, job1, 1, 0) },
+		says:   "scheduler-1 wrote cordum:bus:inflight:CORDUM_SYS:1 at step 3, and it never expires; it is to last for 2m0s at most",
+		holds:  func(s *story) { s.submit(job1).noted(s1, job1, 1, 2*time.Minute) },
+	},
 	"redis-index-agrees-with-record": {
 		breaks: func(s *story) { calm(s); s.set("job:index:RUNNING", job1, "1") },
 		says:   "job:index:RUNNING lists it, but the record says SUCCEEDED",

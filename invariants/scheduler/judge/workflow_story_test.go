@@ -2,6 +2,7 @@ package judge
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -23,6 +24,7 @@ var (
 	pendingStep   = history.RunStep{State: "PENDING"}
 	submittedStep = history.RunStep{State: "SUBMITTED", Attempt: 1, JobID: "run-1-a-1"}
 	succeededStep = history.RunStep{State: "SUCCEEDED", Attempt: 1, JobID: "run-1-a-1"}
+	submittedB    = history.RunStep{State: "SUBMITTED", Attempt: 1, JobID: "run-1-b-1"}
 )
 
 // waitingStep waits for its n-th attempt until a time since the story's start.
@@ -96,7 +98,7 @@ func (s *story) popsDelays(node string) *story {
 
 // stepJob submits a step's job, as a scheduler does.
 func (s *story) stepJob(node, job string) *story {
-	s.write(node, job, "submit_write", "PENDING", "attempts", "0")
+	s.write(node, job, "submit_write", "PENDING", "attempts", "0", "request", fmt.Sprintf(`{"job_id":%q,"workflow_id":%q}`, job, run1))
 	return s.add(node, sim.KindPublish, "", history.SubjectSubmit, job, "submit_publish", s.store(history.StreamSys, history.SubjectSubmit, job))
 }
 
@@ -123,7 +125,8 @@ func (s *story) retried(state string) *story {
 func failedRun(version int64) history.RunRecord {
 	n := int(version) - 3
 	r := twoSteps(version, history.RunStep{State: "FAILED", Attempt: n, JobID: history.StepJobID(run1, "a", n)}, pendingStep)
-	r.State, r.Reason, r.Steps[0].Retry.Max = "FAILED", "step a: "+r.Steps[0].JobID+" is FAILED", 1
+	r.Steps[0].Reason, r.Steps[0].Retry.Max = r.Steps[0].JobID+" is FAILED", 1
+	r.State, r.Reason = "FAILED", "step a: "+r.Steps[0].Reason
 	return r
 }
 

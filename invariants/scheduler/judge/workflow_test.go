@@ -177,8 +177,17 @@ func TestWhatARunTellsOfItsSteps(t *testing.T) {
 		says  string
 		write func(*history.RunRecord)
 	}{
-		"as it is":          {"", func(*history.RunRecord) {}},
-		"no reason":         {"for the reason \"\"", func(r *history.RunRecord) { r.Reason = "" }},
+		"as it is":  {"", func(*history.RunRecord) {}},
+		"no reason": {"for the reason \"\"", func(r *history.RunRecord) { r.Reason = "" }},
+		"no reason of a step": {"that step a is FAILED for the reason \"\", which is not how its last job has ended", func(r *history.RunRecord) {
+			r.Steps[0].Reason = ""
+		}},
+		"a reason of another job": {"for the reason \"run-1-b-1 is FAILED\", which is not how", func(r *history.RunRecord) {
+			r.Steps[0].Reason = "run-1-b-1 is FAILED"
+		}},
+		"a reason and more": {"for the reason \"run-1-a-2 is FAILED (no_workers)\", which is not how", func(r *history.RunRecord) {
+			r.Steps[0].Reason += " (no_workers)"
+		}},
 		"left as submitted": {"names the end of no step", func(r *history.RunRecord) { r.Steps[0].State = "SUBMITTED" }},
 		"another has failed": {"that step b is FAILED, although its job run-1-b-1 is not", func(r *history.RunRecord) {
 			r.Steps[1].State, r.Steps[1].Attempt, r.Steps[1].JobID = "FAILED", 1, "run-1-b-1"
@@ -191,6 +200,57 @@ func TestWhatARunTellsOfItsSteps(t *testing.T) {
 		c.write(&r)
 		o := outcomeOf(newStory().retried("FAILED").stepJob(s1, "run-1-a-2").stepDone("run-1-a-2", "FAILED").advances(s1, r).judge(config.Config{}), "run-tells-of-its-steps")
 		assertSays(t, o.Violations, c.says, name)
+	}
+}
+
+// A reason is of a failure, and goes with it.
+func TestTheReasonsOfARun(t *testing.T) {
+	says := func(s *story) (list []string) {
+		for _, v := range outcomeOf(s.judge(config.Config{}), "run-tells-of-its-steps").Violations {
+			list = append(list, v.Message)
+		}
+		return list
+	}
+	again := waitingStep(2, time.Minute)
+	again.Reason = "run-1-a-1 is FAILED"
+	assert.Empty(t, says(newStory().retried("FAILED").advances(s1, twoSteps(4, again, pendingStep))))
+	assert.Len(t, says(newStory().retried("FAILED").advances(s1, twoSteps(4, waitingStep(2, time.Minute), pendingStep))), 1, "the step has no reason to wait again")
+	coded := newStory().retried("PENDING").write(s1, "run-1-a-1", "failed_write", "FAILED", "reason_code", "no_workers")
+	assert.Len(t, says(coded.advances(s1, twoSteps(4, again, pendingStep))), 1, "its job has a reason code")
+	again.Reason += " (no_workers)"
+	coded = newStory().retried("PENDING").write(s1, "run-1-a-1", "failed_write", "FAILED", "reason_code", "no_workers")
+	assert.Empty(t, says(coded.advances(s1, twoSteps(4, again, pendingStep))))
+
+	left := succeededStep
+	left.Reason = again.Reason
+	assert.Len(t, says(newStory().aDone(31*time.Second).advances(s1, twoSteps(4, left, submittedB))), 1, "it has succeeded")
+	r := twoSteps(4, succeededStep, submittedB)
+	r.Reason = again.Reason
+	assert.Len(t, says(newStory().aDone(31*time.Second).advances(s1, r)), 1, "the run has not failed")
+}
+
+// A step's job comes after the record of the run that names it, whatever became of that record's answer.
+func TestAStepsJobIsNamedFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		breaks bool
+		tell   func(*story)
+	}{
+		"named":     {false, func(s *story) { s.advances(s1, twoSteps(4, succeededStep, submittedB)) }},
+		"not named": {true, func(*story) {}},
+		"another attempt": {true, func(s *story) {
+			s.advances(s1, twoSteps(4, succeededStep, history.RunStep{State: "SUBMITTED", Attempt: 2, JobID: "run-1-b-2"}))
+		}},
+		"named, and undone": {false, func(s *story) {
+			s.advances(s1, twoSteps(4, succeededStep, submittedB)).advances(s2, twoSteps(4, succeededStep, waitingStep(1, 31*time.Second)))
+		}},
+		"somebody else's": {false, func(s *story) {
+			s.write("submitter", "run-1-b-1", "submit_write", "PENDING", "attempts", "0", "request", "{}")
+		}},
+	} {
+		s := newStory().aDone(31 * time.Second).wait(31 * time.Second)
+		c.tell(s)
+		s.stepJob(s1, "run-1-b-1")
+		assert.Equal(t, c.breaks, len(outcomeOf(s.judge(config.Config{}), "steps-in-order").Violations) > 0, name)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // guard is what is known of whether a message was handled already.
@@ -20,6 +22,40 @@ type guard struct {
 	Unknown  []string      // processes that were told that it was not, or nothing, once for each handling that they have yet to begin
 	Again    string        // without a guard: the process to which it was redelivered
 	Begun    bool          // that process has asked for the job's lock since
+	inFlight mark          // that it is being handled
+	kept     bool          // Redis has refused to let that go
+}
+
+// mark says that a message is in flight. The zero mark is none.
+type mark struct {
+	by    string // the process that set it last
+	step  int
+	since int           // the failovers of Redis that there had been: the next may take it
+	until time.Duration // 0 is for ever
+}
+
+// Refuses takes in whether Redis refuses what a process notes of the message.
+func (g *guard) Refuses(s *Step) {
+	g.Refused = g.Refused || s.Phase == "processed_write" && s.Failed
+	g.kept = g.kept || s.Failed
+}
+
+// InFlight takes in a change of the mark that says so of the message.
+func (f *Facts) InFlight(s *Step, c *sim.Change, m *Message) {
+	if m.Guard.inFlight = (mark{}); !c.Gone {
+		m.Guard.inFlight = mark{invariants.Process(s.Node, s.Incarnation), s.Step, f.failovers, c.Expires}
+	}
+}
+
+// LeftInFlight says whether the process that answers the message has left the mark that it is in flight, and may have deleted it.
+func (f *Facts) LeftInFlight(s *Step, m *Message) bool {
+	is, mine := &m.Guard.inFlight, false
+	for _, d := range m.deliveries {
+		if mine = mine || d.step == s.Answers; d.process == is.by && d.end == "" {
+			return false // it has the message in hand once more
+		}
+	}
+	return mine && !m.Guard.kept && is.by == invariants.Process(s.Node, s.Incarnation) && is.step > s.Answers && is.since == f.failovers && (is.until == 0 || s.At < is.until)
 }
 
 // Skips says whether a process was told of a delivery that its message was handled, and removes one such

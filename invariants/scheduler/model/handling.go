@@ -33,6 +33,7 @@ type Handling struct {
 	Stored        bool          // a stream stored what it published
 	Entered       bool          // it wrote the DLQ entry
 	StoreFailed   bool          // a state write of its own failed
+	Safe          bool          // it was told that a replica of Redis has what was written before
 	Refused       bool          // the stream holds another message in place of what it published last
 	Resumed       int64         // the epoch of that, if an earlier handling had intended it; 0 if not
 	Counted       int           // the step at which it counted its tenant's jobs in flight; 0 for none

@@ -73,11 +73,12 @@ type Checker struct {
 	Scanning        func(*Step)                                           // the writer of SUCCEEDED begins to scan the output
 	ScanLeft        func(s *Step, id string, lasts time.Duration)         // somebody has a scan that is kept, and nobody else takes it up for at least so long
 	GivenUp         func(e *sim.Event, h *Hanging)                        // an operation that hung ends for its caller
+	Changed         func(*Step, *history.Fact)                            // a step changed a key of Redis, or a stream; all of its changes are known
 	Ended           func(*invariants.End)                                 // the run is over
 	Audited         func(*invariants.End)                                 // only the content of the servers is known, without events
 }
 
-// Hooks are the functions of all checkers. Its fields have the names and the order of the checker's.
+// Hooks are the functions of all checkers. Its fields have the names of the checker's.
 type Hooks struct {
 	Read            []func(*Step)
 	Wrote           []func(*Step, *Write)
@@ -140,13 +141,14 @@ type Hooks struct {
 	Scanning        []func(*Step)
 	ScanLeft        []func(s *Step, id string, lasts time.Duration)
 	GivenUp         []func(e *sim.Event, h *Hanging)
+	Changed         []func(*Step, *history.Fact)
 }
 
 // Add adds the checker's functions.
 func (h *Hooks) Add(c *Checker) {
 	all, its := reflect.ValueOf(h).Elem(), reflect.ValueOf(c).Elem()
 	for i := range all.NumField() {
-		if hook := its.Field(i); !hook.IsNil() {
+		if hook := its.FieldByName(all.Type().Field(i).Name); !hook.IsNil() {
 			all.Field(i).Set(reflect.Append(all.Field(i), hook))
 		}
 	}

@@ -18,7 +18,8 @@ type Job struct {
 	Worker     string // from the record
 	Epoch      int64
 	Version    int64
-	Updated    int64         // unix milliseconds, from the record
+	Created    int64         // unix milliseconds, from the record
+	Updated    int64         // likewise
 	Deadline   int64         // likewise; 0 for none
 	Touched    time.Duration // when updated was written
 	SeenTo     time.Duration // when a replayer last handled it for the first time since a write; 0 is never

@@ -69,7 +69,7 @@ func (f *Facts) retries(node string) (n int) {
 // Start notes that a process begins, with nothing in its memory.
 func (f *Facts) Start(e *sim.Event) {
 	n := f.Node(e.Node)
-	n.Down, n.Master = false, f.failovers // it asks before it waits
+	n.Down, n.Waits, n.Master = false, 0, f.failovers // it asks before it waits
 	n.starts(e.At)
 	if strings.HasPrefix(e.Node, history.SchedulerNodes) {
 		f.Ticks.offer(e)

@@ -231,6 +231,12 @@ func (f *Facts) ReplicaAsked(s *Step) {
 	if !s.Failed {
 		n.Master = f.failovers
 	}
+	if s.Phase == "replica_wait" && n.Waits == 0 {
+		n.Waits = s.Step
+	}
+	if h := s.Handling; h != nil && s.Phase == "replica_wait" {
+		h.Safe = confirmed
+	}
 	if s.Phase != "replica_wait" || confirmed || s.About == nil {
 		return
 	}

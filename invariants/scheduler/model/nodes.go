@@ -8,6 +8,7 @@ type Node struct {
 	Silent int           // partitions under way that lose what it sends of its heartbeats
 	Cut    int           // partitions under way that cut it off from a server
 	Master int           // the number of Redis's failovers when it last asked which server is the master
+	Waits  int           // the step at which it first waited for a replica of Redis since its start: from then on it knows that there is one; 0 for none
 	Worked time.Duration // when it last began or ended an execution, or asked for more time
 	pulls  pulls
 	tasks  []task // dispatches that the worker has received, and has not finished, or has finished just now

@@ -260,6 +260,7 @@ func (f *Facts) FindingStored(s *Step, c *sim.Change, j *Job) {
 			o.Found = map[string]history.OutputFinding{}
 		}
 		o.Found[c.Field] = *found
+		was.At = found.At // that it is dated anew is no news
 		if found.Decision == history.OutputSkipped && *found != was && !s.Rewinds() {
 			f.Count.Sure(history.CounterSkipped, j.TopicOf())
 		}

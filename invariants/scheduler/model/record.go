@@ -25,6 +25,9 @@ func (j *Job) Take(c *sim.Change) bool {
 		j.Epoch, _ = strconv.ParseInt(c.Value, 10, 64)
 	case "version":
 		j.Version, _ = strconv.ParseInt(c.Value, 10, 64)
+	case "created_at":
+		j.Created, _ = strconv.ParseInt(c.Value, 10, 64)
+		return false
 	case "updated_at":
 		j.Updated, _ = strconv.ParseInt(c.Value, 10, 64)
 		return false
@@ -69,6 +72,7 @@ func (j *Job) Take(c *sim.Change) bool {
 		}
 		j.State, j.Attempts, j.Worker, j.Epoch, j.Version = Absent, 0, "", 0, 0
 		j.ReasonCode, j.Reason, j.Out.Ptr, j.Deadline = "", "", "", 0
+		j.Created = 0
 	default:
 		return false
 	}

@@ -25,6 +25,7 @@ type Write struct {
 	Attempts int // before, like the others
 	Epoch    int64
 	Version  int64
+	Created  int64
 	Updated  int64
 	Since    time.Duration // when updated was written
 	Step     int           // the step of the last state write

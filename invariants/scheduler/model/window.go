@@ -8,6 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // Strikes is what has struck in a run. A strike on a server, or on what is done for all, reaches the jobs and
@@ -108,6 +109,14 @@ func (f *Facts) opens(w window) bool {
 func (f *Facts) CalmSince(at time.Duration) bool {
 	return f.Strikes.last < at && !slices.ContainsFunc(f.Strikes.windows, func(w window) bool { return w.until == 0 })
 }
+
+// WritesNow says whether what the step writes was dated shortly before, by a clock that is right: nothing has struck since.
+func (f *Facts) WritesNow(s *Step) bool {
+	return s.Kind != sim.KindLate && !s.Rewinds() && (f.Strikes.ever == 0 || f.CalmSince(s.At-f.Config.StoreOpTimeout))
+}
+
+// Forgot says whether Redis has forgotten something that it had confirmed.
+func (f *Facts) Forgot() bool { return f.failovers > 0 }
 
 // lastOf says whether no scheduler but this one is up.
 func (f *Facts) lastOf(scheduler string) bool {

@@ -49,10 +49,25 @@ type StepJob struct {
 	Stored    uint64        // the sequence of its request in the stream; 0 for none
 	Told      bool          // its publisher was told that it is stored
 	Succeeded When
-	Failed    When    // when it failed in a way that allows another try; a denial, for example, is final
-	Ended     When    // the last of these times, if its end was written again
-	Ends      []State // all terminal states that its record has had
+	Failed    When  // when it failed in a way that allows another try; a denial, for example, is final
+	Ended     When  // the last of these times, if its end was written again
+	Ends      []End // all terminal states that its record has had
+	Decided   bool  // a record of the run has named it
 	Waits     Wait
+}
+
+// End is how a job has ended.
+type End struct {
+	State State
+	Code  string // why, as its record has it; "" for none
+}
+
+// String is an end as a run's record tells it.
+func (e End) String() string {
+	if e.Code == "" {
+		return e.State.String()
+	}
+	return e.State.String() + " (" + e.Code + ")"
 }
 
 // Wait is what is known of the delay of a step's job.

@@ -11,6 +11,9 @@ import (
 
 // guardChanged notes what Redis remembers of a message.
 func (o *Observer) guardChanged(s *model.Step, c *sim.Change, what history.What, m *model.Message) {
+	if m != nil && what == history.Inflight {
+		o.Facts.InFlight(s, c, m)
+	}
 	if m == nil || c.Gone {
 		return
 	}
@@ -39,7 +42,7 @@ func (o *Observer) guardAsked(s *model.Step) {
 		return
 	}
 	if s.Phase != "processed_read" {
-		m.Guard.Refused = m.Guard.Refused || s.Phase == "processed_write" && s.Failed
+		m.Guard.Refuses(s)
 		return
 	}
 	me := invariants.Process(s.Node, s.Incarnation)

@@ -307,6 +307,11 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 	o.Facts.RecordChanges(s)
 	o.Facts.LettersWritten(s)
 	o.Facts.TrailWritten(s)
+	for i := range o.said {
+		for _, check := range o.hooks.Changed {
+			check(s, &o.said[i])
+		}
+	}
 	return applied, locked
 }
 
@@ -314,7 +319,7 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 func (o *Observer) remember(record *model.Job) {
 	o.write = model.Write{
 		From: record.State, Attempts: record.Attempts, Epoch: record.Epoch, Version: record.Version,
-		Updated: record.Updated, Since: record.Touched, Step: record.StateAt, Deadline: record.Deadline, Intent: record.Intent,
+		Created: record.Created, Updated: record.Updated, Since: record.Touched, Step: record.StateAt, Deadline: record.Deadline, Intent: record.Intent,
 		Ptr: record.Out.Ptr, Code: record.ReasonCode, Request: record.Request,
 	}
 	o.write.Due, o.write.Bounded = o.Facts.Due(record)

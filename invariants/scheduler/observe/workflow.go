@@ -51,6 +51,9 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 	r.RunRecord, r.By, r.Step = *now, invariants.Who(s.Event), s.Step
 	for i := range now.Steps {
 		step := &now.Steps[i]
+		if j := k.StepJob(step.JobID); j != nil {
+			j.Decided = true
+		}
 		if step.State != "WAITING" {
 			continue
 		}
@@ -165,8 +168,8 @@ func (o *Observer) stepWritten(s *model.Step) {
 			check(s, k)
 		}
 	}
-	if state := s.About.State; state.Terminal() && !slices.Contains(k.Ends, state) {
-		k.Ends = append(k.Ends, state)
+	if is := (model.End{State: s.About.State, Code: s.About.ReasonCode}); is.State.Terminal() && !slices.Contains(k.Ends, is) {
+		k.Ends = append(k.Ends, is)
 		if !k.Run.Over() && s.Kind != sim.KindLate {
 			k.Run.Hands[invariants.Who(s.Event)] = true // it advances the run
 		}

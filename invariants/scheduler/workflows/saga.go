@@ -1,7 +1,9 @@
 package workflows
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -24,7 +26,7 @@ var sagaInvariants = []rule.Rule{
 
 var compensationRecordedOnce = rule.OfSaga(invariants.Invariant{
 	Name:   "compensation-recorded-once",
-	Says:   "A job that has done its work, and whose request names a compensation, has put that onto its saga's stack, and exactly once. The stack is kept for 30 days from then on.",
+	Says:   "A job that has done its work, and whose request names a compensation, has put that onto its saga's stack, and exactly once. The stack is kept for 30 days from then on, and for as long after the last delay that its run is in.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, recording compensation: when a job succeeds",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -37,6 +39,20 @@ var compensationRecordedOnce = rule.OfSaga(invariants.Invariant{
 			t.Violation(f.Jobs[c.Job], "%s put its compensation onto %s at step %d, which Redis never forgets", invariants.Who(s.Event), history.StackKey(c.Saga.ID), invariants.StepNo(s.Step))
 		} else if (left - model.StackTTL).Abs() > model.Slack {
 			t.Violation(f.Jobs[c.Job], "%s put its compensation onto %s at step %d, which is kept for %s from then on, and not for %s", invariants.Who(s.Event), history.StackKey(c.Saga.ID), invariants.StepNo(s.Step), left, model.StackTTL)
+		}
+	}, Changed: func(s *model.Step, c *history.Fact) {
+		r := f.Workflow.Runs[c.Job]
+		if c.What != history.Run || r == nil || r.Over() || !f.WritesNow(s) || !slices.ContainsFunc(r.Steps, func(step history.RunStep) bool { return len(step.Compensation) > 0 }) {
+			return
+		}
+		until := time.Duration(0)
+		for i := range r.Steps {
+			if r.Steps[i].State == "WAITING" {
+				until = max(until, f.Workflow.Since(r.Steps[i].NextAttemptAt))
+			}
+		}
+		if g := f.Sagas.Of(history.SagaOf(r.Tenant, r.RunID)); until > s.At && g.Holds(s.At) > 0 && g.Expires != 0 && g.Expires < until+model.StackTTL-rounding-model.Slack {
+			t.Violation(&r.As, "%s wrote at step %d that a step waits until %s, and %s is kept for %s after that; it is to be kept for %s", invariants.Who(s.Event), invariants.StepNo(s.Step), until, history.StackKey(g.ID), g.Expires-until, model.StackTTL)
 		}
 	}, Ended: func(*invariants.End) {
 		for _, j := range f.Order {

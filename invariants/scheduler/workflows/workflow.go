@@ -23,7 +23,7 @@ var workflowInvariants = []rule.Rule{
 
 var stepsInOrder = rule.New(invariants.Invariant{
 	Name:   "steps-in-order",
-	Says:   "A step's job is submitted only once a job of each step that it depends on is SUCCEEDED by its record.",
+	Says:   "A step's job is submitted only once a job of each step that it depends on is SUCCEEDED by its record, and once the run's record has named it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: workflow steps",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -33,6 +33,9 @@ var stepsInOrder = rule.New(invariants.Invariant{
 			if f.Workflow.Success(k.Run, id) == (model.When{}) {
 				t.Violation(&k.Run.As, "%s submitted %s at step %d, although step %s had not succeeded (the run's record was last written at step %d)", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), id, invariants.StepNo(k.Run.Step))
 			}
+		}
+		if j := f.Jobs[k.ID]; !k.Decided && j.Saga.Workflow == k.Run.RunID {
+			t.Violation(&k.Run.As, "%s submitted %s at step %d, which the run's record has never named (it was last written at step %d)", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), invariants.StepNo(k.Run.Step))
 		}
 	}}
 })
@@ -255,33 +258,45 @@ var runSucceedsByItsSteps = rule.New(invariants.Invariant{
 
 var runTellsOfItsSteps = rule.New(invariants.Invariant{
 	Name:   "run-tells-of-its-steps",
-	Says:   "A run's record says SUCCEEDED of a step only once the step's job is so by its record, and FAILED only once the step may not be tried again. A run that is FAILED has a step that is, and its reason names that step's last job, and how it has ended.",
+	Says:   "A run's record says SUCCEEDED of a step only once the step's job is so by its record, and FAILED only once the step may not be tried again. A run that is FAILED has a step that is, and its reason names that step's last job, and how and by which reason code it has ended. So does the reason of a step that is FAILED, or waits for another try. A step that is SUCCEEDED has no reason, and neither has a run that is not FAILED.",
 	Kind:   invariants.Always,
 	Source: "the run's record: what its states mean, and the reason of a failure",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	// named says whether a run's reason is that a step has failed.
-	named := func(r *model.WorkflowRun, step *history.RunStep) bool {
-		k, j := f.Workflow.StepJob(step.JobID), f.Jobs[step.JobID]
-		if step.State != "FAILED" || k == nil || j == nil || !strings.Contains(r.Reason, step.JobID+" is ") {
+	// tells says whether a reason is that a job of the run has failed.
+	tells := func(reason string, r *model.WorkflowRun, id string) bool {
+		k, j := f.Workflow.StepJob(id), f.Jobs[id]
+		if k == nil || j == nil || !strings.Contains(reason, id+" is ") {
 			return false
 		}
-		return j.Saga.Workflow != r.RunID || slices.ContainsFunc(k.Ends, func(end model.State) bool {
-			return end != model.Succeeded && strings.Contains(r.Reason, step.JobID+" is "+end.String())
+		return j.Saga.Workflow != r.RunID || slices.ContainsFunc(k.Ends, func(end model.End) bool {
+			return end.State != model.Succeeded && strings.HasSuffix(reason, id+" is "+end.String())
 		})
 	}
 	return observe.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, _ *model.RunWrite) {
 		for i := range r.Steps {
 			step := &r.Steps[i]
 			k := f.Workflow.StepJob(step.JobID)
-			if step.State == "SUCCEEDED" && (k == nil || k.Succeeded == (model.When{})) || step.State == "FAILED" && !f.UsedUp(r, step) {
+			last, failed := step.JobID, step.State == "FAILED"
+			if step.State == "WAITING" && step.Attempt > 1 {
+				last, failed = history.StepJobID(r.RunID, step.ID, step.Attempt-1), true
+			}
+			switch {
+			case step.State == "SUCCEEDED" && (k == nil || k.Succeeded == (model.When{})), step.State == "FAILED" && !f.UsedUp(r, step):
 				t.Violation(&r.As, "%s wrote at step %d that step %s is %s, although its job %s is not", invariants.Who(s.Event), invariants.StepNo(s.Step), step.ID, step.State, step.JobID)
+			case step.State == "SUCCEEDED" && step.Reason != "", failed && !tells(step.Reason, r, last):
+				t.Violation(&r.As, "%s wrote at step %d that step %s is %s for the reason %q, which is not how its last job has ended", invariants.Who(s.Event), invariants.StepNo(s.Step), step.ID, step.State, step.Reason)
 			}
 		}
 		if r.State != "FAILED" {
+			if r.Reason != "" {
+				t.Violation(&r.As, "%s wrote %s at step %d, and for a reason: %q", invariants.Who(s.Event), r.State, invariants.StepNo(s.Step), r.Reason)
+			}
 			return
 		}
 		t.Exercise()
-		if !slices.ContainsFunc(r.Steps, func(step history.RunStep) bool { return named(r, &step) }) {
+		if !slices.ContainsFunc(r.Steps, func(step history.RunStep) bool {
+			return step.State == "FAILED" && tells(r.Reason, r, step.JobID)
+		}) {
 			t.Violation(&r.As, "%s wrote FAILED at step %d for the reason %q, which names the end of no step that says FAILED", invariants.Who(s.Event), invariants.StepNo(s.Step), r.Reason)
 		}
 	}}

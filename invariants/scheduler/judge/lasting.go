@@ -1,0 +1,85 @@
+package judge
+
+import (
+	"slices"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// failuresKept is how long the shared counter of a circuit lasts beyond the time open.
+const failuresKept = 30 * 24 * time.Hour
+
+// lasting is for how long the keys of a sort last from a write on; at most for ever is 0. Of those that are not here, such as
+// locks, dead letters, stacks and runs, other invariants say it.
+var lasting = map[history.What]func(*config.Config) config.Span{
+	history.Processed: func(c *config.Config) config.Span { return config.Span{Least: c.AckWait, Most: c.AckWait} },
+	history.Inflight:  func(c *config.Config) config.Span { return config.Span{Least: c.InflightTTL, Most: c.InflightTTL} },
+	history.Committed: func(c *config.Config) config.Span { return config.Span{Least: c.DLQEntryTTL, Most: c.DLQEntryTTL} },
+	history.Finding: func(c *config.Config) config.Span { // EXPIRE counts in seconds
+		return config.Span{Least: c.DLQEntryTTL.Truncate(time.Second), Most: c.DLQEntryTTL}
+	},
+	history.Breaker: func(c *config.Config) config.Span {
+		return config.Span{Least: c.Policy.OpenFor + failuresKept, Most: c.Policy.OpenFor + failuresKept}
+	},
+	history.Probes: func(c *config.Config) config.Span {
+		return config.Span{Least: c.Policy.OpenFor, Most: c.Policy.OpenFor}
+	},
+	history.Successes: func(c *config.Config) config.Span { // as long as the failures still do
+		return config.Span{Most: c.Policy.OpenFor + failuresKept}
+	},
+	history.Record: forEver, history.StateIndex: forEver, history.Deadlines: forEver, history.Outbox: forEver, history.Snapshot: forEver,
+	history.LetterIndex: forEver, history.LettersDue: forEver, history.Growth: forEver, history.Scans: forEver, history.Rollbacks: forEver,
+	history.Timers: forEver, history.LiveRuns: forEver, history.Audited: forEver, history.Slots: forEver,
+}
+
+// lastChange says whether the step changes the key no more after that: when a hash expires shows behind what its fields are.
+func lastChange(s *model.Step, c *sim.Change) bool {
+	for i := range slices.Backward(s.Changes) {
+		if s.Changes[i].Key == c.Key {
+			return &s.Changes[i] == c
+		}
+	}
+	return false
+}
+
+func forEver(*config.Config) config.Span { return config.Span{} }
+
+var keysLastAsStated = rule.New(invariants.Invariant{
+	Name:   "keys-last-as-stated",
+	Says:   "Who writes a key of Redis has it last for as long as the documents or the settings say: the notes that a message was handled or is in flight, the record of an output's check, the word of who has done what an idempotency key stands for, and the counters of a circuit. What is listed or recorded for good lasts for ever. The note that a message is in flight goes before its handler answers it, unless Redis refuses that.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 9: cordum:bus:processed and cordum:bus:inflight, which is deleted after the handler completes; Dead letters, 30 days",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	answered := func(s *model.Step, m *model.Message) {
+		if m != nil && f.LeftInFlight(s, m) {
+			t.Violation(s.About, "%s answered message %d of %s at step %d, and has left the note that it is in flight", invariants.Who(s.Event), m.Seq, m.Consumer, invariants.StepNo(s.Step))
+		}
+	}
+	return observe.Checker{
+		Acked: answered, SentBack: answered, Termed: answered,
+		Changed: func(s *model.Step, c *history.Fact) {
+			of := lasting[c.What]
+			if of == nil || c.Change.Gone || !lastChange(s, c.Change) {
+				return
+			}
+			t.Exercise()
+			due, left := of(&f.Config), c.Change.Expires-s.At
+			switch {
+			case c.Change.Expires == 0 && due.Most == 0:
+			case c.Change.Expires == 0:
+				t.Violation(f.Jobs[c.Job], "%s wrote %s at step %d, and it never expires; it is to last for %s at most", invariants.Who(s.Event), c.Change.Key, invariants.StepNo(s.Step), due.Most)
+			case due.Most == 0:
+				t.Violation(f.Jobs[c.Job], "%s wrote %s at step %d, and it expires %s later; it is to last for ever", invariants.Who(s.Event), c.Change.Key, invariants.StepNo(s.Step), left)
+			case left < due.Least-model.Slack, left > due.Most+model.Slack:
+				t.Violation(f.Jobs[c.Job], "%s wrote %s at step %d to last for %s; it is to last for %s", invariants.Who(s.Event), c.Change.Key, invariants.StepNo(s.Step), left, due.Most)
+			}
+		},
+	}
+})
