@@ -122,6 +122,13 @@ const (
 	sec, mins           = time.Second, time.Minute
 )
 
+// How rare are kinds that take many promises: a wrong clock those that go by times, and what a server forgets or refuses more than
+// twice as many. So five plans of six have none of them.
+const (
+	timesRare  = 16
+	memoryRare = 32
+)
+
 var catalogue = []Kind{
 	{Effect: FailBefore, Says: "the caller sees an error, and the operation is not applied", Places: seen, Unfit: noError,
 		Struck:  "{operation} failed, and nothing was applied (fail-before)",
@@ -158,7 +165,7 @@ var catalogue = []Kind{
 		Keys:   []Key{{Name: "from", Words: " from %s"}, {Name: "for", Words: " for %s", Draws: []time.Duration{sec, 10 * sec, mins, 5 * mins}, Heal: true}},
 		Struck: "a partition cut {node} off from {from}{for}", Over: "the partition of {node} from {from} was over",
 		Example: "{at: 5s, do: partition, node: worker-1, from: heartbeats, for: 1m}"},
-	{Effect: Skew, Says: "the node's wall clock is wrong until `for` is over: it is ahead by `by`, or behind if `by` is negative; its monotonic clock stays right", Rare: 16,
+	{Effect: Skew, Says: "the node's wall clock is wrong until `for` is over: it is ahead by `by`, or behind if `by` is negative; its monotonic clock stays right", Rare: timesRare,
 		Keys: []Key{{Name: "by", Words: " by %s", Need: "say how far the clock is ahead, such as by: 40m, or by: -5s",
 			Draws: []time.Duration{sec, -sec, mins, -mins, time.Hour, -time.Hour}},
 			{Name: "for", Words: " for %s", Draws: []time.Duration{sec, 10 * sec, mins, 11 * mins}, Heal: true}},
@@ -169,25 +176,25 @@ var catalogue = []Kind{
 		Struck: "a restart took nats-server away{for}{after}", Over: "nats-server was back",
 		Example: "{at: 10s, do: restart, node: nats, for: 5s}"},
 	{Effect: Failover, Says: "a replica that is `lag` behind takes the server's place: the writes of that time are lost, although they were acknowledged; until `for` is over, nobody reaches the replica",
-		Servers: []string{Redis}, Rare: 32, Lost: map[string]string{Redis: "what the replica does not have yet is lost, although it was acknowledged"},
+		Servers: []string{Redis}, Rare: memoryRare, Lost: map[string]string{Redis: "what the replica does not have yet is lost, although it was acknowledged"},
 		Keys: []Key{{Name: "lag", Words: " to a replica that is %s behind", Need: "say how far the replica is behind, such as lag: 500ms", Draws: lags},
 			{Name: "for", Words: ", away for %s", Draws: downs}},
 		Struck: "a failover put a replica in the place of Redis{after}{loss}", Over: "Redis was there again",
 		Example: "{after: {job: 3, phase: running_write}, do: failover, node: redis, lag: 500ms, for: 5s}"},
 	{Effect: Kill, Says: "the server's process is killed, and starts again when `for` is over, with what it had written to its files: Redis with its whole append-only file, or with its last snapshot (world.redis_disk); nats-server without the last acks of its consumers, since it writes acks ten times a second",
-		Servers: []string{NATS, Redis}, Rare: 32,
+		Servers: []string{NATS, Redis}, Rare: memoryRare,
 		Lost:   map[string]string{NATS: "it comes back without the last acks of its consumers"},
 		Keys:   []Key{{Name: "for", Words: ", away for %s", Draws: downs}},
 		Struck: "{node} was killed{after}{loss}", Over: "{node} was back",
 		Example: "{at: 10s, do: kill, node: redis, for: 5s}"},
 	{Effect: Refusal, Says: "until `for` is over, the server answers the commands that it cannot execute with an error: without memory, or with a full disk, it executes no writes; while it loads its data or runs a script, it executes nothing",
-		Servers: []string{Redis}, Rare: 32,
+		Servers: []string{Redis}, Rare: memoryRare,
 		Keys: []Key{{Name: "with", Words: ", %s", Need: "say why, such as with: oom", Names: Refusals()},
 			{Name: "for", Words: ", for %s", Need: "say how long, such as for: 30s", Draws: stands}},
 		Struck: "Redis began to refuse commands ({with}){after}", Over: "Redis refused nothing any more",
 		Example: "{at: 10s, do: refusal, node: redis, with: oom, for: 30s}"},
 	{Effect: PowerLoss, Says: "the server starts again when `for` is over, without what was not on its disk yet, although it was acknowledged: what was stored since the last sync (world.sync_interval, world.redis_disk); with `lag`, at most what was stored in the last `lag`",
-		Servers: []string{NATS, Redis}, Rare: 32,
+		Servers: []string{NATS, Redis}, Rare: memoryRare,
 		Lost: map[string]string{NATS: unsynced, Redis: unsynced},
 		Keys: []Key{{Name: "for", Words: ", away for %s", Draws: downs},
 			{Name: "lag", Words: ", which takes what was stored in the last %s", Draws: append(slices.Clone(lags), 0)}},

@@ -71,7 +71,7 @@ func poisonedCertificate(s string, pairs bool) *exhaust.Certificate {
 }
 
 func poisonedPower(s string) *power.Result {
-	r := threeMutants()
+	r := fourMutants()
 	r.Build = s
 	for i := range r.Rows {
 		row := &r.Rows[i]

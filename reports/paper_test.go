@@ -39,7 +39,7 @@ func everyKind(t *testing.T) map[string]string {
 		"index":      indexHTML(t, shelf()),
 		"campaign":   campaignHTML(t, badNight()),
 		"fault map":  written(t, func(w io.Writer) error { return FaultMap(w, &certificate) }),
-		"power":      written(t, func(w io.Writer) error { return PowerPage(w, threeMutants()) }),
+		"power":      written(t, func(w io.Writer) error { return PowerPage(w, fourMutants()) }),
 		"nights":     written(t, func(w io.Writer) error { return NightsPage(w, l) }),
 		"difference": differenceHTML(t, twoRuns(), "no"),
 		"promises":   written(t, PromisesPage),

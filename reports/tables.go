@@ -227,11 +227,10 @@ const (
 
 func whyIdle(res *scenarios.Result, i *scenarios.InvariantResult) string {
 	known, _ := judge.Find(i.Name)
-	inTime := res.Verdict == scenarios.Held || res.Invariant("every-job-settles").Exercised > 0 // which is judged by any job
 	switch {
 	case known.OnDemand && i.Promise == invariants.Unprovided:
 		return onDemand
-	case i.Kind == string(invariants.Eventually) && !inTime:
+	case i.Kind == string(invariants.Eventually) && res.EndedSoon:
 		return endedSoon
 	}
 	return idleRun

@@ -22,7 +22,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	res := &Result{
 		Version: ResultVersion, Build: buildname.Of(), Scenario: p.Name, Story: p.Lead(), Preset: p.Preset, Seed: p.Seed,
 		Overrides: opt.Overrides,
-		Digest:    sum.Digest, Start: r.plan.World.Start.Time(), Redis: sum.Redis, Steps: sum.Steps, Virtual: sum.Virtual, OutOfSteps: r.stop == sim.StopSteps, InTime: r.report.InTime,
+		Digest:    sum.Digest, Start: r.plan.World.Start.Time(), Redis: sum.Redis, Steps: sum.Steps, Virtual: sum.Virtual, OutOfSteps: r.stop == sim.StopSteps, EndedSoon: !r.report.InTime,
 		Violations: []Violation{}, Fired: []FiredFault{}, Telling: []string{}, Counters: r.counts,
 	}
 	res.RepeatedBy(Command{Program: ProgramName, Source: opt.Source, Seeded: true})

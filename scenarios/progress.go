@@ -120,7 +120,7 @@ const afterwards = time.Second
 
 // lost counts the jobs that have no record, and that nobody will submit any more.
 func (r *run) lost() (n int) {
-	if r.system.Asks() {
+	if r.system.Asks(r.unhindered) {
 		return 0
 	}
 	for _, j := range r.record.jobs {
@@ -131,13 +131,13 @@ func (r *run) lost() (n int) {
 	return n
 }
 
-// storing says whether a client that can go on has still something to store: what it could not store, or what it was not told is
-// stored.
-func (r *run) storing() bool {
-	return slices.ContainsFunc([]string{actors.SubmitterName, actors.StarterName, actors.CancellerName, actors.ChangerName}, func(name string) bool {
-		n := r.world.Find(name)
-		return n != nil && !n.Finished() && r.goesOn(name)
-	})
+// unhindered says whether the node is a client that is not paused and reaches both servers.
+func (r *run) unhindered(node string) bool { return actors.IsClient(node) && r.goesOn(node) }
+
+// stores says whether the client is one that can go on and stores something: it may have left what it could not store, or what it
+// was not told is stored.
+func (r *run) stores(client string) bool {
+	return slices.Contains([]string{actors.SubmitterName, actors.StarterName, actors.CancellerName, actors.ChangerName}, client) && r.goesOn(client)
 }
 
 // atRest says whether nothing is left to wait for: every job is settled or lost, the outbox is
@@ -157,5 +157,5 @@ func (r *run) atRest() bool {
 			return false
 		}
 	}
-	return !r.storing() && len(r.judge.Open()) == 0
+	return !r.system.Asks(r.stores) && len(r.judge.Open()) == 0
 }

@@ -20,6 +20,7 @@ func TestARunEndsOnceNothingCanComeOfIt(t *testing.T) {
 		"a scheduler dies after its ack":             "{after: {job: 2, phase: result_ack}, do: crash, node: actor, restart_in: 5s}",
 		"a submission that is given up":              "{on: {job: 2, phase: submit_write}, do: fail-before}",
 		"the submitter is down until all heals":      "{after: {job: 1, phase: submit_publish}, do: crash, node: submitter}",
+		"the submitter is cut off until all heals":   "{at: 2.3s, do: partition, node: submitter, from: redis}",
 		"the record goes with a failover in the end": "{after: {job: 2, phase: result_ack}, do: failover, node: redis, lag: 1s}",
 	} {
 		p := plan(t, "preset: hardened\nworkload: {jobs: 2, tries: 1}\nfaults: ["+faults+"]\n")

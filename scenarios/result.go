@@ -44,7 +44,7 @@ type Result struct {
 	Steps      int                `json:"steps"`
 	Virtual    time.Duration      `json:"virtual_ns"`
 	OutOfSteps bool               `json:"out_of_steps,omitempty"` // it reached schedule.steps_max before it was over
-	InTime     bool               `json:"-"`                      // the world had its time to settle; otherwise no Eventually was judged
+	EndedSoon  bool               `json:"ended_soon,omitempty"`   // it ended before the world had its time to settle: no Eventually was judged
 	PCT        *PCTResult         `json:"pct,omitempty"`          // of a run under that strategy
 	Invariants []InvariantResult  `json:"invariants"`
 	Violations []Violation        `json:"violations"`

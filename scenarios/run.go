@@ -220,9 +220,10 @@ func (r *run) play(w *sim.World) error {
 	work := r.plan.Workload
 	submissions := work.Jobs * work.Submissions
 	submitted := r.plan.Submitted()
+	// The fault window ends once clients have asked for all that they can ask for before the heal.
 	r.stop = w.Step(max(submitted, r.plan.LastTimed())+r.plan.Then.SettleWithin, func() bool {
 		through := r.record.submitted+r.system.GaveUp() >= submissions && r.record.asked(work) && r.system.ChangesDone()
-		return r.over() || w.Now() >= submitted && r.injector.Begun(w.Now()) && (through || !r.system.Asks() && r.atRest())
+		return r.over() || w.Now() >= submitted && r.injector.Begun(w.Now()) && (through || !r.system.Asks(r.unhindered) && r.injector.Quiet())
 	})
 	if r.plan.Then.Heal {
 		r.injector.Heal(w)

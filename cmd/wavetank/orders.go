@@ -97,9 +97,7 @@ func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.W
 	}
 	say := f.say(stdout)
 	say.Line("%s: %s, preset %s, seed %d, up to %s", say.Paint(cli.Bold, "orders"), s.Name, s.Preset, s.Seed, cli.Plural(f.preemptions, "pre-emption"))
-	for _, change := range s.Changes() {
-		say.Line("  %s", change)
-	}
+	s.printChanges(say)
 	say.Line("  %s\n", dir)
 	res, err := f.search(cmd.Context(), d, stderr)
 	if err != nil && !errors.Is(err, cli.ErrInterrupted) {

@@ -17,6 +17,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
+	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -83,6 +84,16 @@ type subject struct {
 	source    string   // what the user typed
 	overrides []string // as a result has them
 	variant   string   // tells the folder of a changed or unnamed plan from the named one's; empty for the latter
+}
+
+// printChanges says every setting that is not its default, and what the safety kernel goes by.
+func (s *subject) printChanges(p *cli.Printer) {
+	for _, change := range s.Changes() {
+		if k := &s.Kernel; k.Rules != nil || k.Output != nil || k.Then != nil { // which no setting shows
+			change = strings.Replace(change, "kernel.default="+k.Default, reports.KernelWords(k), 1)
+		}
+		p.Line("  %s", change)
+	}
 }
 
 // seedFlag is --seed.

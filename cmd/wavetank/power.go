@@ -46,7 +46,8 @@ scenarios, and the scenarios perturbed look for each mutant, all for at most the
 same time, in a process with one thread. A search ends when a promise is broken that
 the same plan keeps without the mistake. A mutant under which no event of any run
 differs from the run without the mistake counts for nothing: it changes nothing, or no
-plan came upon it.
+plan came upon it. Each search runs once before without a mistake, for twice its
+time: one that does not execute the code of a mistake by then is not run with it.
 
 It builds the testbed anew for each mutant, so it needs Go, and the source: run
 it in the folder of the repository, and leave the source as it is meanwhile. What
@@ -172,6 +173,11 @@ func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []pow
 	if bench.Searches, err = power.Searches(ctx, f.seed.n, f.budget); err != nil {
 		return err
 	}
+	workers := cmp.Or(f.workers, runtime.NumCPU())
+	show.Show("finding out which code each search executes")
+	if err := bench.Cover(ctx, workers); err != nil {
+		return failedPower(ctx, err)
+	}
 	var mu sync.Mutex
 	next := func() (power.Mutation, bool) {
 		mu.Lock()
@@ -197,7 +203,7 @@ func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []pow
 		return unwritable(f.out, err)
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	for range cmp.Or(f.workers, runtime.NumCPU()) {
+	for range workers {
 		group.Go(func() error {
 			for m, ok := next(); ok; m, ok = next() {
 				row, err := bench.Measure(ctx, m)
@@ -232,6 +238,7 @@ func printPower(p *cli.Printer, dir string, res *power.Result) {
 	p.Line("%s: %s, seed %d, %s for each search", p.Paint(cli.Bold, "power"), cli.Plural(len(res.Mutants()), "mutant"), res.Seed, res.Budget)
 	if n := len(res.Unchanging()); n > 0 {
 		p.Line("  left out, as no event of any run was changed: %s", cli.Plural(n, "mutant"))
+		p.Line("    of these in code that no search executes within its time: %d", len(res.Unexecuted()))
 	}
 	for _, r := range res.Rates() {
 		soon := ""

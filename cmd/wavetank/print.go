@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
-	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
@@ -16,12 +15,7 @@ func printPlan(p *cli.Printer, s *subject) {
 	if lead := s.Lead(); lead != "" {
 		p.Line("  %s", lead)
 	}
-	for _, change := range s.Changes() {
-		if k := &s.Kernel; k.Rules != nil || k.Output != nil || k.Then != nil { // which no setting shows
-			change = strings.Replace(change, "kernel.default="+k.Default, reports.KernelWords(k), 1)
-		}
-		p.Line("  %s", change)
-	}
+	s.printChanges(p)
 	for _, f := range s.Faults {
 		p.Line("  fault: %s", f)
 	}

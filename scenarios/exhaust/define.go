@@ -70,6 +70,9 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 	if len(d.Tries) == 0 {
 		return nil, d.nothingAt(p, moments)
 	}
+	if o.Only != nil {
+		d.Tries = o.Only(d.Tries)
+	}
 	if !o.Pairs {
 		return d, nil
 	}

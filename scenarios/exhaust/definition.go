@@ -32,6 +32,7 @@ type Options struct {
 	Kinds       []string `json:"kinds,omitempty"`        // only faults of these kinds strike; none is all
 	Reduced     bool     `json:"reduced,omitempty"`      // only operations of the jobs that the plan is about, and of no job, are struck; of tries that look the same to them, one is made
 
+	Only     func([]Try) []Try                                      `json:"-"` // chooses the single faults that are tried, or after which others strike; nil chooses all
 	Progress func(done, all int)                                    `json:"-"` // is called with the progress of the runs that look for pairs; nil is not called
 	Keep     func() (*Kept, error)                                  `json:"-"` // is called before the first of those runs for the place to keep their results; nil keeps none
 	Lists    func(ctx context.Context, plan string) (Listed, error) `json:"-"` // is [Options.List] in a process that the run may take down; nil is this process

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,15 +15,49 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
-// testbed is a module whose program is built as the testbed is.
-func testbed(t *testing.T) (root string, mutation func(old, with string) Mutation) {
+// worker is a campaign's: each of its runs calls Answer, under the seed 1, or Other.
+const worker = `package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"example.com/p/engine"
+)
+
+func main() {
+	var a struct {
+		First, Count int
+		Spec         struct{ Seed int }
+	}
+	for in := json.NewDecoder(os.Stdin); in.Decode(&a) == nil; {
+		for n := a.First; n < a.First+a.Count; n++ {
+			digest := 0
+			if a.Spec.Seed == 1 {
+				digest = engine.Answer()
+			} else {
+				digest = engine.Other()
+			}
+			fmt.Printf("{\"begin\":true,\"n\":%d}\n{\"record\":{\"n\":%d,\"verdict\":\"held\",\"digest\":\"%d\"}}\n", n, n, digest)
+		}
+		if a.Count > 0 {
+			fmt.Println("{\"done\":true}")
+		}
+	}
+}
+`
+
+// module is one whose program is built as the testbed is.
+func module(t *testing.T) (root string, mutation func(old, with string) Mutation) {
 	t.Helper()
 	root = t.TempDir()
-	engine := "package engine\n\nvar list, at = make([]int, 1), 0\n\nvar first = list[at]\n\nfunc Answer() int {\n\tn := 42 + first\n\treturn n\n}\n"
+	engine := "package engine\n\nvar list, at = make([]int, 1), 0\n\nvar first = list[at]\n\nfunc Answer() int {\n\tn := 42 + first\n\treturn n\n}\n" +
+		"\nfunc Other() int {\n\tm := 43\n\treturn m\n}\n\nfunc Never() int {\n\tk := 44\n\treturn k\n}\n"
 	for name, text := range map[string]string{
 		"go.mod":               "module example.com/p\n\ngo 1.25\n",
 		"engine/engine.go":     engine,
-		"cmd/wavetank/main.go": "package main\n\nimport \"example.com/p/engine\"\n\nfunc main() { println(engine.Answer()) }\n",
+		"cmd/wavetank/main.go": worker,
 	} {
 		path := filepath.Join(root, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -30,7 +65,7 @@ func testbed(t *testing.T) (root string, mutation func(old, with string) Mutatio
 	}
 	return root, func(old, with string) Mutation {
 		at := strings.Index(engine, old)
-		return Mutation{Operator: Dropped, File: "engine/engine.go", Line: 1 + strings.Count(engine[:at], "\n"), Offset: at, Old: old, New: with}
+		return Mutation{Operator: Dropped, File: "engine/engine.go", Line: 1 + strings.Count(engine[:at], "\n"), Column: at - strings.LastIndex(engine[:at], "\n"), Offset: at, Old: old, New: with}
 	}
 }
 
@@ -44,7 +79,7 @@ func begun(t *testing.T, root string) *Bench {
 
 // A mutant differs from the program without a mistake in its mistake alone, whoever edits the source meanwhile.
 func TestASourceThatChangesEndsTheMeasurement(t *testing.T) {
-	root, mutation := testbed(t)
+	root, mutation := module(t)
 	b := begun(t, root)
 	_, err := b.Measure(t.Context(), mutation("return n", "return n + 1"))
 	require.NoError(t, err)
@@ -54,8 +89,37 @@ func TestASourceThatChangesEndsTheMeasurement(t *testing.T) {
 	assert.NotEqual(t, b.Program, begun(t, root).Program)
 }
 
+// A search that does not execute the code of a mistake is not run. If none does, all that the mutant has to do is to compile.
+func TestASearchThatDoesNotExecuteTheCodeIsLeftOut(t *testing.T) {
+	root, mutation := module(t)
+	b := begun(t, root)
+	for name, seed := range map[string]uint64{"other": 2, "answer": 1} {
+		_, _, s := bench(t, seed, 3)
+		s.Name = name
+		b.Searches = append(b.Searches, s)
+	}
+	slices.SortFunc(b.Searches, func(a, b Search) int { return strings.Compare(a.Name, b.Name) })
+	require.NoError(t, b.Cover(t.Context(), 2))
+	kills := func(m Mutation) []Kill {
+		row, err := b.Measure(t.Context(), m)
+		require.NoError(t, err)
+		assert.Equal(t, row.Starts, row.Kills != nil)
+		for i := range row.Kills {
+			row.Kills[i].Took = 0
+		}
+		return row.Kills
+	}
+	answer, other := Kill{Search: "answer", Unexecuted: true}, Kill{Search: "other", Unexecuted: true}
+	assert.Equal(t, []Kill{answer, other}, kills(mutation("return k", "return k + 1")))
+	assert.Nil(t, kills(mutation("return k", "return (")))
+	ran := func(search string) Kill { return Kill{Search: search, Runs: 3, Changed: 3, First: "one"} }
+	assert.Equal(t, []Kill{ran("answer"), other}, kills(mutation("return n", "return n + 1")))
+	assert.Equal(t, []Kill{answer, ran("other")}, kills(mutation("return m", "return m + 1")))
+	assert.Equal(t, []Kill{ran("answer"), {Search: "other", Runs: 3}}, kills(mutation("0\n\nvar first = list[at]", "0\n\nvar first = list[at] + 1")), "of no block")
+}
+
 func TestAMutationThatDoesNotStartIsNoMutant(t *testing.T) {
-	root, mutation := testbed(t)
+	root, mutation := module(t)
 	b := begun(t, root)
 	for with, starts := range map[string]bool{"return n": true, "return 1": false, "return (": false} {
 		row, err := b.Measure(t.Context(), mutation("return n", with))
@@ -74,7 +138,7 @@ func TestAMutationThatDoesNotStartIsNoMutant(t *testing.T) {
 }
 
 func TestABuildThatFailsForAnotherReasonEndsTheMeasurement(t *testing.T) {
-	root, mutation := testbed(t)
+	root, mutation := module(t)
 	b := begun(t, root)
 	same := mutation("return n", "return n")
 	failed := new(BuildError)
@@ -163,7 +227,7 @@ func TestASearchWhoseUnmutatedProgramCannotRunEnds(t *testing.T) {
 func TestACancelledMeasurementSaysSo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	root, mutation := testbed(t)
+	root, mutation := module(t)
 	_, err := (&Bench{Root: root}).Measure(ctx, mutation("return n", "return 1"))
 	assert.ErrorIs(t, err, context.Canceled)
 

@@ -40,6 +40,7 @@ type Mutation struct {
 	Operator Operator `json:"operator"`
 	File     string   `json:"file"` // from the module's root
 	Line     int      `json:"line"`
+	Column   int      `json:"column"` // in bytes, from 1
 	Offset   int      `json:"offset"` // of Old in the file
 	Old      string   `json:"old"`
 	New      string   `json:"new"`
@@ -144,7 +145,7 @@ type mutator struct {
 func (m *mutator) add(op Operator, from, to token.Pos, text string) {
 	begin, end := m.fset.Position(from), m.fset.Position(to)
 	m.found = append(m.found, Mutation{
-		Operator: op, File: m.file, Line: begin.Line, Offset: begin.Offset,
+		Operator: op, File: m.file, Line: begin.Line, Column: begin.Column, Offset: begin.Offset,
 		Old: string(m.code[begin.Offset:end.Offset]), New: text,
 	})
 }

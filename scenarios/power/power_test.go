@@ -86,8 +86,9 @@ func TestRates(t *testing.T) {
 		return Row{Starts: true, Kills: []Kill{{Search: "a", By: a, Took: 3 * time.Second}, {Search: "b", By: b, Took: time.Second, Changed: 2, First: "late"}}}
 	}
 	by := []string{"every-job-settles"}
-	same := Row{Starts: true, Kills: []Kill{{Search: "a"}, {Search: "b"}}}
-	r := &Result{Rows: []Row{row(by, by), row(by, nil), row(nil, nil), same, {}}}
+	same := Row{Starts: true, Kills: []Kill{{Search: "a", Unexecuted: true}, {Search: "b"}}}
+	unexecuted := Row{Starts: true, Kills: []Kill{{Search: "a", Unexecuted: true}, {Search: "b", Unexecuted: true}}}
+	r := &Result{Rows: []Row{row(by, by), row(by, nil), row(nil, nil), same, unexecuted, {}}}
 	rates := r.Rates()
 	require.Len(t, rates, 3)
 	for i, want := range []Rate{{Search: "a", Killed: 2, Median: 3 * time.Second}, {Search: "b", Killed: 1, Median: time.Second}, {Search: "any of them", Killed: 2, Median: 3 * time.Second}} {
@@ -98,7 +99,8 @@ func TestRates(t *testing.T) {
 	require.Len(t, r.Survivors(), 1)
 	runs, search, plan := r.Survivors()[0].Changed()
 	assert.Equal(t, []any{2, "b", "late"}, []any{runs, search, plan})
-	assert.Equal(t, []Row{same}, r.Unchanging())
+	assert.Equal(t, []Row{same, unexecuted}, r.Unchanging())
+	assert.Equal(t, []Row{unexecuted}, r.Unexecuted())
 	r.Rows[0].Kills[0].FalseKills, r.Rows[2].Kills[1].FalseKills = 1, 2
 	assert.Equal(t, 3, r.FalseKills())
 	assert.Len(t, r.Survivors(), 1)

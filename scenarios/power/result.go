@@ -8,7 +8,7 @@ import (
 )
 
 // ResultVersion is the format of power.json.
-const ResultVersion = 4 // 2: what a plan breaks without the mistake, too, is no kill; 3: runs that the mistake changed; 4: what panics before main is no mutant
+const ResultVersion = 5 // 2: what a plan breaks without the mistake, too, is no kill; 3: runs that the mistake changed; 4: what panics before main is no mutant; 5: a search that does not execute the code is left out, and faults strike several scenarios
 
 // Result is what was measured: the content of power.json.
 type Result struct {
@@ -43,6 +43,16 @@ func (r *Result) Unchanging() []Row {
 
 func (r *Row) changes() bool {
 	return slices.ContainsFunc(r.Kills, func(k Kill) bool { return len(k.By) > 0 || k.Changed > 0 })
+}
+
+// Unexecuted are those of them in code that no search executes within its time. None was run.
+func (r *Result) Unexecuted() []Row {
+	return slices.DeleteFunc(r.Mutants(), func(m Row) bool { return !m.Unexecuted() })
+}
+
+// Unexecuted says whether no search executes the code of the mistake within its time.
+func (r *Row) Unexecuted() bool {
+	return len(r.Kills) > 0 && !slices.ContainsFunc(r.Kills, func(k Kill) bool { return !k.Unexecuted })
 }
 
 // Changed says in how many runs a survivor changed an event, and a search and a plan that show it.

@@ -2,8 +2,10 @@ package power
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -18,30 +20,31 @@ type Search struct {
 	Spec campaign.Spec
 }
 
-// Searches are every single fault, and every pair, of calm with two jobs and with one, hardened, by the operations that the
-// code without a mistake makes; plans drawn from the seed, in their own orders and under pct; and the scenarios, as they are
-// under both presets, from the seed on and in an order that it draws, and perturbed.
+// Searches are single faults, and pairs, on the scenarios that keep every promise under both presets, hardened, by the operations
+// that the code without a mistake makes; plans drawn from the seed, in their own orders and under pct; and those scenarios, as
+// they are under both presets, from the seed on, and perturbed. The seed draws the order of the scenarios, too.
 func Searches(ctx context.Context, seed uint64, budget time.Duration) ([]Search, error) {
-	singles, err := faults(ctx, 2, exhaust.Options{})
-	if err != nil {
-		return nil, err
-	}
-	pairs, err := faults(ctx, 1, exhaust.Options{Pairs: true})
-	if err != nil {
-		return nil, err
-	}
-	drawn := func(sets ...string) campaign.Spec {
-		return campaign.Spec{Version: campaign.SpecVersion, Name: "power", Seed: seed, Runs: runsMax, Drawn: &campaign.Drawn{Sets: sets}}
-	}
 	named, err := keeping(ctx)
 	if err != nil {
 		return nil, err
 	}
 	// The time may be up before all have run, and the order of their names would leave out the same rooms of the engine each time.
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(named), func(i, j int) { named[i], named[j] = named[j], named[i] })
+	most := int(budget.Seconds()*perSecond) + 1
+	singles, err := faults(ctx, named, seed, most, false)
+	if err != nil {
+		return nil, err
+	}
+	pairs, err := faults(ctx, named, seed, most, true)
+	if err != nil {
+		return nil, err
+	}
+	drawn := func(sets ...string) campaign.Spec {
+		return campaign.Spec{Version: campaign.SpecVersion, Name: "power", Seed: seed, Runs: runsMax, Drawn: &campaign.Drawn{Sets: sets}}
+	}
 	list := []Search{
-		{"single faults", singles},
-		{"pairs of faults", pairs},
+		{"single faults", campaign.Spec{Version: campaign.SpecVersion, Name: "power", Seed: seed, Given: singles}},
+		{"pairs of faults", campaign.Spec{Version: campaign.SpecVersion, Name: "power", Seed: seed, Given: pairs}},
 		{"random plans", drawn()},
 		{"random plans, pct", drawn("schedule.strategy=" + plans.PCT)},
 		{"scenarios", campaign.Spec{Version: campaign.SpecVersion, Name: "power", Seed: seed, Grid: &campaign.Grid{
@@ -57,8 +60,9 @@ func Searches(ctx context.Context, seed uint64, budget time.Duration) ([]Search,
 
 // More than any budget gets through.
 const (
-	seedsMax = 1000
-	runsMax  = math.MaxInt32
+	seedsMax  = 1000
+	runsMax   = math.MaxInt32
+	perSecond = 50 // runs of one process
 )
 
 // keeping are the scenarios that keep every promise under both presets, without what they expect: a mistake is found where a
@@ -92,20 +96,44 @@ func keeping(ctx context.Context) (texts []string, err error) {
 	return texts, nil
 }
 
-func faults(ctx context.Context, jobs int, o exhaust.Options) (campaign.Spec, error) {
-	p, err := plans.Load("calm")
-	if err != nil {
-		return campaign.Spec{}, err
-	}
-	p.Workload.Jobs = jobs
-	for _, set := range []string{"preset=" + plans.PresetHardened, "topology.deduplicate=true"} {
-		if err := p.Set(set); err != nil {
-			return campaign.Spec{}, err
+// faults are so many plans, or a few more: each a scenario with one fault more, hardened, or with two. They take one try of
+// each scenario in turn, and the tries in an order drawn from the seed, so that those that come early strike all over the
+// engine. All pairs of a scenario begin with one single fault, which is drawn, as each first fault takes a run to list what can follow.
+func faults(ctx context.Context, named []string, seed uint64, most int, pairs bool) ([]string, error) {
+	rounds := make([][]string, 1+most/len(named))
+	for i, text := range named {
+		p, err := plans.Parse("keeping", []byte(text))
+		if err != nil {
+			return nil, err
+		}
+		for _, set := range []string{"preset=" + plans.PresetHardened, "topology.deduplicate=true"} {
+			if err := p.Set(set); err != nil {
+				return nil, err
+			}
+		}
+		draw, o := rand.New(rand.NewPCG(seed, uint64(i))), exhaust.Options{Reduced: true, Pairs: pairs}
+		if pairs {
+			o.Only = func(firsts []exhaust.Try) []exhaust.Try { n := draw.IntN(len(firsts)); return firsts[n : n+1] }
+		}
+		d, err := exhaust.Define(ctx, p, o)
+		if _, none := errors.AsType[*exhaust.NothingError](err); none { // comes after the first
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		draw.Shuffle(len(d.Tries), func(i, j int) { d.Tries[i], d.Tries[j] = d.Tries[j], d.Tries[i] })
+		for n := range min(len(rounds), len(d.Tries)) {
+			struck, err := d.PlanOf(n)
+			if err != nil {
+				return nil, err
+			}
+			text, err := plans.Marshal(struck)
+			if err != nil {
+				return nil, err
+			}
+			rounds[n] = append(rounds[n], string(text))
 		}
 	}
-	d, err := exhaust.Define(ctx, p, o)
-	if err != nil {
-		return campaign.Spec{}, err
-	}
-	return d.Spec(), nil
+	return slices.Concat(rounds...), nil
 }

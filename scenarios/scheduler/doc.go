@@ -10,9 +10,9 @@
 //	system.go                         the nodes of a plan
 //	approvals.go, runs.go, kernel.go  approvers, starters of runs, and the safety kernel
 //	client.go                         clients of the scheduler
-//	failures.go                       which executions fail
 //	stalepicks.go                     picks of stale workers, which no event shows
 //	judging.go                        what judging must know of a plan
+//	failures.go                       which executions fail
 //	asked.go                          the requests of clients
 //	describe.go                       an operation in words
 //	records.go, tags.go               the engine's words for states and operations

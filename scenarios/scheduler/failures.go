@@ -4,9 +4,32 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 )
+
+// executions says how the executions of jobs and of steps end, for those that do not simply succeed.
+func executions(w *plans.Workload) map[string]config.Execution {
+	fails := func(f plans.Failing) config.Execution {
+		return config.Execution{Fails: config.Outcome{Status: string(job.StatusFailed), ReasonCode: f.ReasonCode, Reason: actors.ReasonFailed}, Committed: f.Committed, Succeeds: f.Succeeds > 0}
+	}
+	list := map[string]config.Execution{}
+	for n := range w.Fail {
+		how, _ := plans.ParseFailing(w.Fail[n]) // the plan is valid
+		list[plans.JobID(n)] = fails(how)
+	}
+	for n, status := range w.Answer {
+		x := list[plans.JobID(n)]
+		x.Answer = status
+		list[plans.JobID(n)] = x
+	}
+	for _, id := range w.FailingSteps() {
+		list[id] = fails(plans.Failing{})
+	}
+	return list
+}
 
 // failures counts how many executions of each job have failed, on any worker.
 type failures struct {

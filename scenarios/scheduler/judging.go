@@ -1,16 +1,12 @@
 package scheduler
 
 import (
-	"encoding/json"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/routing"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
-	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -24,6 +20,7 @@ func JudgeConfig(p *plans.Plan) config.Config {
 	if c.Runs, c.Cancels = p.Workload.Runs, len(p.Workload.Cancel); p.Workload.Tries == 0 {
 		c.Jobs = p.Workload.Jobs
 	}
+	c.Submissions = p.Workload.Submissions
 	c.SyncAlways, c.RedisSynced = p.World.SyncAlways, p.World.RedisDisk == sim.DiskAlways
 	c.Routing = routingConfig(p.Routing())
 	c.Approvals.Kernel, c.Policy.Kernel = p.Kernel.On(), p.Kernel.On()
@@ -36,65 +33,6 @@ func JudgeConfig(p *plans.Plan) config.Config {
 	c.Executions = executions(&p.Workload)
 	c.Workers, c.HeartbeatEvery, c.HeartbeatLag = judgeWorkers(p), p.Topology.HeartbeatEvery, p.World.HeartbeatLag.Most()
 	return c
-}
-
-// askedConfig is what the clients of a plan are to store. It is made when it is asked for.
-func askedConfig(p *plans.Plan) config.AskedConfig {
-	work, requests := &p.Workload, map[string]func(*plans.Plan, int) job.Request{actors.SubmitterName: request, actors.ChangerName: changed}
-	return config.AskedConfig{
-		Request: func(client, id string) *history.Request {
-			n, ok := plans.JobNumber(id)
-			if of := requests[client]; ok && of != nil {
-				return packed[history.Request](of(p, n))
-			}
-			return nil
-		},
-		Run: func(id string, began time.Time) *history.RunRecord {
-			if n, ok := plans.RunNumber(id); ok {
-				return packed[history.RunRecord](work.Run(n, began))
-			}
-			return nil
-		},
-		Reason: func(id string) (reason string, cancelled bool) {
-			n, _ := plans.JobNumber(id)
-			_, cancelled = work.Cancel[n]
-			return wantedNoMore, cancelled
-		},
-	}
-}
-
-// packed is what judging reads in a packet or a record.
-func packed[T any](from any) *T {
-	body, err := json.Marshal(from)
-	if err != nil {
-		panic(err) // the plan is valid
-	}
-	to, err := history.Read[T](string(body))
-	if err != nil {
-		panic(err)
-	}
-	return to
-}
-
-// executions is how those of the workload's jobs and of its runs' steps end, where that is not the usual.
-func executions(w *plans.Workload) map[string]config.Execution {
-	fails := func(f plans.Failing) config.Execution {
-		return config.Execution{Fails: config.Outcome{Status: string(job.StatusFailed), ReasonCode: f.ReasonCode, Reason: actors.ReasonFailed}, Committed: f.Committed, Succeeds: f.Succeeds > 0}
-	}
-	list := map[string]config.Execution{}
-	for n := range w.Fail {
-		how, _ := plans.ParseFailing(w.Fail[n]) // the plan is valid
-		list[plans.JobID(n)] = fails(how)
-	}
-	for n, status := range w.Answer {
-		x := list[plans.JobID(n)]
-		x.Answer = status
-		list[plans.JobID(n)] = x
-	}
-	for _, id := range w.FailingSteps() {
-		list[id] = fails(plans.Failing{})
-	}
-	return list
 }
 
 // judgeWorkers is what the plan's workers are to say of themselves.

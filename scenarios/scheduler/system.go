@@ -147,11 +147,11 @@ func (s *System) StartClients(w *sim.World) {
 	s.startRuns(w)
 }
 
-// Asks says whether a running client has something left to do.
-func (s *System) Asks() bool {
+// Asks says whether one of these clients is up and has something left to do.
+func (s *System) Asks(which func(client string) bool) bool {
 	return slices.ContainsFunc(actors.Roles, func(name string) bool {
 		n := s.world.Find(name)
-		return n != nil && actors.IsClient(name) && n.Up() && !n.Finished()
+		return n != nil && which(name) && n.Up() && !n.Finished()
 	})
 }
 

@@ -137,7 +137,7 @@ func (b *bench) run(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer,
 	b.runs++
 	b.steps += res.Steps
 	comes = b.breaks(res, b.anyway)
-	over := res.InTime || !res.OutOfSteps && res.Invariant(b.invariant).Kind != string(invariants.Eventually)
+	over := !res.EndedSoon || !res.OutOfSteps && res.Invariant(b.invariant).Kind != string(invariants.Eventually)
 	return res, comes, comes || over, nil
 }
 

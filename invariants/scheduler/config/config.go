@@ -48,6 +48,7 @@ type Config struct {
 	Ledger               bool                    `setting:"-"` // the schedulers can ask the external system which idempotency keys are done (Dead letters)
 	Outages              time.Duration           `setting:"-"` // the total time for which the plan's faults may keep a message from being handled
 	Jobs, Runs, Cancels  int                     `setting:"-"` // jobs, workflow runs and cancellations whose clients retry until they are stored
+	Submissions          int                     `setting:"-"` // how often each job is submitted, if more than once
 	Asked                AskedConfig             `setting:"-"`
 	Workers              map[string]WorkerConfig `setting:"-"` // by ID; nothing is judged of other workers
 	HeartbeatEvery       time.Duration           `setting:"-"` // how often each worker sends a heartbeat

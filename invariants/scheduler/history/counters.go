@@ -15,8 +15,12 @@ const (
 	CounterVoids             = "scheduler_intents_voided_total"
 	CounterFenced            = "scheduler_fenced_writes_total"
 	CounterResumed           = "scheduler_intents_resumed_total"
+	CounterReads             = "scheduler_state_reads_total" // of a job for its request
 	CounterFailClosed        = "scheduler_state_read_fail_closed_total"
 	CounterCached            = "scheduler_state_read_cached_total"
+	CounterRedisErrors       = "scheduler_redis_errors_total"
+	CounterRenewalsAbandoned = "scheduler_lock_renewal_abandoned_total"
+	CounterOutboxRetries     = "scheduler_outbox_retry_total"
 	CounterGivenUp           = "scheduler_messages_given_up_total"
 	CounterRetries           = "scheduler_retry_total"              // messages that went back for a later retry
 	CounterStalePicks        = "scheduler_stale_worker_retry_total" // picks that met a worker past its TTL
@@ -26,6 +30,7 @@ const (
 	CounterFailOpen          = "cordum_scheduler_input_fail_open_total"
 	CounterApprovalsRequired = "scheduler_approvals_required_total"
 	CounterApprovalsGranted  = "scheduler_approvals_granted_total"
+	CounterApprovalsRefused  = "scheduler_approvals_refused_total"
 	CounterChecked           = "output_policy_checked"
 	CounterSkipped           = "output_policy_skipped"
 	CounterQuarantined       = "output_policy_quarantined"

@@ -59,6 +59,7 @@ const (
 	KernelNode      = "kernel"
 	CallHad         = "Had"      // asks the external system whether the effect of an idempotency key is done
 	ApproverNode    = "approver" // approves jobs
+	SubmitterNode   = "submitter"
 	OperatorNode    = "operator" // decides on dead letters
 	StrangerNode    = "stranger" // publishes unreadable messages
 	FaultLate       = "late"

@@ -42,6 +42,7 @@ var counters = []compared{
 	{name: history.CounterUnavailable, labels: "topic", what: "handlings that asked the safety kernel and had no answer", least: true},
 	{name: history.CounterApprovalsRequired, labels: "topic", what: "APPROVAL_REQUIRED writes, and requests in their place, that were confirmed"},
 	{name: history.CounterApprovalsGranted, labels: "topic", what: "PENDING writes of approved jobs that were confirmed"},
+	{name: history.CounterApprovalsRefused, labels: "reason topic", what: "requests whose approval is too old, or of another"},
 	{name: history.CounterSkipped, labels: "topic", what: "findings that say that the output policy gave no answer", least: true},
 	{name: history.CounterChecked, labels: "topic", what: "answers of the output policy"},
 	{name: history.CounterQuarantined, labels: "topic", what: "OUTPUT_QUARANTINED writes that were confirmed"},
@@ -56,6 +57,11 @@ var counters = []compared{
 	{name: history.CounterUncompensated, what: "submissions of compensations that failed", least: true},
 	{name: history.CounterUnreadable, what: "dead letters of compensations that nobody can read", least: true},
 	{name: history.CounterFailOpen, labels: "topic", what: "SCHEDULED writes with the decision FAIL_OPEN", least: true},
+	{name: history.CounterReads, labels: "outcome topic", what: "reads of a job's state for its request", mixed: true},
+	{name: history.CounterRedisErrors, labels: "operation", what: "state reads, state writes and takings of a job's lock that Redis failed"},
+	{name: history.CounterRenewalsAbandoned, what: "locks of jobs whose renewal has failed as often in a row as it may", mixed: true},
+	{name: history.CounterRetries, what: "messages that were sent back after a handling", least: true},
+	{name: history.CounterOutboxRetries, labels: "phase", what: "operations of a relay that failed", least: true},
 	{name: history.GaugeHandling, what: "messages that a process has in hand"},
 	{name: history.GaugeRollingBack, what: "rollbacks that have begun, and not given their locks back"},
 	{name: history.CounterFailClosed, what: "handlings that did nothing after a failed state read", mixed: true},
@@ -63,7 +69,7 @@ var counters = []compared{
 
 var countersEqualTrace = rule.New(invariants.Invariant{
 	Name:   "counters-equal-trace",
-	Says:   "The schedulers' counters of handled requests, replayed orphans, dispatches, completions, denials, approvals, stale results, quarantines, answers of the output policy, dead letters and what becomes of them, rollbacks, failed and fenced writes, resumed and voided intents, messages given up, recorded and submitted compensations, rollbacks of sagas and fail-closed reads equal what the events show, each under the labels that these tell. Those of jobs that went on without a decision, of questions to the policies without an answer and of compensations that failed or cannot be read are no less, as events do not show all of them. The gauges of messages and rollbacks under way are no more. A crash leaves open whether its scheduler has counted what it did last.",
+	Says:   "The schedulers' counters of handled requests, replayed orphans, dispatches, completions, denials, approvals, stale results, quarantines, answers of the output policy, dead letters and what becomes of them, rollbacks, failed and fenced writes, resumed and voided intents, messages given up, recorded and submitted compensations, rollbacks of sagas, refused approvals, state reads, errors of Redis, abandoned renewals and fail-closed reads equal what the events show, each under the labels that these tell. Those of jobs that went on without a decision, of questions to the policies without an answer, of retries and of compensations that failed or cannot be read are no less, as events do not show all of them. The gauges of messages and rollbacks under way are no more. A crash leaves open whether its scheduler has counted what it did last.",
 	Kind:   invariants.Eventually,
 	Source: "Dispatch ordering, publish failure recovery and next step 1; State-read errors, next step 1; Scheduler internals, section 10",
 	Needs:  []string{"events-agree-with-servers"},

@@ -186,6 +186,40 @@ func TestWhatSchedulersHaveMetIsCounted(t *testing.T) {
 		"a result of the last epoch": {history.CounterStaleResults, 0, 0, func(s *story) {
 			s.submit(job1).dispatchedAt(s1, job1, w1, 1).answers(w1, job1, 1).message(s2, job1, "result_deliver", sim.KindDeliver, 1).lock(s2, job1).read(s2, job1)
 		}},
+		"a failed read":                   {history.CounterRedisErrors + `{operation="read"}`, 1, 1, func(s *story) { s.submit(job1).lock(s1, job1).read(s1, job1).fails() }},
+		"a lock that Redis does not give": {history.CounterRedisErrors + `{operation="lock"}`, 1, 1, func(s *story) { s.submit(job1).busy(s1, job1).fails() }},
+		"one that another has":            {history.CounterRedisErrors + `{operation="lock"}`, 0, 0, func(s *story) { s.submit(job1).lock(s2, job1).busy(s1, job1) }},
+		"a failed write": {history.CounterRedisErrors + `{operation="write"}`, 1, 1, func(s *story) {
+			s.submit(job1).lock(s1, job1).read(s1, job1).scheduled(s1, job1, "scheduled_write").fails()
+		}},
+		"a read for a request": {history.CounterReads + `{outcome="done"}`, 1, 1, func(s *story) {
+			s.submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).lock(s1, job1).read(s1, job1)
+		}},
+		"one for a result": {history.CounterReads + `{outcome="done"}`, 0, 0, func(s *story) {
+			s.submit(job1).executed(w1, job1).message(s1, job1, "result_deliver", sim.KindDeliver, 1).lock(s1, job1).read(s1, job1)
+		}},
+		"one for nobody knows whom": {history.CounterReads + `{outcome="done"}`, 0, 1, func(s *story) { s.submit(job1).lock(s1, job1).read(s1, job1) }},
+		"one that fails": {history.CounterReads + `{outcome="fail_closed"}`, 1, 1, func(s *story) {
+			s.submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).lock(s1, job1).read(s1, job1).fails()
+		}},
+		"a renewal given up": {history.CounterRenewalsAbandoned, 1, 1, func(s *story) {
+			s.submit(job1).lock(s1, job1)
+			for range 3 {
+				s.renew(s1, job1, time.Minute).fails()
+			}
+		}},
+		"two renewals that fail": {history.CounterRenewalsAbandoned, 0, 0, func(s *story) {
+			s.submit(job1).lock(s1, job1).renew(s1, job1, time.Minute).fails().renew(s1, job1, time.Minute).fails()
+		}},
+		"a request sent back for a busy lock": {history.CounterRetries, 1, 9, func(s *story) {
+			s.submit(job1).lock(s2, job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).busy(s1, job1).message(s1, job1, "submit_nak", sim.KindNak, 1)
+		}},
+		"one handed back": {history.CounterRetries, 0, 9, func(s *story) {
+			s.submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).message(s1, job1, "submit_nak", sim.KindNak, 1)
+		}},
+		"a relay that cannot look": {history.CounterOutboxRetries + `{phase="outbox_read"}`, 1, 9, func(s *story) {
+			s.add(s1, sim.KindRedis, "", "cordum:outbox", "", "outbox_read").fails()
+		}},
 		"a compensation that nobody can read": {history.CounterUnreadable, 1, 9, func(s *story) {
 			c := s.set("dlq:entry:saga-1", "", `{"topic":"saga:wf-1:stack","reason_code":"saga_unmarshal_failed"}`)
 			s.add(s1, sim.KindRedis, sim.NameMulti, c.Key, "", "saga_pop", c)
@@ -197,6 +231,30 @@ func TestWhatSchedulersHaveMetIsCounted(t *testing.T) {
 			found := outcomeOf(s.counted(map[string]float64{c.counter: n}).judge(hardened), "counters-equal-trace").Violations
 			wrong := slices.ContainsFunc(found, func(v invariants.Violation) bool { return strings.HasPrefix(v.Message, c.counter+" is ") })
 			assert.Equal(t, n < c.least || n > c.most, wrong, "%s: %g", name, n)
+		}
+	}
+}
+
+// A request whose approval does not count is refused, and that is counted, by the reason.
+func TestRefusedApprovalsAreCounted(t *testing.T) {
+	first, second := packetOf(job1, 1), packetOf(job1, 2)
+	for name, c := range map[string]struct {
+		reason string
+		count  float64
+		story  func(*story)
+	}{
+		"too old":             {"expired", 1, func(s *story) { takesUp(approve(parks(s, first), first, first).wait(2*time.Minute), first) }},
+		"young enough":        {"expired", 0, func(s *story) { takesUp(approve(parks(s, first), first, first), first) }},
+		"of another request":  {"changed", 1, func(s *story) { takesUp(approve(parks(s, first), second, first), first) }},
+		"of the very request": {"changed", 0, func(s *story) { takesUp(approve(parks(s, first), first, first), first) }},
+	} {
+		for n := range 3 {
+			s := newStory()
+			c.story(s)
+			series := history.CounterApprovalsRefused + `{reason="` + c.reason + `",topic="job.default"}`
+			found := outcomeOf(s.counted(map[string]float64{series: float64(n)}).judge(approving), "counters-equal-trace").Violations
+			wrong := slices.ContainsFunc(found, func(v invariants.Violation) bool { return strings.HasPrefix(v.Message, series+" is ") })
+			assert.Equal(t, float64(n) != c.count, wrong, "%s: %d", name, n)
 		}
 	}
 }

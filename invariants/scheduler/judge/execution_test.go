@@ -92,11 +92,7 @@ func TestAResultIsWhatWasExecuted(t *testing.T) {
 	} {
 		o := outcomeOf(c.s.judge(executions), "result-is-what-was-executed")
 		assert.Positive(t, o.Exercised, name)
-		if c.says == "" {
-			assert.Empty(t, o.Violations, name)
-		} else if assert.Len(t, o.Violations, 1, name) {
-			assert.Contains(t, o.Violations[0].Message, c.says, name)
-		}
+		assertSays(t, o.Violations, c.says, name)
 		assert.Zero(t, outcomeOf(c.s.judge(config.Config{Epochs: true}), "result-is-what-was-executed").Exercised, "nobody knows what workers do")
 	}
 }

@@ -193,6 +193,8 @@ func TestCountersOfTheOutboxAndTheCache(t *testing.T) {
 	s.lock(s2, job1).read(s2, job1).fails().unlock(s2, job1) // the cached state says that it is over
 	counted := map[string]float64{
 		`jobs_completed{status="SUCCEEDED"}`: 1, "scheduler_outbox_voided_total": 1,
+		`scheduler_redis_errors_total{operation="read"}`:     1,
+		`scheduler_outbox_retry_total{phase="outbox_claim"}`: 1, `scheduler_outbox_retry_total{phase="publish"}`: 1,
 		`scheduler_state_read_fail_closed_total{topic="unknown"}`:                   1,
 		`scheduler_state_read_cached_total{decision="skip",topic="job.default"}`:    1,
 		`scheduler_state_read_cached_total{decision="proceed",topic="job.default"}`: 5,

@@ -17,12 +17,13 @@ func TestAReleaseEndsOneHandling(t *testing.T) {
 	s := newStory().submit(job1).lock(s1, job1).read(s1, job1).unseen().wait(2*time.Minute).
 		begins(s1, job1).unlock(s1, job1).
 		add(s1, sim.KindReturn, "hgetall", history.RecordPrefix+job1, job1, "state_read").fails().unlock(s1, job1).
-		counted(map[string]float64{history.CounterFailClosed: 2})
+		counted(map[string]float64{history.CounterFailClosed: 2, `scheduler_redis_errors_total{operation="read"}`: 1})
 	r := s.judge(config.Config{})
 	assert.Equal(t, 1, outcomeOf(r, "state-read-failed-closed").Exercised)
 	assert.Empty(t, outcomeOf(r, "counters-equal-trace").Violations)
 
-	s = newStory().submit(job1).lock(s1, job1).read(s1, job1).fails().unlock(s1, job1).counted(map[string]float64{history.CounterFailClosed: 2})
+	s = newStory().submit(job1).lock(s1, job1).read(s1, job1).fails().unlock(s1, job1)
+	s.counted(map[string]float64{history.CounterFailClosed: 2, `scheduler_redis_errors_total{operation="read"}`: 1})
 	assert.Len(t, outcomeOf(s.judge(config.Config{}), "counters-equal-trace").Violations, 1)
 }
 

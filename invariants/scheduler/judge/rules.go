@@ -36,7 +36,7 @@ var all = sync.OnceValue(func() []rule.Rule {
 		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, lockRenewedByThirds, oneWriterATick, snapshotStaysFresh,
 		ackedOnlyWhenDurable, dispatchAckedOnlyWhenAnswered, processedMessageNotHandledAgain, noMessageGivenUp, onlyPoisonIsTerminated, terminatedMessageHasDLQEntry,
 		redisIndexAgreesWithRecord, countersEqualTrace,
-		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, toldWorkerStops, cancelledOnlyWhenAsked, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, derivedRequestMatchesItsSource, noFailureForWantOfAttempts, givenUpOnlyAtTheCeiling, attemptsLastTheirBudget, lastCauseIsTrue, workloadIsSubmitted, whatIsAskedIsStored, requestsCanBeRead, everyJobSettles, noLockOutlivesItsHolder,
+		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, toldWorkerStops, cancelledOnlyWhenAsked, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, derivedRequestMatchesItsSource, noFailureForWantOfAttempts, givenUpOnlyAtTheCeiling, attemptsLastTheirBudget, lastCauseIsTrue, workloadIsSubmitted, nothingIsPublishedTwice, whatIsAskedIsStored, requestsCanBeRead, everyJobSettles, noLockOutlivesItsHolder,
 	}
 	all = slices.Concat(all, routingInvariants, policies.Invariants, workflows.Invariants, []rule.Rule{nobodyIsRescued}, replay.Invariants, situations, replay.Situations)
 	for i := range all {

@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -375,6 +378,16 @@ func outcomeOf(r invariants.Report, name string) invariants.Outcome {
 		}
 	}
 	panic("no invariant " + name)
+}
+
+// assertSays asserts that one violation was found, which says so, or none if says is empty. It returns whether there is one to look at.
+func assertSays(t *testing.T, found []invariants.Violation, says string, about ...any) bool {
+	t.Helper()
+	if says == "" {
+		assert.Empty(t, found, about...)
+		return false
+	}
+	return assert.Len(t, found, 1, about...) && assert.Contains(t, found[0].Message, says, about...)
 }
 
 // struckBy says whether a strike of that kind came.

@@ -54,6 +54,34 @@ func judgeUnsent(f *model.Facts, t *rule.Tally, j *model.Job) {
 	}
 }
 
+var nothingIsPublishedTwice = rule.New(invariants.Invariant{
+	Name:   "nothing-is-published-twice",
+	Says:   "A client publishes a request as often as its plan submits the job, and a cancellation or an approval once; a worker publishes one result each time that it is given the job. Only what was not confirmed is published again. Each process counts for itself.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, sections 1 and 9: what the stream has stored is delivered until it is handled, and need not be published again",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Confirmed: func(s *model.Step, times int) {
+		j, most := s.About, 1
+		switch {
+		case s.Phase == "result_publish":
+			most = j.GivenTo(invariants.Process(s.Node, s.Incarnation))
+			if f.Config.Execution(j.ID).Succeeds { // after a failure that it has reported
+				most *= 2
+			}
+		case s.Node == history.SubmitterNode:
+			most = max(1, f.Config.Submissions)
+		}
+		if most == 0 {
+			return // nobody has seen it given
+		}
+		t.Exercise()
+		if times > most {
+			t.Violation(j, "%s was told at step %d for the %s time that the stream has what it published (%s), which it was to publish %s",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), invariants.Ordinal(times), s.Phase, invariants.CountOf(most, "time", "times"))
+		}
+	}}
+})
+
 var whatIsAskedIsStored = rule.New(invariants.Invariant{
 	Name:   "what-is-asked-is-stored",
 	Says:   "What a client stores is what its plan asks for, field by field: the request of a job, in its record and in the stream, a workflow run, and the reason of a cancellation.",
@@ -68,7 +96,7 @@ var whatIsAskedIsStored = rule.New(invariants.Invariant{
 			}
 		},
 		Requested: func(s *model.Step, j *model.Job, r *history.Request) {
-			if ask.Request == nil {
+			if r == nil || ask.Request == nil { // requests-can-be-read tells of what nobody can read
 				return
 			}
 			should := ask.Request(s.Node, j.ID)
@@ -76,9 +104,7 @@ var whatIsAskedIsStored = rule.New(invariants.Invariant{
 				return
 			}
 			t.Exercise()
-			if r == nil {
-				t.Violation(j, "%s stored a request of it at step %d that nobody can read", s.Node, invariants.StepNo(s.Step))
-			} else if field := should.Differs(r); field != "" {
+			if field := should.Differs(r); field != "" {
 				t.Violation(j, "the request of it that %s stored at step %d is not what was to be asked: its %s is another", s.Node, invariants.StepNo(s.Step), field)
 			}
 		},

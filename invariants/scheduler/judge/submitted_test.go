@@ -72,7 +72,7 @@ func TestWhatIsAskedIsStored(t *testing.T) {
 		"a request":                        {newStory().submits(whole), "", 0},
 		"without its tenant":               {newStory().submits(`{"job_id":"job-1","budget":{"deadline_ms":1000}}`), "submitter stored at step 1 is not what was to be asked: its tenant is another", 2},
 		"with more time":                   {newStory().submits(`{"job_id":"job-1","tenant":"tenant-1","budget":{"deadline_ms":10000}}`), "its budget is another", 2},
-		"that nobody can read":             {newStory().submits(`{"job_id":`), "submitter stored a request of it at step 1 that nobody can read", 3},
+		"that nobody can read":             {newStory().submits(`{"job_id":`), "the record that submitter made at step 1 keeps no request", 1},
 		"that its record has not":          {newStory().submit(job1), "the record that submitter made at step 1 keeps no request", 2},
 		"a cancellation":                   {newStory().submits(whole).cancelsFor("wanted no more"), "", 0},
 		"for no reason":                    {newStory().submits(whole).cancelsFor(""), `canceller cancelled it at step 3 for the reason "", which was to be "wanted no more"`, 1},
@@ -96,6 +96,38 @@ func TestWhatIsAskedIsStored(t *testing.T) {
 		}
 		unjudged := outcomeOf(c.s.judge(config.Config{}), "what-is-asked-is-stored")
 		assert.Zero(t, unjudged.Exercised+len(unjudged.Violations), name)
+	}
+}
+
+// What was confirmed is not published again, but by another process, or where the plan asks for it.
+func TestWhatIsConfirmedIsNotPublishedAgain(t *testing.T) {
+	given := func(s *story, n uint64) *story { return s.message(w1, job1, "job_deliver", sim.KindDeliver, n) }
+	fails := config.Config{Executions: map[string]config.Execution{job1: {Succeeds: true}}}
+	for name, c := range map[string]struct {
+		cfg  config.Config
+		s    *story
+		says string // "" if it holds
+	}{
+		"a request":                       {config.Config{}, newStory().submit(job1), ""},
+		"two":                             {config.Config{}, newStory().submit(job1).submit(job1), "submitter was told at step 4 for the second time that the stream has what it published (submit_publish), which it was to publish 1 time"},
+		"as the plan asks":                {config.Config{Submissions: 2}, newStory().submit(job1).submit(job1), ""},
+		"one that was not confirmed":      {config.Config{}, newStory().submit(job1).fails().submit(job1), ""},
+		"one that hangs":                  {config.Config{}, newStory().submit(job1).unseen().submit(job1), ""},
+		"by a client that began anew":     {config.Config{}, newStory().submit(job1).control("crash", "submitter").control("restart", "submitter").submit(job1), ""},
+		"two cancellations":               {config.Config{Submissions: 2}, newStory().submit(job1).cancels(job1).cancels(job1), "(cancel_publish), which it was to publish 1 time"},
+		"a result":                        {config.Config{}, given(newStory().submit(job1).dispatched(s1, job1, w1), 1).executed(w1, job1), ""},
+		"two results":                     {config.Config{}, given(newStory().submit(job1).dispatched(s1, job1, w1), 1).executed(w1, job1).result(w1, job1), "(result_publish), which it was to publish 1 time"},
+		"one that was not taken":          {config.Config{}, given(newStory().submit(job1).dispatched(s1, job1, w1), 1).executed(w1, job1).fails().result(w1, job1), ""},
+		"one of each delivery":            {config.Config{}, given(given(newStory().submit(job1).dispatched(s1, job1, w1), 1).executed(w1, job1), 2).result(w1, job1), ""},
+		"a success after a failure":       {fails, given(newStory().submit(job1).dispatched(s1, job1, w1), 1).executed(w1, job1).result(w1, job1), ""},
+		"of a worker that nobody watched": {config.Config{}, newStory().submit(job1).dispatched(s1, job1, w1).executed(w1, job1).result(w1, job1), ""},
+	} {
+		o := outcomeOf(c.s.judge(c.cfg), "nothing-is-published-twice")
+		if c.says == "" {
+			assert.Empty(t, o.Violations, name)
+		} else if assert.Len(t, o.Violations, 1, name) {
+			assert.Contains(t, o.Violations[0].Message, c.says, name)
+		}
 	}
 }
 

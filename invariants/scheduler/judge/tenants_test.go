@@ -199,11 +199,7 @@ func TestAFreeSlotIsTaken(t *testing.T) {
 		c.tell(s)
 		s.unlock(s1, job2)
 		o := outcomeOf(s.judge(config.Config{Tenants: config.TenantConfig{Limit: 1}}), "tenant-count-is-heeded")
-		if c.says == "" {
-			assert.Empty(t, o.Violations, name)
-		} else if assert.Len(t, o.Violations, 1, name) {
-			assert.Contains(t, o.Violations[0].Message, c.says, name)
-		}
+		assertSays(t, o.Violations, c.says, name)
 	}
 }
 

@@ -203,6 +203,11 @@ var trials = map[string]trial{
 		says:   "clients could store 1 of 2 jobs",
 		holds:  func(s *story) { s.submit(job1).submit("job-2") },
 	},
+	"nothing-is-published-twice": {
+		breaks: func(s *story) { s.submit(job1).submit(job1) },
+		says:   "job-1: submitter was told at step 4 for the second time that the stream has what it published (submit_publish), which it was to publish 1 time",
+		holds:  func(s *story) { s.submit(job1).fails().submit(job1) },
+	},
 	"what-is-asked-is-stored": {
 		cfg:    config.Config{Asked: config.AskedConfig{Request: func(_, job string) *history.Request { return &history.Request{JobID: job, Tenant: "tenant-1"} }}},
 		breaks: func(s *story) { s.submits(`{"job_id":"job-1"}`) },

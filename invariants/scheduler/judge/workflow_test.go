@@ -1,8 +1,6 @@
 package judge
 
 import (
-	"encoding/json"
-	"strconv"
 	"testing"
 	"time"
 
@@ -14,257 +12,6 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/sim"
 )
-
-const run1 = "run-1"
-
-// twoSteps is a run as the stories write it: step b depends on a and comes half a minute after it.
-func twoSteps(version int64, a, b history.RunStep) history.RunRecord {
-	a.ID, b.ID = "a", "b"
-	b.DependsOn, b.DelaySec = []string{"a"}, 30
-	return history.RunRecord{RunID: run1, State: "RUNNING", Version: version, Steps: []history.RunStep{a, b}}
-}
-
-var (
-	pendingStep   = history.RunStep{State: "PENDING"}
-	submittedStep = history.RunStep{State: "SUBMITTED", Attempt: 1, JobID: "run-1-a-1"}
-	succeededStep = history.RunStep{State: "SUCCEEDED", Attempt: 1, JobID: "run-1-a-1"}
-)
-
-// waitingStep waits for its n-th attempt until a time since the story's start.
-func waitingStep(n int, until time.Duration) history.RunStep {
-	return history.RunStep{State: "WAITING", Attempt: n, NextAttemptAt: until.Milliseconds()}
-}
-
-// run writes a run's record, and its place in the index.
-func (s *story) run(node, phase string, r history.RunRecord) *story {
-	data, err := json.Marshal(r)
-	if err != nil {
-		panic(err)
-	}
-	changes := []sim.Change{s.set(history.RunPrefix+r.RunID, "", string(data))}
-	if r.Over() {
-		changes[0].Expires = s.at + time.Millisecond + 30*24*time.Hour
-		changes = append(changes, s.unset(history.LiveRunsKey, r.RunID)...)
-		changes = append(changes, s.unset(history.TimersKey, "wf:"+r.RunID)...)
-	} else {
-		changes = append(changes, s.set(history.LiveRunsKey, r.RunID, strconv.FormatInt(r.CreatedAt, 10)))
-	}
-	return s.add(node, sim.KindRedis, "multi", history.RunPrefix+r.RunID, "", phase, changes...)
-}
-
-// unset takes a member out of a sorted set.
-func (s *story) unset(key, member string) []sim.Change {
-	if _, holds := s.redis[key][member]; !holds {
-		return nil
-	}
-	delete(s.redis[key], member)
-	return []sim.Change{{Key: key, Field: member, Gone: true}}
-}
-
-// readsRun is a read of a run's record.
-func (s *story) readsRun(node string) *story {
-	return s.add(node, sim.KindRedis, "get", history.RunPrefix+run1, "", "run_read")
-}
-
-func (s *story) locksRun(node string) *story {
-	s.tokens++
-	c := s.set(history.RunLockPrefix+run1, "", node+string(rune('a'+s.tokens)))
-	c.Expires = s.at + time.Millisecond + 30*time.Second
-	return s.add(node, sim.KindRedis, "set", c.Key, "", "run_lock", c)
-}
-
-// findsRunLocked is an attempt to take the lock that another holds.
-func (s *story) findsRunLocked(node string) *story {
-	return s.add(node, sim.KindRedis, "set", history.RunLockPrefix+run1, "", "run_lock")
-}
-
-func (s *story) unlocksRun(node string) *story {
-	delete(s.redis, history.RunLockPrefix+run1)
-	return s.add(node, sim.KindRedis, "multi", history.RunLockPrefix+run1, "", "run_unlock", sim.Change{Key: history.RunLockPrefix + run1, Gone: true})
-}
-
-// advances is one write of a run under its lock.
-func (s *story) advances(node string, r history.RunRecord) *story {
-	return s.locksRun(node).run(node, "run_write", r).unlocksRun(node)
-}
-
-// keeps has a replica keep a delay of the run in Redis.
-func (s *story) keeps(node string) *story {
-	return s.add(node, sim.KindRedis, "zadd", history.TimersKey, "", "timer_write", s.set(history.TimersKey, "wf:"+run1, "30"))
-}
-
-// popsDelays is a look for delays that are over, which finds the last there is.
-func (s *story) popsDelays(node string) *story {
-	delete(s.redis, history.TimersKey)
-	return s.add(node, sim.KindRedis, "evalsha", history.TimersKey, "", "timer_pop", sim.Change{Key: history.TimersKey, Gone: true})
-}
-
-// stepJob submits a step's job, as a scheduler does.
-func (s *story) stepJob(node, job string) *story {
-	s.write(node, job, "submit_write", "PENDING", "attempts", "0")
-	return s.add(node, sim.KindPublish, "", history.SubjectSubmit, job, "submit_publish", s.store(history.StreamSys, history.SubjectSubmit, job))
-}
-
-// stepDone is a job from its dispatch to its end.
-func (s *story) stepDone(job, state string) *story {
-	return s.dispatched(s1, job, w1).executed(w1, job).completed(s1, job, state)
-}
-
-// aDone is a run whose first step has succeeded, and whose second waits for so long from the story's start.
-func (s *story) aDone(until time.Duration) *story {
-	s.run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).advances(s1, twoSteps(2, submittedStep, pendingStep))
-	return s.stepJob(s1, "run-1-a-1").stepDone("run-1-a-1", "SUCCEEDED").advances(s1, twoSteps(3, succeededStep, waitingStep(1, until)))
-}
-
-// retried is a run whose first step may be tried twice, and whose first job has ended in that state.
-func (s *story) retried(state string) *story {
-	r := twoSteps(1, pendingStep, pendingStep)
-	r.Steps[0].Retry.Max = 1
-	s.run("starter", "run_create", r).advances(s1, twoSteps(2, submittedStep, pendingStep))
-	return s.stepJob(s1, "run-1-a-1").stepDone("run-1-a-1", state)
-}
-
-// failedRun is that run as it has failed.
-func failedRun(version int64) history.RunRecord {
-	n := int(version) - 3
-	r := twoSteps(version, history.RunStep{State: "FAILED", Attempt: n, JobID: history.StepJobID(run1, "a", n)}, pendingStep)
-	r.State, r.Reason, r.Steps[0].Retry.Max = "FAILED", "step a: "+r.Steps[0].JobID+" is FAILED", 1
-	return r
-}
-
-// succeededRun is a run as it has succeeded, whatever became of its steps.
-func succeededRun() history.RunRecord {
-	r := twoSteps(4, succeededStep, succeededStep)
-	r.State, r.Steps[1].JobID = "SUCCEEDED", "run-1-b-1"
-	return r
-}
-
-var hardenedRuns = config.Config{Workflow: config.WorkflowConfig{
-	DurableFrom: 10 * time.Second, DelayPoll: 5 * time.Second,
-	StrictRunLock: true, FenceRuns: true, DurableTimers: true, DelayPoller: true, RunReconciler: true,
-}}
-
-var workflowTrials = map[string]trial{
-	"steps-in-order": {
-		breaks: func(s *story) {
-			s.run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).advances(s1, twoSteps(2, submittedStep, pendingStep))
-			s.stepJob(s1, "run-1-a-1").wait(time.Minute).stepJob(s1, "run-1-b-1").stepDone("run-1-a-1", "SUCCEEDED")
-		},
-		says:  "scheduler-1 submitted run-1-b-1 at step 7, although step a had not succeeded (the run's record was last written at step 3)",
-		holds: func(s *story) { s.aDone(31*time.Second).wait(31*time.Second).stepJob(s1, "run-1-b-1") },
-	},
-	"step-waits-as-asked": {
-		breaks: func(s *story) { s.aDone(31 * time.Second) },
-		says:   "scheduler-1 wrote at step 29 that run-1-b-1 waits until 31s; it is to wait until 30.023s",
-		holds:  func(s *story) { s.aDone(30*time.Second + 23*time.Millisecond) },
-	},
-	"no-delay-fires-early": {
-		breaks: func(s *story) { s.aDone(time.Second).wait(29*time.Second).stepJob(s1, "run-1-b-1") },
-		says:   "scheduler-1 submitted run-1-b-1 at step 31, 992ms before its time (the run's record was last written at step 29)",
-		holds:  func(s *story) { s.aDone(31*time.Second).wait(30*time.Second).stepJob(s1, "run-1-b-1") },
-	},
-	"delay-fires-on-time": {
-		cfg:    hardenedRuns,
-		breaks: func(s *story) { s.aDone(time.Minute).wait(53*time.Second).stepJob(s1, "run-1-b-1") }, // whatever the record says
-		says:   "scheduler-1 submitted run-1-b-1 at step 31, 23.008s after its time",
-		holds: func(s *story) {
-			s.aDone(31*time.Second).keeps(s1).control("crash", s1).wait(45*time.Second).popsDelays(s2).stepJob(s2, "run-1-b-1")
-		},
-	},
-	"delay-waits-for-no-poll": {
-		cfg:    hardenedRuns,
-		breaks: func(s *story) { s.aDone(31*time.Second).wait(35*time.Second).stepJob(s1, "run-1-b-1") },
-		says:   "scheduler-1 submitted run-1-b-1 at step 31, 5.008s after a timer for it was due",
-		holds:  func(s *story) { s.aDone(31*time.Second).wait(32*time.Second).stepJob(s1, "run-1-b-1") },
-	},
-	"no-delay-fires-twice": {
-		breaks: func(s *story) {
-			s.aDone(31*time.Second).wait(31*time.Second).stepJob(s1, "run-1-b-1")
-			s.add(s2, sim.KindPublish, "", history.SubjectSubmit, "run-1-b-1", "submit_publish", s.store(history.StreamSys, history.SubjectSubmit, "run-1-b-1"))
-		},
-		says: "run-1-b-1 was stored a second time at step 33 by scheduler-2, CORDUM_SYS seq 4; the first was seq 3",
-		holds: func(s *story) {
-			s.aDone(31*time.Second).wait(31*time.Second).stepJob(s1, "run-1-b-1").fails()
-			s.add(s1, sim.KindPublish, "", history.SubjectSubmit, "run-1-b-1", "submit_publish", s.store(history.StreamSys, history.SubjectSubmit, "run-1-b-1"))
-		},
-	},
-	"retries-are-used-up": {
-		breaks: func(s *story) { s.retried("FAILED").advances(s1, failedRun(4)) },
-		says:   "scheduler-1 wrote FAILED at step 29, although no step of it has used up its retries, or ended for good",
-		holds: func(s *story) {
-			s.retried("FAILED").advances(s1, twoSteps(4, waitingStep(2, time.Minute), pendingStep)).wait(time.Minute).stepJob(s1, "run-1-a-2").stepDone("run-1-a-2", "FAILED").advances(s1, failedRun(5))
-		},
-	},
-	"run-succeeds-by-its-steps": {
-		breaks: func(s *story) { s.retried("FAILED").advances(s1, succeededRun()) },
-		says:   "scheduler-1 wrote SUCCEEDED at step 29, although step a had not succeeded",
-		holds: func(s *story) {
-			s.aDone(31*time.Second).wait(time.Minute).stepJob(s1, "run-1-b-1").stepDone("run-1-b-1", "SUCCEEDED").advances(s1, succeededRun())
-		},
-	},
-	"run-tells-of-its-steps": {
-		breaks: func(s *story) {
-			r := failedRun(5)
-			r.Reason = "step b: run-1-b-1 is DENIED"
-			s.retried("FAILED").stepJob(s1, "run-1-a-2").stepDone("run-1-a-2", "FAILED").advances(s1, r)
-		},
-		says: `scheduler-1 wrote FAILED at step 52 for the reason "step b: run-1-b-1 is DENIED", which names the end of no step that says FAILED`,
-		holds: func(s *story) {
-			s.retried("FAILED").stepJob(s1, "run-1-a-2").stepDone("run-1-a-2", "FAILED").advances(s1, failedRun(5))
-		},
-	},
-	"run-that-is-over-rests": {
-		breaks: func(s *story) { s.retried("FAILED").advances(s1, failedRun(4)).stepJob(s1, "run-1-a-2") },
-		says:   "scheduler-1 submitted run-1-a-2 at step 31, although it knew the run to be FAILED, as was written at step 29",
-		holds:  func(s *story) { s.aDone(31*time.Second).wait(32*time.Second).stepJob(s1, "run-1-b-1") },
-	},
-	"run-index-agrees-with-record": {
-		breaks: func(s *story) {
-			s.aDone(31 * time.Second)
-			s.events[0].Changes = s.events[0].Changes[:1]
-		},
-		says:  "starter wrote RUNNING at step 1, and cordum:wf:runs has the run at no place",
-		holds: func(s *story) { s.retried("FAILED").advances(s1, failedRun(4)) },
-	},
-	"run-writes-not-lost": {
-		cfg: hardenedRuns,
-		breaks: func(s *story) {
-			s.aDone(31*time.Second).advances(s2, twoSteps(3, succeededStep, pendingStep))
-		},
-		says:  "scheduler-2 wrote version 3 at step 32 over version 3, which scheduler-1 had written at step 29",
-		holds: func(s *story) { s.aDone(31 * time.Second) },
-	},
-	"run-written-by-lock-holder": {
-		cfg: hardenedRuns,
-		breaks: func(s *story) {
-			s.aDone(31*time.Second).locksRun(s1).run(s2, "run_write", twoSteps(4, succeededStep, pendingStep))
-		},
-		says:  "scheduler-2 wrote the run at step 32 while scheduler-1 held its lock (since step 31)",
-		holds: func(s *story) { s.aDone(31 * time.Second) },
-	},
-	"every-run-settles": {
-		cfg:    hardenedRuns,
-		breaks: func(s *story) { s.aDone(31 * time.Second).wait(time.Minute) },
-		says:   "is still RUNNING: step b waits for its time",
-		holds: func(s *story) {
-			s.aDone(31 * time.Second) // its time is to come
-		},
-	},
-	"replicas-contend-for-one-run": {
-		breaks: func(s *story) { s.aDone(31 * time.Second) },
-		holds:  func(s *story) { s.aDone(31 * time.Second).locksRun(s1).findsRunLocked(s2) },
-	},
-	"delay-fired-by-another": {
-		breaks: func(s *story) { s.aDone(31 * time.Second).keeps(s1).wait(time.Minute).popsDelays(s1) },
-		holds:  func(s *story) { s.aDone(31 * time.Second).keeps(s1).wait(time.Minute).popsDelays(s2) },
-	},
-	"step-tried-again": {
-		breaks: func(s *story) { s.aDone(31 * time.Second) },
-		holds: func(s *story) {
-			s.aDone(31*time.Second).advances(s1, twoSteps(4, succeededStep, waitingStep(2, time.Minute)))
-		},
-	},
-}
 
 // A step is tried again only once its last attempt has failed, not before its time, and no more often than it says.
 func TestRetriesOfAStep(t *testing.T) {
@@ -312,107 +59,6 @@ func TestWhatEndsAStepForGood(t *testing.T) {
 	assert.Len(t, outcomeOf(refused.judge(config.Config{}), "retries-are-used-up").Violations, 1, "a job that was never written has ended nothing")
 }
 
-// A delay counts from when a job has ended, whatever its writer's clock says.
-func TestADelayGoesByTheWorldsTime(t *testing.T) {
-	tell := func(ended, fired time.Duration) *story {
-		asked := twoSteps(1, pendingStep, pendingStep)
-		asked.Steps[1].DelaySec = 600
-		s := newStory().run("starter", "run_create", asked).advances(s1, twoSteps(2, submittedStep, pendingStep))
-		s.stepJob(s1, "run-1-a-1").wait(10*time.Minute).dispatched(s1, "run-1-a-1", w1).executed(w1, "run-1-a-1").completed(s1, "run-1-a-1", "SUCCEEDED")
-		for i := range s.events {
-			for k := range s.events[i].Changes {
-				if c := &s.events[i].Changes[k]; c.Field == "state" && c.Value == "SUCCEEDED" {
-					c2 := s.set(c.Key, "updated_at", strconv.FormatInt((s.at+ended).Milliseconds(), 10))
-					s.events[i].Changes = append(s.events[i].Changes, c2)
-				}
-			}
-		}
-		return s.advances(s1, twoSteps(3, succeededStep, waitingStep(1, s.at+ended+10*time.Minute))).wait(fired).stepJob(s1, "run-1-b-1")
-	}
-	for name, c := range map[string]struct {
-		s       *story
-		breaks  string
-		message string
-	}{
-		"a clock that is behind": {tell(-9*time.Minute, 2*time.Minute), "no-delay-fires-early", "though not by what the records say"},
-		"a clock that is ahead":  {tell(9*time.Minute, 19*time.Minute), "delay-fires-on-time", "after its time"},
-	} {
-		o := outcomeOf(c.s.judge(hardenedRuns), c.breaks)
-		require.Len(t, o.Violations, 1, name)
-		assert.Contains(t, o.Violations[0].Message, c.message, name)
-	}
-}
-
-// A delay may be late where the replica that had the run in hand has died, or the last one.
-func TestWhatADelayMayBeLateFor(t *testing.T) {
-	for name, c := range map[string]struct {
-		promised bool
-		tell     func(*story)
-	}{
-		"nothing":                       {true, func(*story) {}},
-		"a crash of who kept it":        {true, func(s *story) { s.keeps(s1).control("crash", s1) }},
-		"a crash with the run's lock":   {false, func(s *story) { s.locksRun(s1).control("crash", s1) }},
-		"a crash after the lock":        {true, func(s *story) { s.locksRun(s1).unlocksRun(s1).control("crash", s1) }},
-		"a crash of who waits for it":   {false, func(s *story) { s.findsRunLocked(s2).control("crash", s2) }},
-		"a crash of who has popped it":  {false, func(s *story) { s.keeps(s1).popsDelays(s2).control("crash", s2) }},
-		"it could not be kept":          {true, func(s *story) { s.keeps(s1).fails() }},
-		"a poller that did not get far": {false, func(s *story) { s.popsDelays(s2).fails() }},
-		"a crash of all":                {false, func(s *story) { s.keeps(s1).control("crash", s1).control("crash", s2) }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newStory().aDone(31 * time.Second)
-			s.starts(s2)
-			c.tell(s)
-			s.wait(2*time.Minute).stepJob(s2, "run-1-b-1")
-			s.injected()
-			o := outcomeOf(s.judge(hardenedRuns), "delay-fires-on-time")
-			require.Len(t, o.Violations, 1)
-			assert.Equal(t, c.promised, o.Violations[0].Promised)
-		})
-	}
-}
-
-// A poll that failed leaves the delay to the next ones.
-func TestADelayWaitsForPollsThatFail(t *testing.T) {
-	for after, late := range map[time.Duration]bool{15 * time.Second: false, 17 * time.Second: true} {
-		s := newStory().aDone(31*time.Second).wait(42*time.Second).popsDelays(s2).fails().injected().wait(after).stepJob(s1, "run-1-b-1")
-		assert.Equal(t, late, len(outcomeOf(s.judge(hardenedRuns), "delay-fires-on-time").Violations) > 0, after)
-	}
-}
-
-// A poll that goes by a wrong clock finds no run, and nobody else polls. To jobs that is nothing.
-func TestAPollByAWrongClockReachesRuns(t *testing.T) {
-	s := newStory().pull(s1).pull(s2).control("skew", s2).ticks(s2, history.PollerKey, "poll_lock", 10*time.Second).pull(s2).submit(job1)
-	s.run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).wait(20*time.Second).advances(s1, twoSteps(2, submittedStep, pendingStep))
-	j := NewJudge(hardenedRuns)
-	for i := range s.events {
-		j.Observe(&s.events[i])
-	}
-	o := outcomeOf(j.Finish(s.end()), "delay-fires-on-time")
-	if assert.Len(t, o.Violations, 1) {
-		assert.False(t, o.Violations[0].Promised)
-	}
-	assert.Zero(t, j.Facts.Jobs[job1].Struck)
-}
-
-// What a strike does to one run holds up no other, and an error without a strike excuses nothing.
-func TestADelayWaitsForItsOwnRun(t *testing.T) {
-	fails := map[string]func(*story) *story{
-		"a write of its run is struck": func(s *story) *story {
-			return s.add(s2, sim.KindRedis, "", history.RunPrefix+"run-1", "", "run_write").fails().injected()
-		},
-		"a write of another's is": func(s *story) *story {
-			return s.add(s2, sim.KindRedis, "", history.RunPrefix+"run-2", "", "run_write").fails().injected()
-		},
-		"a poll ends with its process": func(s *story) *story { return s.popsDelays(s2).fails() },
-	}
-	for name, f := range fails {
-		s := f(newStory().aDone(31*time.Second).wait(42*time.Second)).wait(15*time.Second).stepJob(s1, "run-1-b-1")
-		late := len(outcomeOf(s.judge(hardenedRuns), "delay-fires-on-time").Violations) > 0
-		assert.Equal(t, name != "a write of its run is struck", late, name)
-	}
-}
-
 // What is to come of a run is said until it is over.
 func TestOpenRuns(t *testing.T) {
 	open := func(s *story) []string {
@@ -428,14 +74,6 @@ func TestOpenRuns(t *testing.T) {
 	over := twoSteps(4, succeededStep, succeededStep)
 	over.State = "SUCCEEDED"
 	assert.Empty(t, open(newStory().aDone(31*time.Second).advances(s1, over)))
-}
-
-// As the engine's own: it doubles up to a year.
-func TestTheBackoffOfAStep(t *testing.T) {
-	assert.EqualValues(t, 100, model.Backoff(100, 1))
-	assert.EqualValues(t, 400, model.Backoff(100, 3))
-	assert.EqualValues(t, 365*24*time.Hour/time.Millisecond, model.Backoff(100, 1000))
-	assert.Zero(t, model.Backoff(0, 1000))
 }
 
 // The record of a run that is over may expire.
@@ -533,44 +171,6 @@ func TestARunThatIsOver(t *testing.T) {
 	}
 }
 
-// A delay has a timer in memory: where its run was written, or at a start that finds it in Redis.
-func TestWhatHasATimer(t *testing.T) {
-	short := func(s *story) {
-		asked := twoSteps(1, pendingStep, pendingStep)
-		asked.Steps[1].DelaySec = 5
-		s.run("starter", "run_create", asked).advances(s1, twoSteps(2, submittedStep, pendingStep))
-		s.stepJob(s1, "run-1-a-1").stepDone("run-1-a-1", "SUCCEEDED").advances(s1, twoSteps(3, succeededStep, waitingStep(1, 6*time.Second)))
-	}
-	long := func(s *story) { s.aDone(31 * time.Second).keeps(s1) }
-	restart := func(s *story) { s.control("crash", s1).wait(40*time.Second).control("restart", s1).starts(s1) }
-	for name, c := range map[string]struct {
-		breaks bool
-		tell   func(*story)
-	}{
-		"a short delay in time":           {false, func(s *story) { short(s); s.wait(6*time.Second).stepJob(s1, "run-1-b-1") }},
-		"a short delay that a poll finds": {true, func(s *story) { short(s); s.wait(9*time.Second).stepJob(s2, "run-1-b-1") }},
-		"a short delay that nobody finds": {true, func(s *story) { short(s); s.wait(9 * time.Second) }},
-		"a long one that a poll finds":    {true, func(s *story) { long(s); s.wait(34*time.Second).popsDelays(s2).stepJob(s2, "run-1-b-1") }},
-		"at a start":                      {false, func(s *story) { long(s); restart(s); s.popsDelays(s1).stepJob(s1, "run-1-b-1") }},
-		"after a start":                   {true, func(s *story) { long(s); restart(s); s.wait(5*time.Second).popsDelays(s1).stepJob(s1, "run-1-b-1") }},
-		"a short one after a start":       {false, func(s *story) { short(s); restart(s); s.wait(5*time.Second).stepJob(s1, "run-1-b-1") }},
-		"a write that was not answered": {false, func(s *story) {
-			short(s)
-			s.events[len(s.events)-2].Outcome = "connection reset"
-			s.wait(9*time.Second).stepJob(s1, "run-1-b-1")
-		}},
-		"its process crashes": {false, func(s *story) { short(s); s.control("crash", s1).wait(9*time.Second).stepJob(s2, "run-1-b-1") }},
-		"another has the run meanwhile": {false, func(s *story) {
-			short(s)
-			s.wait(4*time.Second).locksRun(s2).wait(5*time.Second).unlocksRun(s2).stepJob(s1, "run-1-b-1")
-		}},
-	} {
-		s := newStory()
-		c.tell(s)
-		assert.Equal(t, c.breaks, len(outcomeOf(s.judge(hardenedRuns), "delay-waits-for-no-poll").Violations) > 0, name)
-	}
-}
-
 // What a run's record says of its steps is so by their jobs' records.
 func TestWhatARunTellsOfItsSteps(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -590,11 +190,7 @@ func TestWhatARunTellsOfItsSteps(t *testing.T) {
 		r := failedRun(5)
 		c.write(&r)
 		o := outcomeOf(newStory().retried("FAILED").stepJob(s1, "run-1-a-2").stepDone("run-1-a-2", "FAILED").advances(s1, r).judge(config.Config{}), "run-tells-of-its-steps")
-		if c.says == "" {
-			assert.Empty(t, o.Violations, name)
-		} else if assert.Len(t, o.Violations, 1, name) {
-			assert.Contains(t, o.Violations[0].Message, c.says, name)
-		}
+		assertSays(t, o.Violations, c.says, name)
 	}
 }
 
@@ -621,4 +217,12 @@ func TestTheKeysOfARun(t *testing.T) {
 	s := newStory()
 	over(s)
 	assert.Empty(t, outcomeOf(s.judge(config.Config{}), "run-index-agrees-with-record").Violations)
+}
+
+func TestIsStep(t *testing.T) {
+	for id, want := range map[string]bool{"run-1-a-1": true, "run-1-a-12": true, "run-1-a-0": false, "run-1-a": false, "run-1-a-1-replay-1": false, "comp-0123456789abcdef": false} {
+		j := &model.Job{ID: id}
+		j.Saga.Workflow = "run-1"
+		assert.Equal(t, want, model.IsStep(j), id)
+	}
 }

@@ -175,13 +175,23 @@ const approverDoubt = 15 * time.Second
 func (f *Facts) ApprovalAged(s *Step) {
 	j, h := s.About, s.Handling
 	g := j.Approval()
-	if s.Failed || h == nil || j.Mixed || g == nil || h.ReadAt == 0 || max(g.Since, j.Consent.Since) > h.ReadAt {
+	if s.Failed || h == nil {
 		return
 	}
-	me := invariants.Process(s.Node, s.Incarnation)
+	if j.Mixed || g == nil || h.ReadAt == 0 || max(g.Since, j.Consent.Since) > h.ReadAt {
+		f.Count.Maybe(history.CounterApprovalsRefused, "expired", j.TopicOf())
+		return
+	}
+	me, first := invariants.Process(s.Node, s.Incarnation), h.Aged.Step == 0 // its process's replayer may look as well
 	h.Aged = Aged{
 		Step: s.Step, Age: s.At - g.dated,
 		bears: slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consents == g.Hash && m.InHandOf(me) }),
+	}
+	switch {
+	case first && j.State == ApprovalRequired && h.Aged.bears && f.LookedTooLate(h):
+		f.Count.Sure(history.CounterApprovalsRefused, "expired", j.TopicOf())
+	case h.Aged.Age > f.Config.Approvals.TTL-Slack:
+		f.Count.Maybe(history.CounterApprovalsRefused, "expired", j.TopicOf())
 	}
 }
 

@@ -17,6 +17,7 @@ type Checker struct {
 	Amended         func(*Step, *Write)                                 // it was changed without a write of its state
 	Requested       func(*Step, *Job, *history.Request)                 // a client stored a request, in its job's record or in a stream; nil if the request is unreadable
 	CancelRequested func(s *Step, j *Job, reason string)                // a client stored a cancellation; likewise
+	Confirmed       func(s *Step, times int)                            // a client or a worker is told that the stream has what it published; times is how often so far
 	Sent            func(*Step)                                         // a dispatch's publish was granted, whatever its outcome
 	Stored          func(*Step, *Dispatch)                              // a stream stored a dispatch, which is not yet among the job's
 	Voided          func(*Step)                                         // a stream stored a void in place of a dispatch
@@ -78,6 +79,7 @@ type Hooks struct {
 	Amended         []func(*Step, *Write)
 	Requested       []func(*Step, *Job, *history.Request)
 	CancelRequested []func(s *Step, j *Job, reason string)
+	Confirmed       []func(s *Step, times int)
 	Sent            []func(*Step)
 	Stored          []func(*Step, *Dispatch)
 	Voided          []func(*Step)

@@ -68,6 +68,7 @@ type Job struct {
 	Messages   []Message     // its requests, results and cancellations
 	Terminated []Termination // of those
 	Unsent     []Unsent
+	times      []times
 	Filing          // of its DLQ entry
 	Left       bool // nobody else was about to handle it when Replayer had read it
 

@@ -281,6 +281,60 @@ func (f *Facts) StaleResult(s *Step) {
 	}
 }
 
+// RequestRead counts a read of a job's state, if it is for a request. With several kinds of messages of the job in hand, or
+// with a replayer at it, events do not say for which the process reads.
+func (f *Facts) RequestRead(s *Step) {
+	j, me := s.About, invariants.Process(s.Node, s.Incarnation)
+	var asks, others *Message
+	for i := range j.Messages {
+		if m := &j.Messages[i]; m.InHandOf(me) && m.asks() {
+			asks = m
+		} else if m.InHandOf(me) {
+			others = m
+		}
+	}
+	n := Count{Maybe: 1}
+	switch {
+	case j.Replayer != "":
+	case asks != nil && others == nil:
+		n = Count{Sure: 1}
+	case others != nil && asks == nil:
+		return
+	}
+	switch {
+	case !s.Failed:
+		f.Count.add(n, history.CounterReads, "done", j.TopicOf())
+		f.refuses(j, asks, n)
+	case f.Config.ReadError == "fail-closed":
+		f.Count.add(n, history.CounterReads, "fail_closed", j.TopicOf())
+	case f.Config.ReadError == "cached-state":
+		f.Count.Maybe(history.CounterReads, "fail_closed", j.TopicOf())
+	}
+}
+
+// refuses counts, as often as n, a request that bears an approval which is not the one on record, as a handling of it reads the
+// record. One that is past its deadline ends the job instead. Of what a replayer has read, which is no message, there is no telling.
+func (f *Facts) refuses(j *Job, m *Message, n Count) {
+	grants := j.Consent.Grants
+	switch last := len(grants) - 1; {
+	case j.State != ApprovalRequired, !f.Config.Approvals.Bind, m != nil && m.Consents == "":
+		return
+	case m == nil, j.Deadline != 0, last >= 0 && grants[last].lost:
+		n = Count{Maybe: 1}
+	case last >= 0 && grants[last].Hash == m.Consents:
+		return
+	}
+	f.Count.add(n, history.CounterApprovalsRefused, "changed", j.TopicOf())
+}
+
+// Retried counts a message that is sent back for what its process has met.
+func (f *Facts) Retried(m *Message, e *sim.Event) {
+	i := slices.IndexFunc(m.deliveries, func(d delivery) bool { return d.step == e.Answers })
+	if i >= 0 && m.deliveries[i].asked == 1 && m.deliveries[i].away != (config.Span{}) && !m.Garbled {
+		f.Count.Sure(history.CounterRetries)
+	}
+}
+
 // Unanswered is how many of its deliveries were not sent back. Each is followed by a redelivery after
 // AckWait.
 func (m *Message) Unanswered() uint64 { return m.Delivered - min(m.sentBack(), m.Delivered) }

@@ -2,8 +2,10 @@ package model
 
 import (
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -47,6 +49,41 @@ func (j *Job) Sends(s *Step) {
 // sent forgets what the node has left unsent.
 func (j *Job) sent(node string) {
 	j.Unsent = slices.DeleteFunc(j.Unsent, func(u Unsent) bool { return u.Node == node })
+}
+
+// times is how often something came to a process about the job, by its phase.
+type times struct {
+	process, phase string
+	n              int
+}
+
+// Again counts that something came to the step's process about the job: that the stream has what it published, or, of a worker,
+// a dispatch. It says how often it has.
+func (j *Job) Again(s *Step) int {
+	me := invariants.Process(s.Node, s.Incarnation)
+	i := slices.IndexFunc(j.times, func(t times) bool { return t.process == me && t.phase == s.Phase })
+	if i < 0 {
+		i = len(j.times)
+		j.times = append(j.times, times{me, s.Phase, 0})
+	}
+	j.times[i].n++
+	return j.times[i].n
+}
+
+// GivenTo is how often a dispatch of the job has reached a process.
+func (j *Job) GivenTo(process string) int {
+	for _, t := range j.times {
+		if t.process == process && t.phase == "job_deliver" {
+			return t.n
+		}
+	}
+	return 0
+}
+
+// Confirms says whether the step tells a client or a worker that the stream has what it published for schedulers to take.
+func Confirms(s *Step) bool {
+	return (s.Kind == sim.KindPublish || s.Kind == sim.KindReturn) && (s.Phase == "result_publish" || slices.Contains(publishes, s.Phase)) &&
+		!s.Failed && s.Outcome != sim.OutcomePending && s.Node != history.OperatorNode && !strings.HasPrefix(s.Node, history.SchedulerNodes)
 }
 
 // ClientAway says whether a client is down, paused or cut off from a server, so that it stores nothing.

@@ -88,6 +88,7 @@ func (o *Observer) lockAnswered(s *model.Step, locked bool) {
 		if s.Handling != nil {
 			if s.Handling.Renewals++; s.Handling.Renewals == f.Config.MaxRenewalFailures {
 				f.Reach(model.LockAbandoned)
+				f.Count.Sure(history.CounterRenewalsAbandoned)
 			}
 		}
 	case s.Handling != nil:

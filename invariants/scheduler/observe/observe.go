@@ -103,6 +103,12 @@ func (o *Observer) operation(e *sim.Event) {
 	if s.About != nil && history.IsClient(s.Node) {
 		s.About.Sends(s)
 	}
+	if s.About != nil && model.Confirms(s) {
+		times := s.About.Again(s)
+		for _, check := range o.hooks.Confirmed {
+			check(s, times)
+		}
+	}
 	f.BreakerAsked(s)
 	if s.Kind == sim.KindCall && s.Name == history.MethodCheck {
 		f.ReplayerAsked(s)
@@ -123,6 +129,7 @@ func (o *Observer) operation(e *sim.Event) {
 	if s.About != nil && s.Phase == "committed_read" {
 		f.CommitAsked(s)
 	}
+	f.RedisAnswered(s)
 	if s.About == nil {
 		f.Ticked(s)
 		if t := f.Lists(s); t != nil {

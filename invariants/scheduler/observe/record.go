@@ -218,8 +218,11 @@ func (o *Observer) stateRead(s *model.Step) {
 	if s.Handling != nil && !s.Failed && s.About.Intent.Step != 0 {
 		s.Handling.Pick = s.About.Intent.Pick
 	}
-	if s.Phase == "state_read" && !s.Failed {
-		o.Facts.StaleResult(s)
+	if s.Phase == "state_read" {
+		o.Facts.RequestRead(s)
+		if !s.Failed {
+			o.Facts.StaleResult(s)
+		}
 	}
 	for _, check := range o.hooks.Read {
 		check(s)

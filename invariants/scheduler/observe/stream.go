@@ -188,6 +188,9 @@ func (o *Observer) publishAnswered(s *model.Step, stored bool) {
 	}
 	if s.Failed && h != nil {
 		h.PublishFailed = s.Step
+		if f.Config.DispatchOrder == "outbox" {
+			f.Count.Sure(history.CounterOutboxRetries, s.Phase)
+		}
 	}
 }
 
@@ -213,6 +216,9 @@ func (o *Observer) message(e *sim.Event) {
 		}
 	}
 	if m != nil && e.Kind == sim.KindNak {
+		if first {
+			f.Retried(m, e)
+		}
 		for _, check := range o.hooks.SentBack {
 			check(s, m)
 		}
@@ -235,6 +241,9 @@ func (o *Observer) message(e *sim.Event) {
 	case "notice_deliver":
 		f.HeardNotice(about, e)
 	case "job_deliver":
+		if !lost {
+			about.Again(s)
+		}
 		f.Node(e.Node).Given(e)
 		if again := f.HandOut(about, e.Seq, e.Step); again || e.Delivered > 1 {
 			f.Reach(model.DispatchRedelivered)

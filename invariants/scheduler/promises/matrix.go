@@ -242,6 +242,7 @@ var Matrix = withDeaths(map[string]row{
 	"attempts-last-their-budget": {Takes: []mechanism{having(withEvenBackoff, withBusyBackoff)}},
 	"workload-is-submitted":      {},
 	"requests-can-be-read":       {},
+	"nothing-is-published-twice": {},
 	"what-is-asked-is-stored":    {},
 	"every-job-settles": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(WorkerCrash, WorkerAway), But: []mechanism{reconciled}},
