@@ -155,7 +155,7 @@ func TestACertificateAgreesWithItself(t *testing.T) {
 		"it has 1 of 2 runs, but complete is true":     func(c *Certificate) { c.Tries = c.Tries[:1] },
 		"it has 2 of 1 runs, but complete is true":     func(c *Certificate) { c.All = 1 },
 		"it has 2 of 1 runs, but complete is false":    func(c *Certificate) { c.All, c.Complete = 1, false },
-		"its counts do not agree with its runs":         func(c *Certificate) { c.Counts[Missed]++ },
+		"its counts do not agree with its runs":        func(c *Certificate) { c.Counts[Missed]++ },
 		`run 1 is "broken", but names 0 invariants`:    func(c *Certificate) { c.Tries[0] = Tried{Outcome: Broken} },
 		`run 1 is "held", but names 1 invariants`:      func(c *Certificate) { c.Tries[0] = Tried{Outcome: Held, Invariants: []string{"x"}} },
 		`run 1 is "all right", but names 0 invariants`: func(c *Certificate) { c.Tries[0].Outcome = "all right" },
