@@ -206,7 +206,7 @@ func acts(e *sim.Event) bool {
 	}
 	for i := range e.Changes {
 		switch what, _ := history.Classify(&e.Changes[i]); what {
-		case history.Unknown, history.Lock, history.Processed, history.Inflight, history.Breaker:
+		case history.Unknown, history.Lock, history.Processed, history.Inflight, history.Breaker, history.Probes:
 		default:
 			return true
 		}

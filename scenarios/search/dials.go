@@ -15,8 +15,6 @@ func (d *drawer) settings() {
 		d.turn(k)
 	}
 	d.turnSome(dialsMax)
-	d.kernel()
-	d.outputs()
 	if d.oneIn(8, "with runs") {
 		d.runs()
 	}
@@ -29,12 +27,10 @@ func (d *drawer) settings() {
 	if d.oneIn(10, "saga") {
 		d.rollBack(d.job("fatal job"))
 	}
-	if d.oneIn(10, "approval") {
-		d.set("kernel.default", "ALLOW")
+	if d.oneIn(10, "approval") && d.permit() {
 		from(d, "which", (*drawer).approval, (*drawer).change)(d, d.job("job to be approved"))
 	}
-	if d.oneIn(12, "throttled") {
-		d.set("kernel.default", "ALLOW")
+	if d.oneIn(12, "throttled") && d.permit() {
 		d.throttle(d.job("throttled job"))
 	}
 	if d.oneIn(12, "deadline") {
@@ -43,6 +39,8 @@ func (d *drawer) settings() {
 	if d.oneIn(10, "routed") {
 		d.route(d.job("routed job"))
 	}
+	d.kernel()
+	d.outputs()
 }
 
 // turnSome turns up to most of the dials that have an effect.

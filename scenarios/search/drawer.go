@@ -49,6 +49,10 @@ func (d *drawer) oneIn(n int, label string) bool { return d.upTo(n-1, label) == 
 
 func (d *drawer) job(label string) int { return 1 + d.upTo(d.p.Workload.Jobs-1, label) }
 
+// judges says whether the plan is judged by invariants whatever their promises. Rare kinds of fault would break those, which
+// would show nothing.
+func (d *drawer) judges() bool { return len(d.p.Expect.Violates) > 0 }
+
 func nth(job int) string { return strconv.Itoa(job) }
 
 // set changes a setting, unless the space fixes it or the plan would become invalid.

@@ -43,8 +43,6 @@ var leads = map[string]func(d *drawer, job int){
 // limit gives tenants one job in flight at a time.
 func (d *drawer) limit(int) { d.set("engine.tenant_limit", "1") }
 
-func (d *drawer) poison(int) { d.set("workload.poison", from(d, "poison", "1", "2")) }
-
 // cancelAtWork cancels a job while a worker executes it.
 func (d *drawer) cancelAtWork(job int) {
 	d.set("workload.slow."+nth(job), from(d, "slow", longWork...))

@@ -11,12 +11,12 @@ import (
 // situations are states that hardly ever come about by chance, since they take several things at once. Each
 // function brings one about for a job, unless the space fixes a setting that it needs.
 var situations = []func(d *drawer, job int){
-	(*drawer).startWarm, (*drawer).orphan, (*drawer).strand, (*drawer).misread, (*drawer).outdate, (*drawer).deadLetter, (*drawer).breakOff, (*drawer).foretell,
+	(*drawer).startWarm, (*drawer).orphan, (*drawer).strand, (*drawer).misread, (*drawer).outdate, (*drawer).deadLetter, (*drawer).breakOff, (*drawer).foretell, (*drawer).undo, (*drawer).lapse,
 }
 
 // situation makes some plans begin with a situation, to which faults are added.
 func (d *drawer) situation() {
-	if d.oneIn(6, "situation") {
+	if d.oneIn(5, "situation") {
 		from(d, "which", situations...)(d, d.job("its job"))
 	}
 }
@@ -83,10 +83,7 @@ func (d *drawer) outdate(job int) {
 // breakOff makes a scheduler die in the middle of a rollback, or pause for longer than the saga's lock lasts,
 // so that another takes the lock.
 func (d *drawer) breakOff(int) {
-	d.set("workload.jobs", from(d, "jobs", "3", "4"))
-	last := d.p.Workload.Jobs
-	d.set("workload.saga", nth(last))
-	d.set("workload.answer."+nth(last), "FAILED_FATAL")
+	last := d.fatalSaga()
 	f := faults.Fault{After: &faults.Match{Job: last - 1, Phase: "saga_publish"}, Do: faults.Crash, Node: faults.Actor, RestartIn: time.Second}
 	if d.oneIn(2, "by a pause") {
 		d.set("engine.saga.lock_ttl", "10s")
@@ -94,6 +91,41 @@ func (d *drawer) breakOff(int) {
 		f.Do, f.RestartIn, f.For = faults.Pause, 0, 70*time.Second
 	}
 	d.add(f)
+}
+
+// fatalSaga makes all jobs one saga, and the last of them, which it returns, fail for good.
+func (d *drawer) fatalSaga() (last int) {
+	d.set("workload.jobs", from(d, "jobs", "3", "4"))
+	last = d.p.Workload.Jobs
+	d.set("workload.saga", nth(last))
+	d.set("workload.answer."+nth(last), "FAILED_FATAL")
+	return last
+}
+
+// undo rolls back a saga with a job that was executed, but did not succeed: its output is blocked, or it was cancelled
+// before.
+func (d *drawer) undo(int) {
+	job := 1 + d.upTo(max(0, d.fatalSaga()-2), "its job")
+	if d.oneIn(2, "blocked") {
+		d.quarantine(job)
+		return
+	}
+	d.set("engine.cancel_notice", from(d, "told", "false", "true"))
+	d.set("workload.slow."+nth(job), longWork[0])
+	d.set("workload.cancel."+nth(job), from(d, "cancelled after", "1s", "10s"))
+}
+
+// lapse makes Redis fail over between a write and the answer to its message.
+func (d *drawer) lapse(job int) {
+	if d.judges() {
+		return
+	}
+	m := &faults.Match{Job: job, Phase: from(d, "after", "result_write", "dlq_write", "dispatched_write", "running_write")}
+	if m.Phase == "dlq_write" {
+		d.poison(job)
+		m.Job = 0
+	}
+	d.add(faults.Fault{After: m, Do: faults.Failover, Node: faults.Redis, Lag: from(d, "lag", 10*time.Millisecond, time.Second)})
 }
 
 // deadLetter makes a job fail that may be replayed, or not.

@@ -26,8 +26,11 @@ func TestSituationsComeAbout(t *testing.T) {
 		{[]string{"dead-letter-replayed"}, (*drawer).deadLetter},
 		{[]string{"saga-rolled-back", "saga-rollback-resumed"}, (*drawer).breakOff},
 		{[]string{"cancellation-takes-effect"}, (*drawer).foretell},
+		{[]string{"saga-rolled-back", "compensation-recorded-once"}, (*drawer).undo},
+		{[]string{"circuit-opened", "circuit-half-opened", "circuit-closed-again"}, func(d *drawer, _ int) { d.permit(); d.trip() }},
+		{[]string{"acked-only-when-durable", "terminated-message-has-dlq-entry"}, (*drawer).lapse},
 	}
-	require.Len(t, reach, len(situations))
+	require.Len(t, reach, len(situations)+1) // and trip
 	for _, c := range reach {
 		t.Run(c.invariants[0], func(t *testing.T) {
 			plans := rapid.Custom(func(t *rapid.T) *plans.Plan {

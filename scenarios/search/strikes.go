@@ -31,10 +31,9 @@ func (d *drawer) faults() {
 	}
 }
 
-// rare draws the other kinds into a few plans, since other violations are best looked for without them. They
-// would also break invariants that are judged whatever their promises, which would show nothing.
+// rare draws the other kinds into a few plans, since other violations are best looked for without them.
 func (d *drawer) rare() {
-	if len(d.p.Expect.Violates) > 0 {
+	if d.judges() {
 		return
 	}
 	for _, k := range faults.Kinds() {
@@ -105,7 +104,7 @@ func (d *drawer) often(f *faults.Fault, ph faults.Phase) {
 // record, are hardly ever drawn.
 var weights = map[string]int{
 	"dispatched_write": 32, "publish": 32,
-	"lock_acquire": 12, "lock_renew": 12, "state_read": 12, "scheduled_write": 12, "rollback_write": 12, "running_write": 12, "lock_release": 12, "submit_ack": 12,
+	"lock_acquire": 12, "lock_renew": 12, "state_read": 12, "scheduled_write": 12, "rollback_write": 12, "running_write": 12, "lock_release": 12, "submit_ack": 12, "safety_check": 12,
 	"saga_read": 6, "saga_pop": 6, "saga_publish": 6, "saga_close": 6,
 	"pending_write": 2, "scan_read": 6, "run_write": 6, "job_term": 1, "result_term": 1, "cancel_term": 1,
 }

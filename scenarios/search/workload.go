@@ -23,12 +23,18 @@ func (d *drawer) route(job int) {
 	case "label":
 		d.set("topology.zones", from(d, "zones", "2", "1"))
 		d.set("workload.label."+n, from(d, "label", "placement.zone=zone-1", "placement.zone=zone-2", "preferred_worker_id=worker-1", "constraint.gpu=true", "preferred_pool=gpu"))
+		if d.oneIn(3, "overridden") {
+			d.override(job)
+		}
 	case "requires":
 		d.set("topology.gpu_workers", from(d, "gpu workers", "1", "0"))
 		d.set("workload.requires."+n, "gpu")
 	default:
 		d.set("topology.gpu_workers", from(d, "gpu workers", "1", "0"))
 		d.set("workload.topic."+n, from(d, "topic", "job.gpu", "job.other"))
+		if d.oneIn(3, "with a constraint") {
+			d.set("workload.label."+n, from(d, "constraint", "constraint.gpu=a100", "constraint.gpu=true"))
+		}
 	}
 }
 
@@ -61,3 +67,6 @@ func (d *drawer) runs() {
 		d.turn(evenly(d, "dial of runs", own...))
 	}
 }
+
+// poison adds messages that nobody can read.
+func (d *drawer) poison(int) { d.set("workload.poison", from(d, "poison", "1", "2")) }

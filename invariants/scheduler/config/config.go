@@ -177,7 +177,8 @@ var documentedConfig = Config{
 	WorkerTTL: 30 * time.Second, RegistrySweep: 10 * time.Second, JobLockTTL: time.Minute, PublishTimeout: 5 * time.Second, StoreOpTimeout: 2 * time.Second,
 	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, RetryDelayPublish: 2 * time.Second, RetryDelayNoWorkers: 2 * time.Second, BackoffBase: time.Second, BackoffMax: 30 * time.Second, BackoffJitter: 500 * time.Millisecond, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second, ScheduledAge: 2 * time.Minute, DLQEntryTTL: 30 * 24 * time.Hour,
 	PollInterval: 30 * time.Second, DispatchTimeout: 5 * time.Minute, RunningTimeout: 30 * time.Minute, SnapshotLockTTL: 10 * time.Second, SnapshotEvery: 5 * time.Second, SnapshotReadTimeout: 5 * time.Second,
-	Policy: PolicyConfig{FailMode: failModeClosed, FailBudget: 3, OpenFor: 30 * time.Second, OpenDelay: 5 * time.Second, ThrottleDelay: 5 * time.Second, HalfOpenMax: 3, CloseAfter: 2},
+	Policy: PolicyConfig{FailMode: failModeClosed, Timeout: 2 * time.Second, FailBudget: 3, OpenFor: 30 * time.Second, OpenDelay: 5 * time.Second, ThrottleDelay: 5 * time.Second, HalfOpenMax: 3, CloseAfter: 2},
+	Output: OutputConfig{CheckTimeout: 2 * time.Second, ScanTimeout: 30 * time.Second},
 	Saga:   SagaConfig{LockTTL: 2 * time.Minute, RollbackTimeout: 30 * time.Second}, Workflow: WorkflowConfig{RunLockTTL: 30 * time.Second},
 }
 
@@ -426,6 +427,7 @@ type ApprovalConfig struct {
 type PolicyConfig struct {
 	Kernel        bool          // there is a safety kernel
 	FailMode      string        // "closed" or "open" (Scheduler internals, section 6, as the rest)
+	Timeout       time.Duration // of one call
 	FailBudget    int           // consecutive failures that open the circuit
 	OpenFor       time.Duration // how long the circuit stays open
 	OpenDelay     time.Duration // before a job is handled again that an open circuit has put off
@@ -440,7 +442,8 @@ type PolicyConfig struct {
 type OutputConfig struct {
 	Enabled      bool
 	DurableScans bool
-	ScanTimeout  time.Duration
+	CheckTimeout time.Duration // of a call about a result's metadata
+	ScanTimeout  time.Duration // of one about an output (Scheduler internals)
 }
 
 // SagaConfig are the settings of sagas on which promises depend.

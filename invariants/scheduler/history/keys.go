@@ -36,6 +36,7 @@ const (
 	Growth                    // the alert that there are too many new dead letters
 	Committed                 // who has done what an idempotency key stands for
 	Breaker                   // the shared counter of a circuit
+	Probes                    // the calls that are counted while it is half-open
 	Output                    // a job's output
 	Finding                   // the policy's finding on it
 	Scans                     // the outputs that are still to be scanned
@@ -73,6 +74,7 @@ var keys = [...]struct {
 	{prefix: RunsKey, whole: true, what: LoopLock},
 	{prefix: LettersKey, whole: true, what: LoopLock},
 	{prefix: breakerPrefix, suffix: ":failures", what: Breaker},
+	{prefix: breakerPrefix, suffix: ":probes", what: Probes},
 	{prefix: DlqPrefix + SagaLetters, what: SagaLetter},
 	{prefix: DlqPrefix, what: Letter},
 	{prefix: DlqIndex, whole: true, what: LetterIndex},

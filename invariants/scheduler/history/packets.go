@@ -72,36 +72,55 @@ type Word struct {
 	Epoch  int64  `json:"epoch"`
 }
 
-// DeadLetter is an entry of the dead-letter queue.
+// DeadLetter is an entry of the dead-letter queue: a failure, and what is decided on it.
 type DeadLetter struct {
-	Topic        string `json:"topic"`
-	Key          string `json:"idempotency_key"`
-	Status       string `json:"status"`
-	ReasonCode   string `json:"reason_code"`
-	LastCause    string `json:"last_cause"`
-	Reason       string `json:"reason"`
-	Attempts     int    `json:"attempts"`
+	Failure
 	ReplayStatus string `json:"replay_status"`
 	Mismatch     string `json:"replay_snapshot"`
 	ReplayReason string `json:"replay_reason"`
 	ReplayJob    string `json:"replay_job"`
-	Snapshot     string `json:"policy_snapshot"`
 	DecidedBy    string `json:"decided_by"`
+	ChangedBy    string `json:"changed_by"`
+	Uncounted    bool   `json:"uncounted"`
 	NextReplayAt int64  `json:"next_replay_at"`
 	Payload      string `json:"payload"`
 	Action       string `json:"action"`
+	MaxReplays   int    `json:"max_replays"`
 	Owner        string `json:"owner"`
 	Approvers    string `json:"approver_group"`
-	Fatal        bool   `json:"fatal"`
 }
+
+// Failure is what a dead letter is about.
+type Failure struct {
+	JobID       string `json:"job_id"`
+	Topic       string `json:"topic"`
+	Tenant      string `json:"tenant"`
+	Key         string `json:"idempotency_key"`
+	Status      string `json:"status"`
+	ReasonCode  string `json:"reason_code"`
+	LastCause   string `json:"last_cause"`
+	Reason      string `json:"reason"`
+	Attempts    int    `json:"attempts"`
+	Snapshot    string `json:"policy_snapshot"`
+	CreatedAt   int64  `json:"created_at"` // unix milliseconds
+	MessageAt   int64  `json:"message_at"` // unix nanoseconds
+	Fatal       bool   `json:"fatal"`
+	Run         string `json:"run"`
+	ReplayOf    string `json:"replay_of"`
+	ReplayCount int    `json:"replay_count"`
+}
+
+// Unlike names a field, as JSON has it, in which another failure is not like this one; "" for none.
+func (f *Failure) Unlike(other *Failure) string { return differs(f, other) }
 
 // AuditEvent is a decision in the audit trail.
 type AuditEvent struct {
-	At     int64  `json:"at"` // unix milliseconds
-	Kind   string `json:"kind"`
-	JobID  string `json:"job_id"`
-	Reason string `json:"reason"`
-	By     string `json:"by"`
+	At         int64  `json:"at"` // unix milliseconds
+	Kind       string `json:"kind"`
+	JobID      string `json:"job_id"`
+	ReasonCode string `json:"reason_code"`
+	Reason     string `json:"reason"`
+	By         string `json:"by"`
 }
 
 // OutputFinding is the record of an output's check.

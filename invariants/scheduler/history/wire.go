@@ -126,6 +126,7 @@ const (
 	ScansKey          = "cordum:output:scans"
 	CallOutput        = "CheckOutput"
 	AuditQuarantined  = "output_quarantined"
+	AuditUnscanned    = "output_unscanned"
 	AuditRefused      = "dlq_refused"
 	OutputAllow       = "ALLOW"
 	OutputDeny        = "DENY"

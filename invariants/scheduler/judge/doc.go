@@ -24,9 +24,10 @@
 //	acks.go, guard.go                    messages
 //	counters.go                          metrics
 //	dispatch.go                          stored dispatches
+//	letters.go, trail.go                 dead letters, and the audit trail
 //	situations.go                        what a campaign must sometimes see
 //	stored.go                            what an audit finds in the servers
-//	timeouts.go                          timeouts
+//	timeouts.go, hanging.go              timeouts of jobs, and of operations
 //	rescued.go, decided.go               jobs that were rescued, and what was decided on them
 //	derived.go                           jobs that schedulers submit: replays, compensations, steps
 package judge

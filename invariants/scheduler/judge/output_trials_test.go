@@ -67,8 +67,19 @@ func (s *story) passes(node, job, ptr string) *story {
 
 // keepsScan is part of the last step: the job's scan is open.
 func (s *story) keepsScan(job string) *story {
-	s.last().Changes = append(s.last().Changes, s.set(history.ScansKey, job, "1"))
+	return s.keepsScanFor(job, 2*time.Minute)
+}
+
+// keepsScanFor is likewise; others may take it up so much later.
+func (s *story) keepsScanFor(job string, lasts time.Duration) *story {
+	s.last().Changes = append(s.last().Changes, s.set(history.ScansKey, job, strconv.FormatInt((s.at+lasts).Milliseconds(), 10)))
 	return s
+}
+
+// claimsScan puts off a scan that is due, to take it up.
+func (s *story) claimsScan(node, job string, lasts time.Duration) *story {
+	s.add(node, sim.KindRedis, "zrangebyscore", history.ScansKey, "", "scan_read")
+	return s.add(node, sim.KindRedis, "zadd", history.ScansKey, "", "scan_read").keepsScanFor(job, lasts)
 }
 
 // scanEnds is part of the last step, likewise.
@@ -158,6 +169,16 @@ var outputTrials = map[string]trial{
 			s.answered(s2, job2, allows, "").passes(s2, job2, "res:job-2").control("crash", s2).wait(time.Hour)
 			s.answered(s1, "job-3", allows, "").passes(s1, "job-3", "res:job-3").control("pause", s1).wait(time.Hour).control("resume", s1)
 			s.readsOutput(s1, "job-3")
+		},
+	},
+	"scan-is-left-to-its-holder": {
+		cfg: checkedOutput,
+		breaks: func(s *story) {
+			s.answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").wait(2*time.Minute).op(s2, job1, "scan_read")
+		},
+		says: "job-1: scheduler-2 has its scan since step 25 (scan_read), and others may take it up after 0s; that should be 2m0s",
+		holds: func(s *story) {
+			s.answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").wait(2*time.Minute).claimsScan(s2, job1, 2*time.Minute).op(s2, job1, "scan_read")
 		},
 	},
 	"result-goes-as-the-policy-says": {
@@ -430,5 +451,33 @@ func TestTheReasonCodeOfABlockedOutput(t *testing.T) {
 			found := outcomeOf(s.judge(checkedOutput), "result-goes-as-the-policy-says").Violations
 			assertSays(t, found, c.says, c)
 		}
+	}
+}
+
+// Who takes up a scan has it for its time, and so has who wrote SUCCEEDED, whatever their clocks say.
+func TestAScanIsLeftToItsHolder(t *testing.T) {
+	const has = 2 * time.Minute
+	left := func() *story {
+		return newStory().answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").wait(has)
+	}
+	taken := func() *story { return left().claimsScan(s1, job1, has).op(s1, job1, "scan_read") }
+	opened := newStory().answered(s1, job1, allows, "").write(s1, job1, "result_write", "SUCCEEDED", "result_ptr", "res:job-1").keepsScanFor(job1, time.Minute)
+	for name, c := range map[string]struct {
+		story  *story
+		broken bool
+	}{
+		"opened for too short":          {opened, true},
+		"taken up for too short":        {left().claimsScan(s1, job1, time.Minute), true},
+		"taken up again":                {taken().wait(has).claimsScan(s2, job1, has).op(s2, job1, "scan_read"), false},
+		"taken up without a claim":      {taken().op(s2, job1, "scan_read"), true},
+		"taken up again, with no claim": {taken().op(s1, job1, "scan_read"), true},
+		"claimed twice, taken up twice": {left().claimsScan(s1, job1, has).wait(has).claimsScan(s1, job1, has).op(s1, job1, "scan_read").op(s1, job1, "scan_read"), false},
+		"it is over":                    {taken().op(s1, job1, "output_record").scanEnds(job1).op(s2, job1, "scan_read"), false},
+		"put off long ago":              {left().claimsScan(s1, job1, time.Minute).late(), false},
+		"listed before another's claim": {left().claimsScan(s1, job1, has).add(s2, sim.KindRedis, "zadd", history.ScansKey, "", "scan_read").keepsScanFor(job1, has), false},
+		"by clocks that are wrong":      {left().claimsScan(s1, job1, time.Hour).claimsScan(s2, job1, time.Hour+has), false},
+		"forgotten by a failover":       {taken().control("failover", sim.Redis).keepsScanFor(job1, 0).claimsScan(s2, job1, has).op(s2, job1, "scan_read"), false},
+	} {
+		assert.Equal(t, c.broken, len(outcomeOf(c.story.judge(checkedOutput), "scan-is-left-to-its-holder").Violations) > 0, name)
 	}
 }

@@ -142,6 +142,7 @@ func TestAHalfOpenCircuitIsTried(t *testing.T) {
 		"it does":                 {func(s *story) { s.claimsProbe(s1, job1).calls(s1, job1) }, false},
 		"another does":            {func(s *story) { s.readsCounter(s2, "job-2").claimsProbe(s2, "job-2") }, false},
 		"it cannot be counted":    {func(s *story) { s.claimsProbe(s1, job1).fails() }, false},
+		"whoever counts it dies":  {func(s *story) { s.readsCounter(s2, "job-2").claimsProbe(s2, "job-2").unseen().control("crash", s2) }, false},
 		"another failure is late": {func(s *story) { s.counts(s2, "job-2", 4).late() }, false},
 	} {
 		s := newStory().trips(s1).wait(time.Minute).readsCounter(s1, job1)
@@ -237,4 +238,12 @@ func TestBreakersAreToldOf(t *testing.T) {
 		"scheduler-2 safety half-open false", "scheduler-2 safety closed false",
 		"scheduler-1 safety half-open true",
 	}, told)
+}
+
+// Probes are forgotten in the time that the circuit is open for, not sooner and not later.
+func TestProbesAreForgottenInTime(t *testing.T) {
+	for lasts, broken := range map[time.Duration]bool{time.Second: true, 30 * time.Second: false, time.Minute: true, -1: true} {
+		o := outcomeOf(newStory().claimsProbeFor(s1, job1, lasts).judge(shared), "probes-are-forgotten-in-time")
+		assert.Equal(t, broken, len(o.Violations) > 0, lasts)
+	}
 }

@@ -51,7 +51,16 @@ func (s *story) counts(node, job string, failures int) *story {
 
 // claimsProbe is a probe that is counted.
 func (s *story) claimsProbe(node, job string) *story {
-	return s.add(node, sim.KindRedis, "multi", "cordum:cb:safety:probes", job, "breaker_probe", sim.Change{Key: "cordum:cb:safety:probes", Value: "1"})
+	return s.claimsProbeFor(node, job, 30*time.Second)
+}
+
+// claimsProbeFor is one that Redis forgets so much later, and never if that is negative.
+func (s *story) claimsProbeFor(node, job string, lasts time.Duration) *story {
+	c := sim.Change{Key: "cordum:cb:safety:probes", Value: "1"}
+	if lasts >= 0 {
+		c.Expires = s.at + time.Millisecond + lasts
+	}
+	return s.add(node, sim.KindRedis, "multi", c.Key, job, "breaker_probe", c)
 }
 
 // trips is three calls that fail.

@@ -76,6 +76,12 @@ var policyTrials = map[string]trial{
 			s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 0).wait(5*time.Second).readsCounter(s1, job1)
 		},
 	},
+	"probes-are-forgotten-in-time": {
+		cfg:    shared,
+		breaks: func(s *story) { s.claimsProbeFor(s1, job1, -1) },
+		says:   "job-1: scheduler-1 counted a probe of the safety circuit at step 1 that is never forgotten; it should be after 30s",
+		holds:  func(s *story) { s.claimsProbe(s1, job1).wait(time.Second).claimsProbe(s2, "job-2") },
+	},
 	"throttled-job-comes-again": {
 		cfg:    guarded,
 		breaks: func(s *story) { throttled(s.submit(job1)).wait(148*time.Second).calls(s2, job1) },

@@ -91,11 +91,10 @@ func (s *story) by(node string) *story { s.last().Node = node; return s }
 // tagged gives the last step another phase.
 func (s *story) tagged(phase string) *story { s.last().Phase = phase; return s }
 
-// audited adds an event to the audit trail, in the last step.
+// audited adds an event to the audit trail, in the last step, with what the job's dead letter says.
 func (s *story) audited(job, kind, by string) *story {
-	c := s.set(history.AuditKey, strconv.Itoa(len(s.redis[history.AuditKey])), fmt.Sprintf(`{"kind":%q,"job_id":%q,"by":%q}`, kind, job, by))
-	s.last().Changes = append(s.last().Changes, c)
-	return s
+	l, _ := history.Read[history.DeadLetter](s.redis[history.DlqPrefix+job][""])
+	return s.audits(fmt.Sprintf(`{"kind":%q,"job_id":%q,"by":%q,"reason_code":%q,"reason":%q}`, kind, job, by, l.ReasonCode, l.ReplayReason))
 }
 
 // settles takes a dead letter off the replay worker's list.

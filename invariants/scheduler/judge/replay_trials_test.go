@@ -169,6 +169,16 @@ var replayTrials = map[string]trial{
 			s.letter(s1, job1, "timeout", "exhausted", map[string]any{"uncounted": true}) // which decides nothing
 		},
 	},
+	"dead-letter-tells-its-decision": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.dies(job1, "timeout").letter(s1, job1, "timeout", "scheduled", map[string]any{"action": "auto_replay"})
+		},
+		says: `job-1: scheduler-1 changed its dead letter at step 13, which is scheduled now, and says that "" has changed it`,
+		holds: func(s *story) {
+			s.dies(job1, "timeout").letter(s1, job1, "timeout", "scheduled", map[string]any{"action": "auto_replay", "changed_by": s1, "next_replay_at": 20, "max_replays": 1})
+		},
+	},
 	"decision-is-taken": {
 		cfg: operated("approve_replay"),
 		breaks: func(s *story) {

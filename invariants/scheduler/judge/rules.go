@@ -34,9 +34,9 @@ var all = sync.OnceValue(func() []rule.Rule {
 		attemptsEqualScheduledWrites, attemptsDrainByTwo, retryWaitsItsDelay, attemptsNeverPastCeiling,
 		succeededImpliesFinishedExecution, resultIsWhatWasExecuted, resultOfCurrentEpoch, jobEndsAsItsResultSays, oneExecutionPerDispatch, oneExecutionAtATime, oneExecutionPerJob,
 		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, lockRenewedByThirds, oneWriterATick, snapshotStaysFresh,
-		ackedOnlyWhenDurable, dispatchAckedOnlyWhenAnswered, processedMessageNotHandledAgain, noMessageGivenUp, onlyPoisonIsTerminated, terminatedMessageHasDLQEntry,
+		ackedOnlyWhenDurable, dispatchAckedOnlyWhenAnswered, processedMessageNotHandledAgain, noMessageGivenUp, onlyPoisonIsTerminated, terminatedMessageHasDLQEntry, hangingOperationIsGivenUp,
 		redisIndexAgreesWithRecord, countersEqualTrace,
-		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, toldWorkerStops, cancelledOnlyWhenAsked, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, derivedRequestMatchesItsSource, noFailureForWantOfAttempts, givenUpOnlyAtTheCeiling, attemptsLastTheirBudget, lastCauseIsTrue, workloadIsSubmitted, nothingIsPublishedTwice, whatIsAskedIsStored, requestsCanBeRead, everyJobSettles, noLockOutlivesItsHolder,
+		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, deadLetterTellsItsFailure, auditEventTellsItsChange, cancelledJobIsTold, toldWorkerStops, cancelledOnlyWhenAsked, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, derivedRequestMatchesItsSource, noFailureForWantOfAttempts, givenUpOnlyAtTheCeiling, attemptsLastTheirBudget, lastCauseIsTrue, workloadIsSubmitted, nothingIsPublishedTwice, whatIsAskedIsStored, requestsCanBeRead, everyJobSettles, noLockOutlivesItsHolder,
 	}
 	all = slices.Concat(all, routingInvariants, policies.Invariants, workflows.Invariants, []rule.Rule{nobodyIsRescued}, replay.Invariants, situations, replay.Situations)
 	for i := range all {

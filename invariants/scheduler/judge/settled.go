@@ -97,7 +97,7 @@ var failedNeverPrecedesItsDLQEntry = rule.New(invariants.Invariant{
 
 var failedJobHasDLQEntry = rule.New(invariants.Invariant{
 	Name:   "failed-job-has-dlq-entry",
-	Says:   "Every FAILED, DENIED or OUTPUT_QUARANTINED job has an indexed DLQ entry with the state, the reason code, the reason, the attempts and the policy snapshot of its record, and the topic and the idempotency key of a request of the job. The reason code of a DENIED job is safety_denied. An entry lasts for dlq_entry_ttl. An entry that was there before the state may have the reason and the snapshot of an earlier try.",
+	Says:   "Every FAILED, DENIED or OUTPUT_QUARANTINED job has an indexed DLQ entry with the state, the reason code, the reason, the attempts and the policy snapshot of its record, and the topic and the idempotency key of a request of the job. The reason code of a DENIED job is safety_denied. The entry calls final what the result that has ended the job calls so. An entry lasts for dlq_entry_ttl. What is decided on an entry leaves it the time that it has. An entry that was there before the state may have the reason and the snapshot of an earlier try, and call that final.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1, and section 5, reason codes; Dead letters, for the entry's shape and for the caveat of an entry lost after the terminal write",
 	Needs:  []string{"events-agree-with-servers"},
@@ -115,12 +115,16 @@ var failedJobHasDLQEntry = rule.New(invariants.Invariant{
 					continue
 				}
 				field, is, should := letterDiffers(f, j, entry, end.Redis[history.RecordPrefix+j.ID])
+				final, sure := j.CalledFinal()
 				switch {
 				case field != "":
 					t.Violation(j, "its DLQ entry has %s %q, but the record has %q", field, is, should)
 					continue
 				case j.State == model.Denied && entry.ReasonCode != history.ReasonDenied:
 					t.Violation(j, "its DLQ entry has reason_code %q, although the safety kernel has denied it", entry.ReasonCode)
+					continue
+				case sure && j.State == model.Failed && f.Config.DLQOrder != history.DlqThenState && entry.Fatal != final:
+					t.Violation(j, "its DLQ entry says that its failure is final: %t; its worker's result says %t", entry.Fatal, final)
 					continue
 				}
 			}

@@ -309,7 +309,7 @@ func (s *story) completed(node, job, state string) *story {
 
 // dlq writes an entry and its index.
 func (s *story) dlq(node, job, reason string, attempts int) *story {
-	data, err := json.Marshal(map[string]any{"job_id": job, "reason_code": reason, "attempts": attempts, "status": s.redis[history.RecordPrefix+job]["state"]})
+	data, err := json.Marshal(map[string]any{"job_id": job, "reason_code": reason, "attempts": attempts, "status": s.redis[history.RecordPrefix+job]["state"], "created_at": s.at.Milliseconds()})
 	if err != nil {
 		panic(err)
 	}

@@ -197,6 +197,25 @@ var trials = map[string]trial{
 		says:  "but dlq:entry:job-1 does not exist",
 		holds: func(s *story) { s.submit(job1).rejected(s1, job1) },
 	},
+	"hanging-operation-is-given-up": {
+		breaks: func(s *story) { s.submit(job1).lock(s1, job1).read(s1, job1).hangs(20 * time.Second) },
+		says:   "job-1: scheduler-1 waited for 20.001s for the answer to step 4 (state_read); it was to give up after 2s",
+		holds:  func(s *story) { s.submit(job1).lock(s1, job1).read(s1, job1).hangs(2 * time.Second) },
+	},
+	"dead-letter-tells-its-failure": {
+		breaks: func(s *story) {
+			s.dies(job1, "no_pool_mapping").letter(s1, job1, "no_pool_mapping", "quarantined", map[string]any{"tenant": "t"})
+		},
+		says: "job-1: scheduler-1 changed dlq:entry:job-1 at step 13, and with what is decided its tenant",
+		holds: func(s *story) {
+			s.dies(job1, "no_pool_mapping").letter(s1, job1, "no_pool_mapping", "quarantined", map[string]any{"run": "run-1"})
+		},
+	},
+	"audit-event-tells-its-change": {
+		breaks: func(s *story) { s.submit(job1).buries(s1, job1, "result_write") },
+		says:   `job-1: scheduler-1 noted output_quarantined in the audit trail at step 3, by "", and that was by "output policy"`,
+		holds:  func(s *story) { quarantined(s, 3, "output policy", "output_quarantined", "rule 7") },
+	},
 	"workload-is-submitted": {
 		cfg:    config.Config{Jobs: 2},
 		breaks: func(s *story) { s.submit(job1) },

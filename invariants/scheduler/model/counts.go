@@ -65,7 +65,7 @@ func (f *Facts) RedisAnswered(s *Step) {
 		operation = "lock"
 	case slices.Contains(stateReads, s.Phase):
 		operation = "read"
-	case slices.Contains(stateWrites, s.Phase):
+	case slices.Contains(stateWrites, s.Phase) && s.Name != "hsetnx": // which keeps a cancellation and writes no state
 		operation = "write"
 	}
 	if s.Failed && operation != "" {

@@ -13,6 +13,7 @@
 //	left.go                             messages that nobody has answered
 //	wantofattempts.go                   jobs that use up their attempts
 //	away.go                             how long a request that is sent back stays away
+//	hanging.go                          operations that nobody answers
 //	tails.go                            messages that a stream lost
 //	dispatch.go                         dispatches
 //	reach.go                            which jobs a strike has reached

@@ -22,6 +22,7 @@ type Facts struct {
 	failovers int                  // of Redis, with its deaths; after each it has another replication ID
 	Sagas     Sagas
 	Outputs   outputs
+	Hanging   []Hanging          // operations
 	Approver  string             // the process of the approver
 	trail     trail              // the audit trail
 	slots     slots              // of tenants

@@ -3,14 +3,15 @@ package model
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // Filing is what is known of the DLQ entry of a job, of a message or of a compensation.
 type Filing struct {
-	Entered    bool          // it exists
-	Code       string        // the reason code of its last write
+	Entered    bool // it exists
+	Says       history.DeadLetter
 	DlqExpires time.Duration // when it expires; 0 if it does not
 	DlqAmiss   Lasting       // its last write with a wrong lifetime; zero if there is none
 }
@@ -34,21 +35,50 @@ func (f *Facts) lastsAtLeast(s *Step, c *sim.Change, least time.Duration) Lastin
 	}
 }
 
-// FileLetter notes that an entry is written or gone. An existing entry that is written again keeps the rest
-// of its lifetime.
-func (f *Facts) FileLetter(s *Step, e *Filing, c *sim.Change) {
-	least := s.At + f.Config.DLQEntryTTL
-	if e.Entered && s.At < e.DlqExpires {
+// FileLetter notes that the entry of that ID is written or gone. An existing entry that is written again keeps the
+// rest of its lifetime.
+func (f *Facts) FileLetter(s *Step, id string, e *Filing, c *sim.Change) {
+	least, there := s.At+f.Config.DLQEntryTTL, e.Entered && s.At < e.DlqExpires
+	if there {
 		least = min(least, e.DlqExpires)
 	}
-	if l := f.lastsAtLeast(s, c, least); !c.Gone && !s.Rewinds() && l.Amiss {
+	l := f.lastsAtLeast(s, c, least)
+	if there && ChangesLetter(s) && s.Kind != sim.KindLate {
+		l.Amiss = l.Amiss || c.Expires > e.DlqExpires+f.changing(s, id)
+	}
+	if !c.Gone && !s.Rewinds() && l.Amiss {
 		e.DlqAmiss = l
 	}
 	e.Entered, e.DlqExpires = !c.Gone, c.Expires
-	if entry, err := history.Read[history.DeadLetter](c.Value); err == nil && !c.Gone {
-		e.Code = entry.ReasonCode
+	is, err := history.Read[history.DeadLetter](c.Value)
+	if c.Gone || err != nil {
+		return
+	}
+	was := e.Says
+	if e.Says = *is; s.Rewinds() {
+		return
+	}
+	for _, check := range f.Hooks.LetterFiled {
+		check(s, id, &was, is)
 	}
 }
+
+// changing is for how long a change of an entry may have been under way: it gives the entry the time that this had left when its
+// writer read it. Where several people decide on an entry at once, nobody knows whose look was the last.
+func (f *Facts) changing(s *Step, id string) time.Duration {
+	if len(f.Config.Replay.Errands[id]) > 1 {
+		return f.Config.DLQEntryTTL
+	}
+	return s.At - f.glanceOf(s, id).at + f.Config.StoreOpTimeout
+}
+
+// glanceOf is the last look that a step's process had at a job's dead letter.
+func (f *Facts) glanceOf(s *Step, id string) glance {
+	return f.Replay.read[letterOf{invariants.Process(s.Node, s.Incarnation), id}]
+}
+
+// ChangesLetter says whether a step changes a dead letter that is there, and files none.
+func ChangesLetter(s *Step) bool { return s.Phase == "dlq_update" }
 
 // Letter returns the entry with that ID that belongs to no job: to a message, by its place, or to a
 // compensation.

@@ -18,6 +18,11 @@ func (j *Job) final(said bool) bool {
 	return j.Replay.final == isFinal
 }
 
+// CalledFinal says whether the job's worker called its failure final, if its results tell for sure.
+func (j *Job) CalledFinal() (final, sure bool) {
+	return j.Replay.final == isFinal, j.Replay.final != inDoubt
+}
+
 // FailureWritten notes by which results a write of FAILED may have been made.
 func (f *Facts) FailureWritten(s *Step) {
 	j := s.About

@@ -48,6 +48,7 @@ type Job struct {
 	Scheduled  int        // SCHEDULED writes applied
 	MadeBy     string     // the node that first wrote its record; "" for none
 	Requests   int        // stored requests, one for each time that somebody made one
+	MadeAt     int        // the step at which there came to be a record of it last
 	Intent     Intent     // the DISPATCHED write that stands
 	Intended   Intent     // the last one that stood before another state came
 	Queued     Queued     // its dispatch in the outbox

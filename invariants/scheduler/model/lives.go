@@ -81,6 +81,7 @@ func (f *Facts) crash(e *sim.Event) {
 	f.Workflow.crashed(f, e.Target)
 	f.Sagas.crashed(e.Target)
 	f.Outputs.crashed(e.Target)
+	f.Hanging = slices.DeleteFunc(f.Hanging, func(h Hanging) bool { return h.Node == f.Node(e.Target) })
 	for _, j := range f.Order {
 		for i := range j.Messages {
 			j.Messages[i].died(e.Target)

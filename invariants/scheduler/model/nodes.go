@@ -35,6 +35,11 @@ func (n *Node) Away(at time.Duration) time.Duration {
 	return n.away + at - n.since
 }
 
+// Steady says whether the node is neither paused nor cut off from a server, and has not been since then.
+func (n *Node) Steady(since time.Duration) bool {
+	return n.absent == 0 && (n.since == 0 || n.since < since)
+}
+
 func (f *Facts) Node(name string) *Node {
 	n := f.Nodes[name]
 	if n == nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,7 +65,16 @@ type outputs struct {
 	Kept     map[string]time.Duration // the jobs in cordum:output:scans, and when each was last put off there
 	Unlisted time.Duration            // when Redis last refused to tell what is due there, or to leave it to the process that asks
 	Soon     map[string]scan          // the jobs whose scans their processes are about to begin
+	due      map[string]due           // likewise
+	listed   map[string]int           // the step at which a process last asked what is due there
+	claimed  map[[2]string]int        // how often a process has put off the scan of a job that it is about to take up
 	stored   map[string]*stored
+}
+
+// due is when others may take a scan up, in the time of its holder, and the step that has put it off till then.
+type due struct {
+	at   time.Duration
+	step int
 }
 
 // stored is what is known of the key of an output.
@@ -164,8 +174,14 @@ func (f *Facts) OutputOperation(s *Step) {
 	if s.Phase == "scan_read" && s.Failed {
 		f.Outputs.Unlisted = s.At
 	}
+	if s.Phase == "scan_read" && s.Kind == sim.KindRedis {
+		f.scanRead(s)
+	}
 	if s.About == nil {
 		return
+	}
+	if d := f.Outputs.due[s.About.ID]; d.step == s.Step && s.About.StateAt == s.Step && s.About.State == Succeeded {
+		f.scanLeft(s, s.About.ID, d.at-time.Duration(s.About.Updated)*time.Millisecond)
 	}
 	if s.Phase == "output_read" && s.Name != "exists" {
 		if sc, soon := f.Outputs.Soon[s.About.ID]; soon && sc.Process == invariants.Process(s.Node, s.Incarnation) {
@@ -251,17 +267,53 @@ func (f *Facts) FindingStored(s *Step, c *sim.Change, j *Job) {
 }
 
 // ScanKept notes a change of the set of open scans.
-func (f *Facts) ScanKept(c *sim.Change, id string) {
-	if f.Outputs.Kept == nil {
-		f.Outputs.Kept = map[string]time.Duration{}
+func (f *Facts) ScanKept(s *Step, c *sim.Change, id string) {
+	o := &f.Outputs
+	if o.Kept == nil {
+		o.Kept, o.due, o.listed, o.claimed = map[string]time.Duration{}, map[string]due{}, map[string]int{}, map[[2]string]int{}
 	}
 	if id == "" && c.Gone {
-		clear(f.Outputs.Kept)
+		clear(o.Kept)
 		return
 	}
-	delete(f.Outputs.Kept, id)
-	if !c.Gone {
-		f.Outputs.Kept[id] = f.At
+	was, kept := o.due[id], o.kept(id)
+	delete(o.Kept, id)
+	if c.Gone {
+		return
+	}
+	ms, _ := strconv.ParseFloat(c.Value, 64)
+	is := due{time.Duration(ms) * time.Millisecond, s.Step}
+	o.Kept[id], o.due[id] = f.At, is
+	if s.Phase == "scan_read" && s.Kind == sim.KindRedis {
+		me := invariants.Who(s.Event)
+		o.claimed[[2]string{me, id}]++
+		if kept && o.listed[me] > was.step { // by its clock it was due
+			f.scanLeft(s, id, is.at-was.at)
+		}
+	}
+}
+
+// scanLeft takes in that the step's process has a scan for at least so long.
+func (f *Facts) scanLeft(s *Step, id string, lasts time.Duration) {
+	for _, check := range f.Hooks.ScanLeft {
+		check(s, id, lasts)
+	}
+}
+
+// scanRead takes in that the step's process asks which scans are due, or takes one up.
+func (f *Facts) scanRead(s *Step) {
+	o, me := &f.Outputs, invariants.Who(s.Event)
+	if s.About == nil {
+		if s.Name == "zrangebyscore" && o.listed != nil {
+			o.listed[me] = s.Step
+		}
+		return
+	}
+	switch claim := [2]string{me, s.About.ID}; {
+	case o.claimed[claim] > 0:
+		o.claimed[claim]--
+	case o.kept(s.About.ID):
+		f.scanLeft(s, s.About.ID, 0)
 	}
 }
 

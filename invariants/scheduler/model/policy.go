@@ -148,6 +148,18 @@ func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
 	}
 }
 
+// ProbesChanged takes in a change of the calls that are counted in half-open: whoever counts one may not live to make it.
+func (f *Facts) ProbesChanged(s *Step, c *sim.Change) {
+	if c.Gone || s.Rewinds() {
+		return
+	}
+	of, lasts := history.CircuitOf(c.Key), c.Expires-s.At
+	for _, check := range f.Hooks.ProbeCounted {
+		check(s, of, lasts)
+	}
+	f.Policy.Counters[of].probeClaimed(s.At, &f.Config.Policy)
+}
+
 // BreakerAsked notes an operation on the shared counter, or a call that it guards.
 func (f *Facts) BreakerAsked(s *Step) {
 	p := &f.Policy
@@ -194,7 +206,6 @@ func (f *Facts) BreakerAsked(s *Step) {
 		case s.Failed, s.Outcome == history.TransactionFailed: // the probe cannot be counted, so the call is not made
 			l.Clearly = false
 		case s.Name == "multi":
-			counter.probeClaimed(s.At, &f.Config.Policy)
 			l.Claimed, l.Window, l.batch = true, counter.Window, counter.batch
 		}
 		p.leaves[key] = l
@@ -374,10 +385,16 @@ func (f *Facts) putOff(s *Step, is bool) {
 // Told is what the safety kernel has told the step's process about the job in the present handling; asked
 // says whether the handling has called the kernel at all.
 func (f *Facts) Told(s *Step) (told answer, asked bool) {
-	told, asked = f.Policy.Answers[caller{s.Node, s.Incarnation, s.About.ID, history.CircuitSafety}]
+	told, asked = f.ToldOf(s, s.About.ID)
 	if told.Step < s.About.handledSince(s.Event) {
 		return answer{}, false
 	}
+	return told, asked
+}
+
+// ToldOf is what the safety kernel has told the step's process of a job last; asked is whether that has called the kernel.
+func (f *Facts) ToldOf(s *Step, id string) (told answer, asked bool) {
+	told, asked = f.Policy.Answers[caller{s.Node, s.Incarnation, id, history.CircuitSafety}]
 	return told, asked
 }
 

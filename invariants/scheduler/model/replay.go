@@ -91,7 +91,8 @@ type Letter struct {
 	Written                                      int           // the step of its write, before anybody triaged it
 	Due                                          time.Duration // the earliest time of its replay, from the entry; 0 if it has none
 	Read                                         time.Duration // when the writer of that had read it
-	scheduled                                    int           // the step at which it was last scheduled
+	Says                                         history.DeadLetter
+	scheduled                                    int // the step at which it was last scheduled
 }
 
 // Decided says whether triage or a person has decided on the letter.
@@ -145,6 +146,7 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	}
 	f.letterDecided(s, e)
 	l.expires = c.Expires
+	l.Says = *e
 	if l.Action = e.Action; l.Action == "" {
 		l.Written = s.Step
 	}
@@ -226,7 +228,7 @@ func (f *Facts) letterDecided(s *Step, e *history.DeadLetter) {
 
 // TriagesLetters says whether a step is a scheduler's change of a dead letter, by triage or replay.
 func TriagesLetters(s *Step) bool {
-	return s.Phase == "dlq_update" && strings.HasPrefix(s.Node, history.SchedulerNodes)
+	return ChangesLetter(s) && strings.HasPrefix(s.Node, history.SchedulerNodes)
 }
 
 // LetterRead notes that a process has read a job's dead letter.
@@ -264,11 +266,6 @@ func (f *Facts) CommitAsked(s *Step) {
 		g.unsure = s.Failed || s.Outcome == sim.OutcomePending
 		f.Replay.read[key] = g
 	}
-}
-
-// glanceOf is the last read of a job's dead letter by the step's process.
-func (f *Facts) glanceOf(s *Step, id string) glance {
-	return f.replays().read[letterOf{invariants.Process(s.Node, s.Incarnation), id}]
 }
 
 // LetterSeen is the step at which the step's process last read a job's dead letter.

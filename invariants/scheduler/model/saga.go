@@ -238,8 +238,10 @@ func (f *Facts) SagaOperation(s *Step) {
 			g.Emptied = Sight{}
 		case !own:
 		case unlocks:
-			for _, check := range f.Hooks.RolledBack {
-				check(s, g)
+			if !slices.Contains(g.rollers, s.Node) { // else it may belong to another rollback of its process
+				for _, check := range f.Hooks.RolledBack {
+					check(s, g)
+				}
 			}
 			g.Emptied = Sight{}
 		case s.Phase == "saga_read", s.Phase == "saga_pop":
@@ -456,7 +458,7 @@ func (f *Facts) SagaAnswered(s *Step, m *Message) {
 
 // SagaBuried notes a DLQ entry of a compensation that cannot be read, or that the stream will never have.
 func (f *Facts) SagaBuried(s *Step, id string, c *sim.Change) {
-	f.FileLetter(s, f.Letter(id), c)
+	f.FileLetter(s, id, f.Letter(id), c)
 	entry, err := history.Read[history.DeadLetter](c.Value)
 	if c.Gone || err != nil || entry.ReasonCode != history.SagaUnmarshal && entry.ReasonCode != history.SagaRefused {
 		return

@@ -29,6 +29,18 @@ func (f *Facts) Audited(s *Step, c *sim.Change) {
 	}
 }
 
+// TrailWritten takes in which events the step has put into the audit trail, now that all of its changes are known.
+func (f *Facts) TrailWritten(s *Step) {
+	if f.trail.step != s.Step || s.Rewinds() {
+		return
+	}
+	for _, e := range f.trail.events {
+		for _, check := range f.Hooks.Noted {
+			check(s, e)
+		}
+	}
+}
+
 // Trail lists the events about a job, or about a dead letter, that the step has put into the audit trail.
 func (f *Facts) Trail(s *Step, id string) (events []*history.AuditEvent) {
 	if f.trail.step != s.Step {

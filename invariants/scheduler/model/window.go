@@ -130,6 +130,9 @@ func (k *Strikes) behind(scheduler string, at time.Duration) bool {
 	return slices.ContainsFunc(k.windows, func(w window) bool { return w.kind == history.SchedulerAway && w.node == scheduler && w.open(at) })
 }
 
+// Undisturbed says whether the step's node is on time: it is not away, and its clock is right.
+func (f *Facts) Undisturbed(s *Step) bool { return !f.Strikes.on(s.Node, s.At) }
+
 // on says whether a node still suffers from a strike.
 func (k *Strikes) on(node string, at time.Duration) bool {
 	return slices.ContainsFunc(k.windows, func(w window) bool { return w.node == node && w.open(at) })

@@ -134,7 +134,9 @@ var advances = map[string]bool{
 func (k *Workflows) Answered(f *Facts, s *Step) {
 	if s.Failed && strings.HasPrefix(s.Node, history.SchedulerNodes) && (s.Fault != "" || f.StruckNow() != 0) {
 		switch r := k.advancedBy(s); {
-		case s.Phase == "poll_lock", s.Phase == "timer_pop", advances[s.Phase] && s.Kind == sim.KindReturn: // the runs after it have waited
+		case s.Phase == "poll_lock", s.Phase == "timer_pop",
+			s.Kind == sim.KindReturn && (advances[s.Phase] || s.Phase == "run_unlock"), // the runs after it have waited
+			s.Kind == sim.KindReturn && s.Phase == "snapshot_read":                     // its scheduler begins only now
 			k.PollFailed = s.At
 		case advances[s.Phase] && r != nil:
 			r.Failed = s.At

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -84,6 +85,7 @@ func (o *Observer) lockAnswered(s *model.Step, locked bool) {
 	case s.Phase == "lock_acquire":
 		s.About.Begin(invariants.Process(s.Node, s.Incarnation))
 	case strings.Contains(s.Outcome, history.ScriptUnknown): // its script is missing, so it is repeated
+	case s.Outcome == context.Canceled.Error(): // its handling has ended, whatever struck it
 	case s.Failed || s.Kind == sim.KindRedis && !locked:
 		if s.Handling != nil {
 			if s.Handling.Renewals++; s.Handling.Renewals == f.Config.MaxRenewalFailures {

@@ -16,6 +16,7 @@ func (o *Observer) Observe(e *sim.Event) []history.Fact {
 	f := o.Facts
 	f.Step, f.At = e.Step, e.At
 	f.Struck(e)
+	f.Hangs(e)
 	if e.Kind == sim.KindSend && e.Target == history.SubjectBeat {
 		f.Beat(e)
 		for _, check := range o.hooks.Beat {
@@ -201,7 +202,7 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 			f.Unfiled(s)
 		case s.Name == "zadd" && s.Target == history.DlqIndex, // the last of the entry's writes, which follow one another
 			s.Name == sim.NameMulti && model.OfMessage(strings.TrimPrefix(s.Target, history.DlqPrefix)) && writes(s, s.Target):
-			f.Count.Sure(history.CounterLetters, o.filing(s).Code)
+			f.Count.Sure(history.CounterLetters, o.filing(s).Says.ReasonCode)
 		}
 	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "outbox_remove", "result_write", "failed_write",
 		"timeout_write", "cancel_write", "approval_write", "denied_write", "approved_write", "output_write":
@@ -305,6 +306,7 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 	written()
 	o.Facts.RecordChanges(s)
 	o.Facts.LettersWritten(s)
+	o.Facts.TrailWritten(s)
 	return applied, locked
 }
 
@@ -342,6 +344,8 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 		o.tickLockChanged(s, c)
 	case history.Breaker:
 		f.BreakerChanged(s, c)
+	case history.Probes:
+		f.ProbesChanged(s, c)
 	case history.Snapshot:
 		o.snapshotChanged(s, c)
 	case history.Processed, history.Inflight:
@@ -374,15 +378,15 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 			f.FindingStored(s, c, about)
 		}
 	case history.Scans:
-		f.ScanKept(c, of)
+		f.ScanKept(s, c, of)
 	case history.MessageLetter:
 		f.LetterChanged(s, of, c)
-		f.FileLetter(s, f.Letter(of), c)
+		f.FileLetter(s, of, f.Letter(of), c)
 	case history.Letter:
 		f.LetterChanged(s, of, c)
 		about := f.Job(of)
 		first := !about.Entered
-		f.FileLetter(s, &about.Filing, c)
+		f.FileLetter(s, of, &about.Filing, c)
 		if s.Handling != nil {
 			s.Handling.Entered = true
 			if entry, err := history.Read[history.DeadLetter](c.Value); first && !c.Gone && about == s.About && err == nil {

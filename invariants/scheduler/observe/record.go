@@ -19,6 +19,9 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 	if record.MadeBy == "" {
 		record.MadeBy = s.Node
 	}
+	if w.From == model.Absent {
+		record.MadeAt = s.Step
+	}
 	if record.Deadline != w.Deadline {
 		record.Expect(s)
 	}

@@ -15,7 +15,7 @@ import (
 
 // What holds for the output policy (Scheduler internals, section 2).
 var outputInvariants = []rule.Rule{
-	policyIsAskedAboutTheOutput, resultGoesAsThePolicySays, outputCheckIsOnRecord, quarantinedOnlyWhenBlocked, everyQuarantineIsAudited, blockedOutputEndsQuarantined, everyOutputIsScanned, scansComeInTime,
+	policyIsAskedAboutTheOutput, resultGoesAsThePolicySays, outputCheckIsOnRecord, quarantinedOnlyWhenBlocked, everyQuarantineIsAudited, blockedOutputEndsQuarantined, everyOutputIsScanned, scansComeInTime, scanIsLeftToItsHolder,
 	rule.Situation(rule.Reached(model.ScanDowngraded), "scan-downgraded-a-job", "A scan takes a job from SUCCEEDED to OUTPUT_QUARANTINED.", "Scheduler internals, section 2, phase 2"),
 	rule.Situation(rule.Reached(model.OutputFailedOpen), "output-failed-open", "The output policy gives no answer, and the result passes.", "Scheduler internals, section 2, fail-open default"),
 	rule.Situation(rule.Reached(model.OutputRedacted), "output-redacted", "A result points to the redacted output in place of the output.", "Scheduler internals, section 2, phase 1"),
@@ -251,6 +251,20 @@ var scansComeInTime = rule.New(invariants.Invariant{
 	}, Ended: func(*invariants.End) {
 		for _, id := range slices.Sorted(maps.Keys(f.Outputs.Soon)) {
 			begins(id)
+		}
+	}}
+})
+
+var scanIsLeftToItsHolder = rule.New(invariants.Invariant{
+	Name:   "scan-is-left-to-its-holder",
+	Says:   "Who writes SUCCEEDED, or takes up a scan that is kept, has it for two scan_timeouts and a job_lock_ttl: Redis says that nobody else is to take it up before.",
+	Kind:   invariants.Always,
+	Source: "the hardened scan: what is open is kept, and left to who has it",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{ScanLeft: func(s *model.Step, id string, lasts time.Duration) {
+		t.Exercise()
+		if should := 2*f.Config.Output.ScanTimeout + f.Config.JobLockTTL; lasts < should-model.Doubt {
+			t.Violation(f.Job(id), "%s has its scan since step %d (%s), and others may take it up after %s; that should be %s", invariants.Who(s.Event), invariants.StepNo(s.Step), s.Phase, lasts, should)
 		}
 	}}
 })

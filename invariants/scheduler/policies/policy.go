@@ -9,7 +9,7 @@ import (
 // 6).
 var policyInvariants = []rule.Rule{
 	noDispatchWithoutDecision, failOpenGoesOn, kernelIsAskedAboutTheRequest, noDispatchOfDeniedJob, throttledJobWaits, throttledJobComesAgain,
-	noCheckWhileCircuitOpen, openCircuitStopsEveryReplica, circuitOpensOnFailuresAlone, openCircuitEnds, closedCircuitLetsCallsThrough,
+	noCheckWhileCircuitOpen, openCircuitStopsEveryReplica, circuitOpensOnFailuresAlone, openCircuitEnds, closedCircuitLetsCallsThrough, probesAreForgottenInTime,
 	halfOpenProbesWithinLimit, halfOpenClosesOnSuccesses, replicaAloneKeepsItsBudget,
 	rule.Situation(rule.Reached(model.CircuitOpened), "circuit-opened", "A replica finds the circuit open, and asks nobody.", "Scheduler internals, section 6"),
 	rule.Situation(rule.Reached(model.CircuitHalfOpened), "circuit-half-opened", "A call goes out while the circuit is half-open.", "Scheduler internals, section 6"),

@@ -173,3 +173,21 @@ var closedCircuitLetsCallsThrough = rule.New(invariants.Invariant{
 		}
 	}}
 })
+
+var probesAreForgottenInTime = rule.New(invariants.Invariant{
+	Name:   "probes-are-forgotten-in-time",
+	Says:   "The calls that are counted in half-open are forgotten circuit_open_for after the last of them.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 6: allow up to 3 probe requests; hardened, all replicas count them in one key",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{ProbeCounted: func(s *model.Step, c history.Circuit, lasts time.Duration) {
+		t.Exercise()
+		who, circuit, at, should := invariants.Who(s.Event), history.CircuitNames[c], invariants.StepNo(s.Step), f.Config.Policy.OpenFor
+		switch {
+		case lasts < 0:
+			t.Violation(s.About, "%s counted a probe of the %s circuit at step %d that is never forgotten; it should be after %s", who, circuit, at, should)
+		case lasts < should-model.Slack, lasts > should+model.Slack:
+			t.Violation(s.About, "%s counted a probe of the %s circuit at step %d that is forgotten after %s; it should be after %s", who, circuit, at, lasts, should)
+		}
+	}}
+})

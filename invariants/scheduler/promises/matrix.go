@@ -244,6 +244,11 @@ var Matrix = withDeaths(map[string]row{
 	"requests-can-be-read":       {},
 	"nothing-is-published-twice": {},
 	"what-is-asked-is-stored":    {},
+
+	"audit-event-tells-its-change":   {},
+	"dead-letter-tells-its-decision": {},
+	"dead-letter-tells-its-failure":  {},
+
 	"every-job-settles": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(WorkerCrash, WorkerAway), But: []mechanism{reconciled}},
 		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{reconciled, by(resumed.Name, withResume, withEpochs), by(relayed.Name, withOutbox)}},

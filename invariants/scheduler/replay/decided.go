@@ -13,7 +13,7 @@ import (
 
 var everyReplayDecisionIsAudited = rule.New(invariants.Invariant{
 	Name:   "every-replay-decision-is-audited",
-	Says:   "What triage, a replay or a person decides on a dead letter is written together with one event of that in the audit trail: of the kind that the decision is, and by the replay worker, the safety kernel or the person.",
+	Says:   "What triage, a replay or a person decides on a dead letter is written together with one event of that in the audit trail: of the kind that the decision is, by the replay worker, the safety kernel or the person, and with the reason code and the reason that the letter has. Where a person decides in their own words, the letter names them.",
 	Kind:   invariants.Always,
 	Source: "Dead letters: recover safely with an audit trail",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -33,6 +33,12 @@ var everyReplayDecisionIsAudited = rule.New(invariants.Invariant{
 		case !decidedBy(is, e.By, worker):
 			t.Violation(f.Job(id), "%s wrote its dead letter at step %d, which is %s now, and the audit trail says that %q has decided that",
 				invariants.Who(s.Event), invariants.StepNo(s.Step), is.ReplayStatus, e.By)
+		case e.ReasonCode != is.ReasonCode:
+			t.Violation(f.Job(id), "%s wrote its dead letter at step %d, with reason_code %s, and the audit trail has the reason code %q of that",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), is.ReasonCode, e.ReasonCode)
+		case !sameReason(is, e):
+			t.Violation(f.Job(id), "%s wrote its dead letter at step %d, which is %s now, for the reason %q; the audit trail has %q of that, by %q",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), is.ReplayStatus, is.Why, e.Reason, e.By)
 		}
 	}}
 })
@@ -63,7 +69,7 @@ func kindsOf(was, is *model.Letter, worker bool) []string {
 func decidedBy(is *model.Letter, by string, worker bool) bool {
 	switch {
 	case is.ReplayStatus == "denied":
-		return by == "safety-kernel" || !worker && by == is.DecidedBy
+		return by == byKernel || !worker && by == is.DecidedBy
 	case worker:
 		return by == "replay-worker"
 	case is.ReplayStatus == "scheduled":

@@ -18,7 +18,7 @@ import (
 // What holds for dead-letter triage and replay (Dead letters).
 var Invariants = []rule.Rule{
 	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterIsWhereTriageLeavesIt, deadLetterKeepsItsDecision,
-	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey, oneUndoPerEffect, decisionIsTaken, refusalIsAudited, policyMismatchIsRaised, noReplayOfWhatTheLedgerHas, replayWaitsItsBackoff, deadLettersTakeTurns, deadLetterIsDoneWith, everyReplayDecisionIsAudited, deadLetterNamesItsReplay,
+	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey, oneUndoPerEffect, decisionIsTaken, refusalIsAudited, policyMismatchIsRaised, noReplayOfWhatTheLedgerHas, replayWaitsItsBackoff, deadLettersTakeTurns, deadLetterIsDoneWith, everyReplayDecisionIsAudited, deadLetterTellsItsDecision, deadLetterNamesItsReplay,
 }
 
 var Situations = []rule.Rule{

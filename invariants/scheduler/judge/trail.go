@@ -1,0 +1,81 @@
+package judge
+
+import (
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+var auditEventTellsItsChange = rule.New(invariants.Invariant{
+	Name:   "audit-event-tells-its-change",
+	Says:   "An event of the audit trail is of the time at which it is written. About an approval, an output or a compensation it has the author, the reason code and the reason of what it stands beside: as the job's record has them, or that of the scan, or as the safety kernel told them of the compensation, whose job it names. A refusal names who is refused.",
+	Kind:   invariants.Always,
+	Source: "Dead letters: recover safely with an audit trail; Scheduler internals, section 2: DLQ + audit event; who is named as the author is a value that no document gives",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Noted: func(s *model.Step, e *history.AuditEvent) {
+		if s.Kind == sim.KindLate {
+			return
+		}
+		t.Exercise()
+		complain := func(format string, args ...any) {
+			args = append([]any{invariants.Who(s.Event), e.Kind, invariants.StepNo(s.Step)}, args...)
+			t.Violation(f.Jobs[e.JobID], "%s noted %s in the audit trail at step %d, "+format, args...)
+		}
+		if at := f.Workflow.Since(e.At); f.Undisturbed(s) && (at > s.At || at < s.At-f.Config.StoreOpTimeout-model.Slack) {
+			complain("as of %s, which was at %s", at, s.At)
+		}
+		switch should := eventOf(f, s, e); {
+		case should == nil && e.Kind == history.SagaDenied:
+			complain("of the job %q, which the safety kernel has not denied to it", e.JobID)
+		case should == nil:
+		case e.By != should.By:
+			complain("by %q, and that was by %q", e.By, should.By)
+		case e.ReasonCode != should.ReasonCode:
+			complain("with the reason code %q, and that was for %q", e.ReasonCode, should.ReasonCode)
+		case !strings.Contains(e.Reason, should.Reason):
+			complain("for the reason %q, and that was for %q", e.Reason, should.Reason)
+		}
+	}}
+})
+
+// byOutputPolicy is the author of what the output policy has decided.
+const byOutputPolicy = "output policy"
+
+// eventOf is what an event of the audit trail should say of what it stands beside, by its kind; nil where nothing tells. Its reason
+// has the one that this says, among its words.
+func eventOf(f *model.Facts, s *model.Step, e *history.AuditEvent) *history.AuditEvent {
+	j := f.Jobs[e.JobID]
+	if j == nil {
+		return nil
+	}
+	g := &j.Consent
+	switch e.Kind {
+	case history.AuditApprovalRequired:
+		if s.Phase == "ask_again_write" {
+			return &history.AuditEvent{Reason: g.Asked}
+		}
+		return &history.AuditEvent{Reason: g.Reason}
+	case history.AuditApprovalGranted:
+		if given := g.Given(s); given != nil {
+			return &history.AuditEvent{By: g.By, Reason: given.Hash}
+		}
+	case history.AuditQuarantined:
+		return &history.AuditEvent{By: byOutputPolicy, ReasonCode: j.ReasonCode, Reason: j.Reason}
+	case history.AuditUnscanned:
+		return &history.AuditEvent{By: byOutputPolicy, Reason: j.Out.Found["async"].Reason}
+	case history.SagaDenied:
+		if a, _ := f.ToldOf(s, e.JobID); a.Decision == history.DecisionDeny {
+			return &history.AuditEvent{By: a.Snapshot, ReasonCode: history.ReasonDenied, Reason: a.Reason}
+		}
+	case history.AuditRefused:
+		if j.Entered {
+			return &history.AuditEvent{By: e.By, ReasonCode: j.Says.ReasonCode, Reason: e.By}
+		}
+	}
+	return nil
+}
