@@ -39,19 +39,19 @@ sim: bin/wavetank ## run a scenario: SCENARIO=publish-failure [SEED=7] [SET="key
 RUN = ./bin/wavetank run '$(SCENARIO)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(foreach i,$(JUDGE),--judge '$(i)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: fuzz
-fuzz: bin/wavetank ## look for broken promises: [BUDGET=60s|10000runs] [SCENARIO="names"] [PRESET=hardened] [SET=...] [JUDGE=invariant] [SEED=7] [WORKERS=2] [OUT=folder] [JUNIT=file]
+fuzz: bin/wavetank ## look for runs that break a promise: [BUDGET=60s|10000runs] [SCENARIO="names"] [PRESET=hardened] [SET=...] [JUDGE=invariant] [SEED=7] [WORKERS=2] [OUT=folder] [JUNIT=file]
 	+@./bin/wavetank fuzz $(foreach s,$(SCENARIO),'$(s)') --budget '$(BUDGET)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(foreach j,$(JUDGE),--judge '$(j)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)') $(if $(JUNIT),--junit '$(JUNIT)')
 
 .PHONY: exhaust
-exhaust: bin/wavetank ## strike every operation of a run once, and certify what holds: [SCENARIO=calm|all] [PRESET=hardened] [SET="workload.jobs=2 topology.deduplicate=true"] [FAULTS=2] [BUDGET=1h] [LENGTHS=every] [PHASE=publish] [WORKERS=2] [OUT=folder]
+exhaust: bin/wavetank ## strike every operation of a run with every fault, one fault a run, and write a certificate: [SCENARIO=calm|all] [PRESET=hardened] [SET="workload.jobs=2 topology.deduplicate=true"] [FAULTS=2] [BUDGET=1h] [LENGTHS=every] [PHASE=publish] [WORKERS=2] [OUT=folder]
 	+@./bin/wavetank exhaust $(foreach s,$(or $(SCENARIO),calm),'$(s)') --preset '$(or $(PRESET),hardened)' $(foreach s,$(or $(SET),$(if $(SCENARIO),,workload.jobs=2 topology.deduplicate=true)),--set '$(s)') $(if $(FAULTS),--faults '$(FAULTS)') $(if $(filter-out file,$(origin BUDGET)),--budget '$(BUDGET)') $(if $(LENGTHS),--lengths '$(LENGTHS)') $(foreach p,$(PHASE),--phase '$(p)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: orders
-orders: bin/wavetank ## run a tiny world in every order of few pre-emptions: [SCENARIO=calm] [PRESET=hardened] [SET="workload.jobs=1 topology.workers=1"] [PREEMPTIONS=3] [WORKERS=2] [OUT=folder]
+orders: bin/wavetank ## run a tiny world in every order with few pre-emptions: [SCENARIO=calm] [PRESET=hardened] [SET="workload.jobs=1 topology.workers=1"] [PREEMPTIONS=3] [WORKERS=2] [OUT=folder]
 	+@./bin/wavetank orders '$(or $(SCENARIO),calm)' --preset '$(or $(PRESET),hardened)' $(foreach s,$(or $(SET),$(if $(SCENARIO),,workload.jobs=1 topology.workers=1)),--set '$(s)') $(if $(PREEMPTIONS),--preemptions '$(PREEMPTIONS)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: power
-power: bin/wavetank ## plant mistakes in the engine, and measure how many each search finds: [MUTANTS=60] [SEED=1] [BUDGET=60s] [WORKERS=2] [OUT=folder]
+power: bin/wavetank ## plant mistakes in the engine, and measure how many of them each search finds: [MUTANTS=60] [SEED=1] [BUDGET=60s] [WORKERS=2] [OUT=folder]
 	+@./bin/wavetank power $(if $(MUTANTS),--mutants '$(MUTANTS)') $(if $(SEED),--seed '$(SEED)') $(if $(filter-out file,$(origin BUDGET)),--budget '$(BUDGET)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: sweep
@@ -59,11 +59,11 @@ sweep: bin/wavetank ## answer a tuning question: [SWEEP=stale-worker-retries] [T
 	@./bin/wavetank sweep '$(SWEEP)' $(if $(TTL),--ttl '$(TTL)') $(if $(HEARTBEAT),--heartbeat '$(HEARTBEAT)') $(if $(LAG),--lag '$(LAG)') $(if $(DIES),--dies '$(DIES)') $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(PRECISION),--precision '$(PRECISION)') $(if $(filter-out file,$(origin BUDGET)),--budget '$(BUDGET)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: compare
-compare: bin/wavetank ## put numbers into the tables of alternatives: [SEEDS=20] [WORKERS=2] [OUT=folder]
+compare: bin/wavetank ## measure the alternatives of each design question, and write their tables: [SEEDS=20] [WORKERS=2] [OUT=folder]
 	@./bin/wavetank compare $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: alerts
-alerts: bin/wavetank bin/wavetank-alerts ## say which alerts fire in the last run, or in that of OUT=folder, or in a new one: [SCENARIO=rollback-failure] [SEED=7] [SET="key=value ..."] [PRESET=hardened] [JUDGE=invariant]
+alerts: bin/wavetank bin/wavetank-alerts ## list the alerts that fire in the last run, in the run of OUT=folder, or in a new run of SCENARIO: [SCENARIO=rollback-failure] [SEED=7] [SET="key=value ..."] [PRESET=hardened] [JUDGE=invariant]
 	@$(if $(SCENARIO),$(RUN) --quiet || { s=$$?; test $$s = 1 || test $$s = 3; })
 	@./bin/wavetank-alerts $(if $(OUT),'$(OUT)')
 
@@ -113,23 +113,23 @@ unshare --user --map-root-user --net ip link add name here type veth peer name t
 endef
 
 .PHONY: fuzzers
-fuzzers: ## let each of Go's fuzz targets look for inputs that break it: [FUZZTIME=1m]
+fuzzers: ## run each of the Go fuzz targets: [FUZZTIME=1m]
 	@status=0; for target in $$(grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z]*' . | sed 's,/[^/]*:func ,:,'); do \
 	  echo "$${target#*:} in $${target%:*}"; \
 	  $(GO) test -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$${target%:*}" || status=1; \
 	done; exit $$status
 
 .PHONY: race
-race: ## run all tests with the race detector, but for the longest of campaigns
+race: ## run all tests with the race detector, except the longest campaigns
 	GORACE=atexit_sleep_ms=0 $(GO) test -race -timeout 90m ./...
 	@$(LEFT_OUT)
 
 .PHONY: real
-real: ## kill schedulers over the real Redis and nats-server; wants redis-server
+real: ## kill schedulers over the real Redis and nats-server; needs redis-server
 	WAVETANK_REQUIRE_REDIS=1 $(GO) test -count=1 -v -run TestRealServers ./cmd/scheduler
 
 .PHONY: lint
-lint: ## run gofmt, go vet, staticcheck, errcheck, ineffassign, unconvert and misspell, which are built the first time
+lint: ## run gofmt, go vet, staticcheck, errcheck, ineffassign, unconvert and misspell; the first run builds them
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { printf 'not formatted; run gofmt -w on:\n%s\n' "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
@@ -139,7 +139,7 @@ lint: ## run gofmt, go vet, staticcheck, errcheck, ineffassign, unconvert and mi
 	@find . -name '*.go' -o -name '*.md' | xargs $(GO) run github.com/golangci/misspell/cmd/misspell@v0.8.0 -error
 
 .PHONY: bench
-bench: ## measure whole runs of 10 to 10,000 jobs, gated beside ungated, what a run of 30,000 holds on to, what a gate costs, what a second worker brings, how fast pages open, and the scheduler's own Redis and miniredis beside redis-server: [BENCHTIME=3x]
+bench: ## measure runs of 10 to 10,000 jobs with and without gates, the memory of a run of 30,000 jobs, the cost of a gate, the gain of a second worker, how fast pages open, and the scheduler's own Redis and miniredis beside redis-server: [BENCHTIME=3x]
 	@$(GO) test -c -o bin/scenarios.test ./scenarios && $(GO) test -c -o bin/sim.test ./sim
 	@cd scenarios && for jobs in 10 100 1000 10000; do \
 	  GOMAXPROCS=1 ../bin/scenarios.test -test.run '^$$' -test.bench "^BenchmarkRun$$/^jobs=$$jobs$$" -test.benchtime $(BENCHTIME) | grep ^Benchmark; done
@@ -157,21 +157,21 @@ determinism: bin/wavetank ## verify every scenario in two processes under load: 
 	@./bin/wavetank verify '$(or $(SCENARIO),all)' --seeds $(or $(SEEDS),1-200) --load 2 $(if $(PRESET),--preset '$(PRESET)')
 
 .PHONY: golden
-golden: bin/wavetank ## write anew what is generated: the table of what every scenario does, the certificates, and the lists in README files
+golden: bin/wavetank ## generate the table of what every scenario does, the certificates, and the lists in README files
 	@for preset in hardened documented; do rm -rf bin/certificate && \
 		./bin/wavetank exhaust calm --preset $$preset --set workload.jobs=2 --set topology.deduplicate=true --out bin/certificate --quiet && \
 		cp bin/certificate/certificate.json scenarios/testdata/certificates/calm-$$preset/ || exit; done; rm -rf bin/certificate
 	$(GO) test -count=1 -run 'TestBehaviour$$|TestReadme' ./scenarios -update
 
 .PHONY: mutants
-mutants: ## plant mistakes in the engine one by one, and note in how many runs each is caught; up to an hour: [SEEDS=1]
+mutants: ## plant mistakes in the engine one by one, and count the runs that catch each; takes up to an hour: [SEEDS=1]
 	WAVETANK_MUTANTS=$(or $(SEEDS),1) $(GO) test -count=1 -timeout 4h -v -run 'TestMutants$$' ./scenarios
 
 .PHONY: cover
-cover: ## run all tests and show what they do not cover
+cover: ## run all tests, and show the code that they do not cover
 	$(GO) test -coverpkg ./... -coverprofile cover.out ./...
 	$(GO) tool cover -func cover.out
 
 .PHONY: clean
-clean: ## remove what was built and run
+clean: ## remove what was built, and the folders of runs
 	rm -rf bin runs cover.out

@@ -442,7 +442,7 @@ func TestNewSaysEverythingThatIsWrong(t *testing.T) {
 			c.Settings, c.Streams.MaxAge = settings.Hardened(), time.Hour
 			c.Settings.TopicTimeouts = "job.fast=20s,job.slow=2h"
 		},
-		"backoff_base is 1m0s, longer than backoff_max, 30s":                 func(c *Config) { c.Settings.BackoffBase = 60e9 },
+		"backoff_base is 1m0s; it must not be longer than backoff_max, 30s":  func(c *Config) { c.Settings.BackoffBase = 60e9 },
 		"settings: job_lock_ttl is -1ns; it must be from 10ms to 24h":        func(c *Config) { c.Settings.JobLockTTL = -1 },
 		`topic "job.x" has no pool`:                                          func(c *Config) { c.Routing.Topics = map[string][]string{"job.x": nil} },
 		"a registerer of its own":                                            func(c *Config) { c.Registerer = h.reg },

@@ -71,7 +71,7 @@ func (f Fault) checkWhere(World) *Problem {
 	case n == 0:
 		return &Problem{"do", "the fault does not say where it strikes", "give one of on, after, and at (later than 0s)"}
 	case n > 1:
-		return &Problem{given[n-1], "the fault says more than once where it strikes, by " + strings.Join(given, " and by "), "give exactly one of on, after and at"}
+		return &Problem{given[n-1], "the fault says more than once where it strikes: by " + strings.Join(given, " and by "), "give exactly one of on, after and at"}
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (f Fault) checkEffect(World) *Problem {
 	case k.OnNode() && f.On != nil:
 		return &Problem{"do", k.String() + " comes after an operation, or at a time", "replace on by after, or by at, such as at: 5s"}
 	case f.On == nil && !k.OnNode():
-		return &Problem{"do", fmt.Sprintf("%s strikes an operation", f.Do), "say which one with on, or let a node crash, pause or be partitioned"}
+		return &Problem{"do", fmt.Sprintf("%s strikes an operation", f.Do), "say which one with on, or use a fault of a node: crash, pause or partition"}
 	}
 	for _, key := range k.Keys {
 		d, name := f.Value(key.Name)
@@ -152,13 +152,13 @@ func (f Fault) checkMatch(w World) *Problem {
 	k := KindOf(f.Do)
 	switch {
 	case place == PlaceNone:
-		return &Problem{field + ".phase", fmt.Sprintf("%s is no operation, so nothing can happen there", m.Phase), "take the phase before or after it"}
+		return &Problem{field + ".phase", fmt.Sprintf("%s is no operation, so nothing can happen there", m.Phase), "use the phase before or after it"}
 	case !k.OnNode() && !slices.Contains(k.Places, place):
 		return &Problem{"do", fmt.Sprintf("%s makes no sense for %s: %s", f.Do, m.Phase, k.Unfit), "use " + effectsAt(place)}
 	case f.Do == Late && Reads(m.Phase):
 		return &Problem{"do", fmt.Sprintf("late makes no sense for %s: it changes nothing", m.Phase), "use hang"}
 	case m.Job != 0 && w.Phases[i].NoJob:
-		return &Problem{field + ".job", fmt.Sprintf("%s is not about a job", m.Phase), "take job away, or name a node instead"}
+		return &Problem{field + ".job", fmt.Sprintf("the phase %s belongs to no job", m.Phase), "remove job, or name a node instead"}
 	}
 	return nil
 }
@@ -178,11 +178,11 @@ func (f Fault) checkNode(w World) *Problem {
 	k := KindOf(f.Do)
 	switch {
 	case !k.OnNode() && f.Node != "":
-		return &Problem{"node", fmt.Sprintf("%s strikes an operation, not a node", f.Do), "take node away, or write it inside on: {node: " + f.Node + "}"}
+		return &Problem{"node", fmt.Sprintf("%s strikes an operation, not a node", f.Do), "remove node, or write it inside on: {node: " + f.Node + "}"}
 	case !k.OnNode():
 		return nil
 	case f.Do.OfServer() && !slices.Contains(k.Servers, f.Node):
-		return &Problem{"node", k.String() + " is of " + strings.Join(k.Servers, " or "), "use node: " + strings.Join(k.Servers, ", or node: ")}
+		return &Problem{"node", k.String() + " strikes only " + strings.Join(k.Servers, " or "), "write node: " + strings.Join(k.Servers, ", or node: ")}
 	case f.Do.OfServer():
 		return nil
 	case f.Node == "":
@@ -202,7 +202,7 @@ func (f Fault) checkNode(w World) *Problem {
 	i := slices.Index(names, f.From)
 	switch {
 	case f.From == "":
-		return &Problem{"do", "a partition needs from", "say what is cut off: from: " + strings.Join(names, " or from: ")}
+		return &Problem{"do", "a partition needs from", "say what the node is cut off from: from: " + strings.Join(names, " or from: ")}
 	case i < 0:
 		return &Problem{"from", fmt.Sprintf("nothing is called %q", f.From), "from is one of " + strings.Join(names, ", ") + suggest.Hint(f.From, names)}
 	case !slices.Contains(w.Links[i].Nodes, f.Node):
@@ -238,17 +238,17 @@ func (f Fault) useless() (list []*Problem) {
 		given bool
 	}{{"rate", f.Rate != 0}, {"times", f.Times != 0}} {
 		if b.given && f.On == nil {
-			list = append(list, &Problem{b.field, b.field + " belongs to faults that are given by on", "take it away"})
+			list = append(list, &Problem{b.field, b.field + " belongs to faults with on", "remove it"})
 		}
 	}
 	k := KindOf(f.Do)
 	for _, key := range []string{"from", "with", "for", "by", "lag", "restart_in"} {
 		if d, name := f.Value(key); !k.Takes(key) && (name != "" || d != nil && *d != 0) {
-			list = append(list, &Problem{key, key + " belongs to " + takers(key), "take it away"})
+			list = append(list, &Problem{key, key + " belongs to " + takers(key), "remove it"})
 		}
 	}
 	if f.Rate != 0 && f.On != nil && (f.Times != 0 || f.On.Occurrence != 0) {
-		list = append(list, &Problem{"rate", "rate already says how often", "take occurrence and times away"})
+		list = append(list, &Problem{"rate", "rate already says how often", "remove occurrence and times"})
 	}
 	return list
 }

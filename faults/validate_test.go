@@ -61,34 +61,34 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 		want  string
 	}{
 		{Fault{Do: FailBefore}, "do: the fault does not say where it strikes; give one of on, after, and at (later than 0s)"},
-		{Fault{On: on("publish"), At: time.Second, Do: FailBefore}, "at: the fault says more than once where it strikes, by on and by at; give exactly one of on, after and at"},
-		{Fault{On: on("publish"), After: on("publish"), Do: FailBefore}, "after: the fault says more than once where it strikes, by on and by after; give exactly one of on, after and at"},
+		{Fault{On: on("publish"), At: time.Second, Do: FailBefore}, "at: the fault says more than once where it strikes: by on and by at; give exactly one of on, after and at"},
+		{Fault{On: on("publish"), After: on("publish"), Do: FailBefore}, "after: the fault says more than once where it strikes: by on and by after; give exactly one of on, after and at"},
 		{Fault{On: on("publish")}, "do: the fault does not say what it does; do is one of fail-before, fail-after, hang, late, lose, duplicate, crash, pause, partition, skew, restart, failover, kill, refusal, power-loss"},
 		{Fault{On: on("publish"), Do: "fail-befor"}, `do: unknown fault "fail-befor"; do is one of fail-before, fail-after, hang, late, lose, duplicate, crash, pause, partition, skew, restart, failover, kill, refusal, power-loss (did you mean "fail-before"?)`},
 		{Fault{On: on("publsh"), Do: Hang}, "on.phase: unknown phase \"publsh\"; `wavetank list faults` names the phases (did you mean \"publish\"?)"},
 		{Fault{After: on("zebra"), Do: Crash, Node: Actor}, "after.phase: unknown phase \"zebra\"; `wavetank list faults` names the phases"},
 		{Fault{On: &Match{Job: 3}, Do: Hang}, "on.phase: the phase is missing; say which operation, such as phase: publish"},
-		{Fault{On: on("pick"), Do: Hang}, "on.phase: pick is no operation, so nothing can happen there; take the phase before or after it"},
+		{Fault{On: on("pick"), Do: Hang}, "on.phase: pick is no operation, so nothing can happen there; use the phase before or after it"},
 		{Fault{On: on("publish"), Do: Lose}, "do: lose makes no sense for publish: its caller waits for an answer; use fail-before, or fail-after, or hang, or late, or after with crash"},
-		{Fault{On: on("publish"), Do: Duplicate}, "do: duplicate makes no sense for publish: only a delivery comes twice; use fail-before, or fail-after, or hang, or late, or after with crash"},
+		{Fault{On: on("publish"), Do: Duplicate}, "do: duplicate makes no sense for publish: only a delivery can come twice; use fail-before, or fail-after, or hang, or late, or after with crash"},
 		{Fault{On: on("submit_ack"), Do: Hang}, "do: hang makes no sense for submit_ack: its caller has no deadline; use fail-before, or fail-after, or lose, or after with crash"},
 		{Fault{On: on("effect"), Do: FailBefore}, "do: fail-before makes no sense for effect: its caller sees no error; use after with crash"},
 		{Fault{On: on("submit_deliver"), Do: FailBefore}, "do: fail-before makes no sense for submit_deliver: its caller sees no error; use lose, or duplicate, or after with crash"},
 		{Fault{On: on("publish"), Do: Crash, Node: Actor}, "do: a crash comes after an operation, or at a time; replace on by after, or by at, such as at: 5s"},
 		{Fault{After: on("publish"), Do: Crash}, "do: crash needs a node; add node: with one of actor, scheduler-1, worker-1, worker-2"},
-		{Fault{After: on("publish"), Do: FailBefore}, "do: fail-before strikes an operation; say which one with on, or let a node crash, pause or be partitioned"},
-		{Fault{At: time.Second, Do: Lose}, "do: lose strikes an operation; say which one with on, or let a node crash, pause or be partitioned"},
+		{Fault{After: on("publish"), Do: FailBefore}, "do: fail-before strikes an operation; say which one with on, or use a fault of a node: crash, pause or partition"},
+		{Fault{At: time.Second, Do: Lose}, "do: lose strikes an operation; say which one with on, or use a fault of a node: crash, pause or partition"},
 		{Fault{On: on("publish"), Do: Pause, Node: Actor, For: time.Second}, "do: a pause comes after an operation, or at a time; replace on by after, or by at, such as at: 5s"},
-		{Fault{At: time.Second, Do: Restart}, "node: a restart is of nats; use node: nats"},
-		{Fault{At: time.Second, Do: Restart, Node: "worker-1"}, "node: a restart is of nats; use node: nats"},
-		{Fault{At: time.Second, Do: Failover, Node: NATS, Lag: time.Second}, "node: a failover is of redis; use node: redis"},
+		{Fault{At: time.Second, Do: Restart}, "node: a restart strikes only nats; write node: nats"},
+		{Fault{At: time.Second, Do: Restart, Node: "worker-1"}, "node: a restart strikes only nats; write node: nats"},
+		{Fault{At: time.Second, Do: Failover, Node: NATS, Lag: time.Second}, "node: a failover strikes only redis; write node: redis"},
 		{Fault{At: time.Second, Do: Skew, Node: "worker-1"}, "do: a skew needs by; say how far the clock is ahead, such as by: 40m, or by: -5s"},
-		{Fault{At: time.Second, Do: Crash, Node: "worker-1", By: time.Second}, "by: by belongs to a skew; take it away"},
+		{Fault{At: time.Second, Do: Crash, Node: "worker-1", By: time.Second}, "by: by belongs to a skew; remove it"},
 		{Fault{At: time.Second, Do: Failover, Node: Redis}, "do: a failover needs lag; say how far the replica is behind, such as lag: 500ms"},
 		{Fault{On: on("publish"), Do: Failover, Node: Redis, Lag: time.Second}, "do: a failover comes after an operation, or at a time; replace on by after, or by at, such as at: 5s"},
-		{Fault{At: time.Second, Do: Restart, Node: NATS, Lag: time.Second}, "lag: lag belongs to a failover or a power-loss; take it away"},
-		{Fault{At: time.Second, Do: PowerLoss, Node: "worker-1", Lag: time.Second}, "node: a power-loss is of nats or redis; use node: nats, or node: redis"},
-		{Fault{At: time.Second, Do: Kill, Node: Redis, Lag: time.Second}, "lag: lag belongs to a failover or a power-loss; take it away"},
+		{Fault{At: time.Second, Do: Restart, Node: NATS, Lag: time.Second}, "lag: lag belongs to a failover or a power-loss; remove it"},
+		{Fault{At: time.Second, Do: PowerLoss, Node: "worker-1", Lag: time.Second}, "node: a power-loss strikes only nats or redis; write node: nats, or node: redis"},
+		{Fault{At: time.Second, Do: Kill, Node: Redis, Lag: time.Second}, "lag: lag belongs to a failover or a power-loss; remove it"},
 		{Fault{At: time.Second, Do: Pause, Node: "worker-1"}, "do: a pause needs for; say how long, such as for: 90s"},
 		{Fault{On: on("publish"), Do: Late}, "do: late needs for; say how long, such as for: 90s"},
 		{Fault{On: on("submit_ack"), Do: Late, For: time.Second}, "do: late makes no sense for submit_ack: its caller has no deadline; use fail-before, or fail-after, or lose, or after with crash"},
@@ -96,19 +96,19 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 		{Fault{At: time.Second, Do: Crash, Node: Actor}, "node: at a given time there is no actor; name the node"},
 		{Fault{At: time.Second, Do: Crash, Node: "worker-3"}, `node: unknown node "worker-3"; the nodes are scheduler-1, worker-1, worker-2 (did you mean "worker-1"?)`},
 		{Fault{On: on("publish"), Do: Partition, Node: "worker-1", From: "heartbeats"}, "do: a partition begins at a time; replace on or after by at, such as at: 5s"},
-		{Fault{At: time.Second, Do: Partition, Node: "worker-1"}, "do: a partition needs from; say what is cut off: from: heartbeats"},
+		{Fault{At: time.Second, Do: Partition, Node: "worker-1"}, "do: a partition needs from; say what the node is cut off from: from: heartbeats"},
 		{Fault{At: time.Second, Do: Partition, Node: "worker-1", From: "heartbeat"}, `from: nothing is called "heartbeat"; from is one of heartbeats (did you mean "heartbeats"?)`},
 		{Fault{At: time.Second, Do: Partition, Node: "scheduler-1", From: "heartbeats"}, "node: scheduler-1 has nothing to do with heartbeats; use one of worker-1, worker-2"},
 		{Fault{On: &Match{Job: 11, Phase: "publish"}, Do: Hang}, "on.job: there is no job 11; the workload has jobs 1 to 10"},
-		{Fault{On: &Match{Job: 1, Phase: "heartbeat"}, Do: Lose}, "on.job: heartbeat is not about a job; take job away, or name a node instead"},
+		{Fault{On: &Match{Job: 1, Phase: "heartbeat"}, Do: Lose}, "on.job: the phase heartbeat belongs to no job; remove job, or name a node instead"},
 		{Fault{On: &Match{Phase: "publish", Node: "scheduler-2"}, Do: Hang}, `on.node: unknown node "scheduler-2"; the nodes are scheduler-1, worker-1, worker-2 (did you mean "scheduler-1"?)`},
-		{Fault{On: on("publish"), Do: Hang, Node: "scheduler-1"}, "node: hang strikes an operation, not a node; take node away, or write it inside on: {node: scheduler-1}"},
-		{Fault{After: on("publish"), Do: Crash, Node: Actor, Rate: 0.5}, "rate: rate belongs to faults that are given by on; take it away"},
-		{Fault{After: on("publish"), Do: Crash, Node: Actor, Times: 2}, "times: times belongs to faults that are given by on; take it away"},
-		{Fault{On: on("publish"), Do: Hang, RestartIn: time.Second}, "restart_in: restart_in belongs to a crash; take it away"},
-		{Fault{On: on("publish"), Do: Hang, For: time.Second}, "for: for belongs to late or a pause or a partition or a skew or a restart or a failover or a kill or a refusal or a power-loss; take it away"},
-		{Fault{At: time.Second, Do: Crash, Node: "worker-1", From: "heartbeats"}, "from: from belongs to a partition; take it away"},
-		{Fault{On: on("publish"), Do: Hang, Rate: 0.5, Times: 2}, "rate: rate already says how often; take occurrence and times away"},
+		{Fault{On: on("publish"), Do: Hang, Node: "scheduler-1"}, "node: hang strikes an operation, not a node; remove node, or write it inside on: {node: scheduler-1}"},
+		{Fault{After: on("publish"), Do: Crash, Node: Actor, Rate: 0.5}, "rate: rate belongs to faults with on; remove it"},
+		{Fault{After: on("publish"), Do: Crash, Node: Actor, Times: 2}, "times: times belongs to faults with on; remove it"},
+		{Fault{On: on("publish"), Do: Hang, RestartIn: time.Second}, "restart_in: restart_in belongs to a crash; remove it"},
+		{Fault{On: on("publish"), Do: Hang, For: time.Second}, "for: for belongs to late or a pause or a partition or a skew or a restart or a failover or a kill or a refusal or a power-loss; remove it"},
+		{Fault{At: time.Second, Do: Crash, Node: "worker-1", From: "heartbeats"}, "from: from belongs to a partition; remove it"},
+		{Fault{On: on("publish"), Do: Hang, Rate: 0.5, Times: 2}, "rate: rate already says how often; remove occurrence and times"},
 	} {
 		bad := c.fault.Validate(smallWorld())
 		require.Len(t, bad, 1, c.want)
@@ -130,8 +130,8 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 
 func TestAFaultSaysWhatItMeans(t *testing.T) {
 	on := &Match{Job: 3, Phase: "publish"}
-	assert.Equal(t, "it was applied, and the caller sees an error all the same", Fault{On: on, Do: FailAfter}.Means())
-	assert.Equal(t, "the caller sees a timeout at once, and it is applied after 30s: a write from the past", Fault{On: on, Do: Late, For: 30 * time.Second}.Means())
+	assert.Equal(t, "the operation is applied, but the caller sees an error", Fault{On: on, Do: FailAfter}.Means())
+	assert.Equal(t, "the caller sees a timeout at once, and the operation is applied after 30s: a write from the past", Fault{On: on, Do: Late, For: 30 * time.Second}.Means())
 	assert.Empty(t, Fault{After: on, Do: Crash, Node: Actor}.Means(), "its name says it")
 	for _, k := range Kinds() {
 		if !k.OnNode() {

@@ -112,7 +112,7 @@ func TestAFaultMapSaysWhatWasNotJudged(t *testing.T) {
 	assert.Contains(t, page, "Not judged, once an invariant that it needs was violated: one-execution-per-job in 1.")
 	assert.Contains(t, page, "outside (one-dispatch-per-job); not judged: one-execution-per-job")
 	c.Version, c.Unjudged = 2, nil
-	assert.Contains(t, faultMap(t, c), "What was not judged is not known: version 2 of a certificate does not say.")
+	assert.Contains(t, faultMap(t, c), "Which invariants were not judged is not known: version 2 of a certificate does not say.")
 }
 
 // A fault whose run was not judged to its end is nothing that held.

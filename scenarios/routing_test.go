@@ -67,9 +67,9 @@ func TestRoutesAreChecked(t *testing.T) {
 	for set, want := range map[string]string{
 		"workload.label.3=zone":    `workload.label.3 is "zone": it has the entry "zone"; write it as in workload.label.3: placement.zone=zone-2`,
 		"workload.label.3=a=b,a=c": `it has the entry "a=c"`,
-		"workload.requires.3=gpu,": `it names a capability that is empty`,
+		"workload.requires.3=gpu,": `it names an empty capability`,
 		"workload.topic.3=job.*":   `is not a subject`,
-		"topology.gpu_workers=4":   `topology.gpu_workers is 4, more than there are workers; give at most 3`,
+		"topology.gpu_workers=4":   `topology.gpu_workers is 4, more than topology.workers; give at most 3`,
 		"workload.label.11=a=b":    `there is no job 11`,
 		"topology.gpu_workers=-1":  `out of range`,
 		"workload.label.x=a=b":     `does not end in the number of a job`,

@@ -28,10 +28,10 @@ func newApprove() *cobra.Command {
 		Use:   "approve JOB",
 		Short: "Approve a job that waits for it",
 		Long: `Approve lets a job go on that the safety kernel has parked as APPROVAL_REQUIRED.
-An approval is bound to the hash of what was looked at: with --look it shows the
-request, its hash and why it must be approved, and approves nothing; with --hash it approves that request
-and no other, should the job have been submitted again as something else. It
-counts for engine.policy.approval_ttl.
+With --look, it shows the request, its hash and why it needs an approval, and approves
+nothing. With --hash, it approves only the request with that hash, even if the job was
+submitted again with another request. An approval counts for
+engine.policy.approval_ttl.
 
 Exit codes: 0 approved, 1 the job does not wait for it or is another request,
 2 usage, no such job, or a server that does not answer, 3 a server lost midway, or
@@ -44,9 +44,9 @@ a Redis that takes no writes.`,
 		},
 	}
 	f.AddClient(cmd)
-	cmd.Flags().StringVar(&f.hash, "hash", "", "approve the request that has this `HASH` (default whatever waits)")
+	cmd.Flags().StringVar(&f.hash, "hash", "", "approve only the request with this `HASH` (default the request that waits)")
 	cmd.Flags().StringVar(&f.by, "by", "", "who approves, `NAME` (default the user's name)")
-	cmd.Flags().BoolVar(&f.look, "look", false, "show what waits, and approve nothing")
+	cmd.Flags().BoolVar(&f.look, "look", false, "show the request that waits, and approve nothing")
 	return cmd
 }
 
@@ -93,7 +93,7 @@ func (f *approveFlags) run(ctx context.Context, id string, stdout io.Writer) err
 	err = conns.Client.Approve(ctx, id, f.hash, whoever(f.by))
 	switch {
 	case errors.Is(err, engine.ErrChanged):
-		return cli.Fail(cli.ExitViolated, "%s is another request than that; look at it again: scheduler approve %s --look", id, id)
+		return cli.Fail(cli.ExitViolated, "the request of %s has another hash; look at it again: scheduler approve %s --look", id, id)
 	case errors.Is(err, engine.ErrNotWaiting):
 		return cli.Fail(cli.ExitViolated, "%s does not wait for an approval any more", id)
 	case err != nil:

@@ -28,7 +28,7 @@ func TestApprove(t *testing.T) {
 	waits.says(`(?m)^  mail-1 is APPROVAL_REQUIRED \(after 0 attempts: it sends mail\)$`)
 	client(t, cli.ExitHeld, at, "show", "mail-1").says(`(?s)^mail-1 is APPROVAL_REQUIRED since .*\n  it sends mail\n  It waits for its approval: scheduler approve mail-1 --look\n.*  safety kernel: REQUIRE_APPROVAL, policy sha256:\S+\n`)
 	client(t, cli.ExitViolated+1, at, "approve", "mail-2").says(`holds no job "mail-2"`)
-	client(t, cli.ExitViolated, at, "approve", "mail-1", "--hash", "12").says(`^scheduler: mail-1 is another request than that; look at it again: scheduler approve mail-1 --look\n$`)
+	client(t, cli.ExitViolated, at, "approve", "mail-1", "--hash", "12").says(`^scheduler: the request of mail-1 has another hash; look at it again: scheduler approve mail-1 --look\n$`)
 	look := client(t, cli.ExitHeld, at, "approve", "mail-1", "--look")
 	look.says(`"tenant": "a"`)
 	look.says(`(?m)^It needs an approval: it sends mail$`)

@@ -29,18 +29,17 @@ func newAudit() *cobra.Command {
 		Use:   "audit",
 		Short: "Judge what real servers hold by the invariants of a run",
 		Long: `Audit reads the records, indexes, locks and DLQ entries in Redis and every message
-of both streams, and judges them by those invariants of ` + "`wavetank run`" + ` that need
+of both streams, and judges them by the invariants of ` + "`wavetank run`" + ` that need
 no more than that. It changes nothing. It does not read sagas' stacks, findings on
 outputs, tenants' jobs in flight and the audit trail: only the course of a run tells
-whether those are right. Read at rest, the data of one instant is
-judged; while schedulers work, a record may be read before an index that has
-changed since.
+whether those are right. If the schedulers are at rest, it judges the data of one
+instant. While they work, it may read a record before an index that has changed since.
 
-With --settled it judges also what must come about in the end. That takes its time:
-after the last job without a mishap, seconds; after a scheduler's kill -9 up to
-engine.ack_wait (10m), after a worker's up to engine.running_timeout (30m), and three
-times engine.poll_interval (30s) more. Sooner, what is still on its way is called a
-violation.
+With --settled, audit also judges what must have happened in the end. Give the jobs time
+to settle first: seconds after the last job if nothing went wrong; after a kill -9 of a
+scheduler, up to engine.ack_wait (10m), and after a kill -9 of a worker, up to
+engine.running_timeout (30m), both plus three times engine.poll_interval (30s). If audit
+runs sooner, it reports jobs that are still on their way as violations.
 
 It knows of no fault, so every violation counts. Exit codes: 0 held, 1 violated,
 2 usage, or a server that does not answer, 3 nothing to judge, as where no
@@ -56,7 +55,7 @@ scheduler has made its streams yet, or a server lost before all was read,
 	}
 	f.AddClient(cmd)
 	f.engineFlags.add(cmd, "the schedulers' settings")
-	cmd.Flags().BoolVar(&f.settled, "settled", false, "all had its time to settle: judge also what must come about in the end; 12m after a scheduler's kill -9, say")
+	cmd.Flags().BoolVar(&f.settled, "settled", false, "also judge what must have happened in the end; give the jobs time to settle first, such as 12m after a scheduler's kill -9")
 	cli.JSONFlag(cmd, &f.json)
 	return cmd
 }
@@ -136,14 +135,14 @@ func printAudit(p *cli.Printer, res *audit.Result) error {
 	if err := table.Write(p.W); err != nil {
 		return err
 	}
-	p.Line("  %d more had nothing to judge: most need a run's course, which only a world shows.", unseen)
+	p.Line("  %d more had nothing to judge: most need the course of a run, which only a simulated world shows.", unseen)
 	p.Line("  Not read: sagas' stacks, findings on outputs, tenants' jobs in flight, and the audit trail.")
 	inPart := slices.DeleteFunc(slices.Clone(res.Invariants), func(i audit.Invariant) bool {
 		return i.Status == audit.Unseen || i.Part == ""
 	})
 	cli.Section(p, "Judged in part", inPart, func(i audit.Invariant) string { return i.Name + ": " + i.Part })
 	if !res.Settled {
-		p.Line("\n  What must come about in the end was not judged; --settled judges it.")
+		p.Line("\n  What must have happened in the end was not judged; --settled judges it.")
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func awaitJobs(ctx context.Context, client *redis.Client, ids []string, timeout 
 		}
 		if i := slices.IndexFunc(open, func(o *ending) bool { return o.State == job.Absent }); i >= 0 && !gone {
 			gone = true
-			v.say("%s has no record any more: Redis has lost it; waiting on", open[i].Job)
+			v.say("%s has no record any more: Redis has lost it; still waiting", open[i].Job)
 		}
 		if !parked && !gone {
 			v.wonder(ctx, fmt.Sprint(len(open), open[0].Job, open[0].State), "waiting", open[0].Job)

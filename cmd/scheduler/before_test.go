@@ -72,7 +72,7 @@ func TestAnOldWorkersNameIsItsOwn(t *testing.T) {
 	other, err := nats.Connect(nc.ConnectedUrl(), nats.NoEcho())
 	require.NoError(t, err)
 	t.Cleanup(other.Close)
-	assert.ErrorContains(t, claim(t.Context(), other, "worker-1"), "a worker called worker-1 lives already")
+	assert.ErrorContains(t, claim(t.Context(), other, "worker-1"), "a worker called worker-1 is alive already")
 	assert.NoError(t, claim(t.Context(), other, "worker-2"))
 	_, err = nc.Request("faultline.worker.worker-2", nil, generous)
 	assert.NoError(t, err, "an old worker would be refused, too")

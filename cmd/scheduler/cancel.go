@@ -22,8 +22,8 @@ func newCancel() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel JOB",
 		Short: "Ask a scheduler to cancel a job",
-		Long: `Cancel asks ` + "`scheduler serve`" + ` to cancel a job. What has not been dispatched
-will not be; the worker of a job that it executes is told, and drops it. A job
+		Long: `Cancel asks ` + "`scheduler serve`" + ` to cancel a job. A job that has not been dispatched
+will not be dispatched. If a worker executes the job, it is told, and drops the job. A job
 that has ended stays as it is.
 
 Exit codes: 0 asked for, or CANCELLED already, 1 ended otherwise, 2 usage, no such

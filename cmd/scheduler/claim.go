@@ -28,7 +28,7 @@ func claim(ctx context.Context, nc *nats.Conn, id string) error {
 		}
 		if _, err := nc.RequestWithContext(ctx, subject+id, nil); err == nil {
 			_ = sub.Unsubscribe()
-			return cli.Fail(cli.ExitUsage, "a worker called %s lives already, and one of them would get the other's jobs; give this one another name with --id", id)
+			return cli.Fail(cli.ExitUsage, "a worker called %s is alive already, and one would get the other's jobs; give this worker another name with --id", id)
 		}
 	}
 	return nil

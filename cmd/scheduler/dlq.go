@@ -22,10 +22,10 @@ const dlqJSONVersion = 1
 func newDLQ() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dlq",
-		Short: "Triage dead letters, and replay those that may be",
-		Long: `Dlq looks after the dead-letter queue of real servers: what failed, what the triage
-policy makes of it, and what became of its replay. ` + "`scheduler serve --dlq-policy`" + `
-triages and replays by itself; here is the person that it leaves the rest to.`,
+		Short: "Triage dead letters, and replay those that may be replayed",
+		Long: `Dlq shows the dead-letter queue of real servers: what failed, what the triage policy
+decides about it, and what happened to its replay. ` + "`scheduler serve --dlq-policy`" + `
+triages and replays by itself. It leaves the rest to a person, who uses these commands.`,
 		Example: `  scheduler dlq list --status pending_review
   scheduler dlq show mail-17 --policy triage.yaml
   scheduler dlq check triage.yaml`,
@@ -40,9 +40,9 @@ func newDLQCheck() *cobra.Command {
 		Use:   "check FILE",
 		Short: "Say whether a file is a triage policy",
 		Long: `Check reads a triage policy strictly, as ` + "`scheduler serve --dlq-policy`" + ` does, and
-prints what it makes of each reason code. It needs no servers.
+prints what the policy decides for each reason code. It needs no servers.
 
-Exit codes: 0 it is one, 2 it is not.`,
+Exit codes: 0 it is a triage policy, 2 it is not.`,
 		Example: `  scheduler dlq check triage.yaml`,
 		Args:    cli.OneArg("the file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -92,9 +92,9 @@ func newDLQList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List dead letters, the oldest first",
-		Long: `List prints the dead letters that Redis holds, and what became of each. A worker may
-give reason codes of its own, so that --reason takes any; if none matches, it says
-which there are.
+		Long: `List prints the dead letters that Redis holds, and what happened to each. A worker may
+give its own reason codes, so --reason takes any code. If none matches, list names
+the codes that occur.
 
 Exit codes: 0 listed, 2 usage, or a server that does not answer, 3 a server lost
 midway.`,
@@ -106,7 +106,7 @@ midway.`,
 	}
 	f.AddReader(cmd)
 	cli.JSONFlag(cmd, &f.json)
-	cmd.Flags().StringVar(&f.reason, "reason", "", "only those of a `REASON_CODE`, or that met it last before they were given up")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "only those with a `REASON_CODE`, or whose last attempt before they were given up had it")
 	cmd.Flags().StringVar(&f.topic, "topic", "", "only those of a `TOPIC`")
 	cmd.Flags().StringVar(&f.status, "status", "", "only those of a replay `STATUS`: "+strings.Join(dlq.Statuses, ", "))
 	return cmd
@@ -180,7 +180,7 @@ func printLetters(p *cli.Printer, entries []dlq.Entry) error {
 	if err := table.Write(p.W); err != nil {
 		return err
 	}
-	p.Line("%s; `%s` tells of one.", cli.Plural(len(entries), "dead letter"), cli.Pasteable("scheduler dlq show JOB"))
+	p.Line("%s; `%s` shows one.", cli.Plural(len(entries), "dead letter"), cli.Pasteable("scheduler dlq show JOB"))
 	return nil
 }
 
@@ -196,9 +196,9 @@ func newDLQShow() *cobra.Command {
 	var f dlqFlags
 	cmd := &cobra.Command{
 		Use:   "show JOB",
-		Short: "Show a dead letter, what triage makes of it, and its trail",
+		Short: "Show a dead letter, what triage decides about it, and its audit trail",
 		Long: `Show prints a job's dead letter, the class of its reason code, what the triage policy
-makes of it and why, and what the audit trail holds of it.
+decides about it and why, and what the audit trail holds about it.
 
 Exit codes: 0 shown, 2 usage, no such dead letter, or a server that does not answer,
 3 a server lost midway.`,

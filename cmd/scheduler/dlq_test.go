@@ -105,7 +105,7 @@ func TestTheListOfDeadLetters(t *testing.T) {
 	assert.Equal(t, "CAME (UTC)      JOB                             REASON CODE               REPLAY\n"+
 		"11-14 22:13:20  mail-17                         timeout                   due 22:14:21\n"+
 		"11-14 22:13:21  an-id-that-is-longer-than-this  policy_snapshot_mismatch  awaiting_approval\n"+
-		"2 dead letters; `scheduler dlq show JOB` tells of one.\n", text.String())
+		"2 dead letters; `scheduler dlq show JOB` shows one.\n", text.String())
 }
 
 // That another policy decides stands once above the trail.

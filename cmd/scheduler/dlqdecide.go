@@ -24,19 +24,21 @@ func newDLQReplay() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay [JOB...]",
 		Short: "Replay dead letters now",
-		Long: `Replay makes a new job of a dead letter, under the same idempotency key, unless what
-it is about is known to have been done after all. Schedulers with --dlq-policy replay
-what they have triaged themselves, at their next tick. They note each job that succeeds, by
-its tenant and its idempotency key. Schedulers without it note only replays that succeed: a
-job that succeeds late is then known only to the system that --ledger names.
+		Long: `Replay makes a new job of a dead letter, under the same idempotency key, unless the
+job is known to have had its effect after all. Schedulers with --dlq-policy replay the
+dead letters that they have triaged themselves, at their next tick. They also note each
+job that succeeds, by its tenant and its idempotency key. Schedulers without it note only
+replays that succeed: then only the system that --ledger names knows of a job that
+succeeds late.
 
-What the triage policy quarantines, what waits for an approval, what it leaves to an
-owner whose group --group does not name, and a step of a run, which its run tries again
-itself, is refused. What the schedulers have made of a dead letter stands; --policy can
-only be stricter. Schedulers with a safety kernel decide anew on the new job.
+Replay refuses a dead letter that the triage policy quarantines, that waits for an
+approval, or that the policy leaves to an owner whose group --group does not name. It
+also refuses a step of a run, since the run itself tries its steps again. A decision of
+the schedulers stands; --policy can only be stricter. Schedulers with a safety kernel
+decide anew on the new job.
 
-With --all it replays every dead letter whose action is auto_replay, and leaves the
-others alone. If one of several is refused, the others are replayed all the same.
+With --all, it replays every dead letter whose action is auto_replay, and no other. If
+one of several is refused, the others are still replayed.
 
 Exit codes: 0 replayed, to be replayed, or done already, 1 refused, 2 usage, no such dead letter, or a
 server that does not answer, 3 a server lost midway, or a Redis that takes no writes.`,
@@ -58,7 +60,7 @@ server that does not answer, 3 a server lost midway, or a Redis that takes no wr
 	cmd.Flags().String("ledger", "", outsideUsage)
 	f.ledger = cmd.Flags().Lookup("ledger")
 	cmd.Flags().BoolVar(&f.all, "all", false, "every dead letter whose action is auto_replay")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print what would be done, and do nothing")
 	return cmd
 }
 
@@ -84,7 +86,7 @@ func (f *dlqReplayFlags) run(ctx context.Context, ids []string, stdout io.Writer
 			switch {
 			case err == nil:
 			case f.all && errors.Is(err, dlq.ErrChanged):
-				p.Line("%s has changed meanwhile, and is left alone", id)
+				p.Line("%s has changed in the meantime, and was not replayed", id)
 			case len(ids) > 1 && (errors.Is(err, dlq.ErrRefused) || errors.Is(err, dlq.ErrNoEntry)):
 				refused = f.oneOf(ctx, p, err)
 			case len(rest) > 0:
@@ -144,9 +146,9 @@ func newDLQApprove() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve JOB",
 		Short: "Approve the replay of a dead letter that waits for it",
-		Long: `Approve lets a dead letter be replayed whose action is require_approval: by the
-schedulers' next tick if they have --dlq-policy, or by ` + "`scheduler dlq replay`" + `.
-Where the policy names an approver_group, --group has to be it.
+		Long: `Approve approves the replay of a dead letter whose action is require_approval. The
+schedulers' next tick then replays it, if they have --dlq-policy; so does ` + "`scheduler dlq replay`" + `.
+If the policy names an approver_group, --group must name the same group.
 
 Exit codes: 0 approved, 1 it waits for no approval, or not for that person's, 2 usage, no such dead letter, or a
 server that does not answer, 3 a server lost midway, or a Redis that takes no writes.`,
@@ -174,9 +176,9 @@ func newDLQMend() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mend JOB",
 		Short: "Replay a quarantined dead letter with another payload",
-		Long: `Mend gives a dead letter that is quarantined another payload, with which it is replayed
-under the same idempotency key: by the schedulers' next tick if they have --dlq-policy,
-or by ` + "`scheduler dlq replay`" + `. Where the policy names an owner, --group has to be it.
+		Long: `Mend gives a dead letter that is quarantined another payload. It is then replayed with
+that payload, under the same idempotency key: by the schedulers' next tick, if they have
+--dlq-policy, or by ` + "`scheduler dlq replay`" + `. If the policy names an owner, --group must name the same group.
 
 Exit codes: 0 mended, 1 it is not quarantined, or for others to mend, 2 usage, no such
 dead letter, or a server that does not answer, 3 a server lost midway, or a Redis that
@@ -191,7 +193,7 @@ takes no writes.`,
 				if err := r.Mend(ctx, args[0], json.RawMessage(payload), f.who()); err != nil {
 					return err
 				}
-				cli.NewPrinter(cmd.OutOrStdout()).Line("%s has another payload. Schedulers with --dlq-policy replay it at their next tick; so does: %s", args[0], cli.Pasteable("scheduler dlq replay "+args[0]))
+				cli.NewPrinter(cmd.OutOrStdout()).Line("%s has another payload. Schedulers with --dlq-policy replay it at their next tick. Or replay it with: %s", args[0], cli.Pasteable("scheduler dlq replay "+args[0]))
 				return nil
 			})
 		},
@@ -209,8 +211,9 @@ func newDLQDeny() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deny JOB",
 		Short: "Deny the replay of a dead letter for good",
-		Long: `Deny ends the matter of a dead letter that has not been replayed: nothing replays it
-any more. What the triage policy leaves to a group, only that group may deny.
+		Long: `Deny denies the replay of a dead letter that has not been replayed yet: nothing replays
+it any more. If the triage policy leaves a dead letter to a group, only that group may
+deny it.
 
 Exit codes: 0 denied, 1 too late, 2 usage, no such dead letter, or a server that does
 not answer, 3 a server lost midway, or a Redis that takes no writes.`,

@@ -32,12 +32,12 @@ type dlqFlags struct {
 }
 
 func (f *dlqFlags) addPolicy(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.policy, "policy", "", "a triage policy, `FILE`: for what no scheduler has triaged, in place of the default of its class; what one has triaged it may only make stricter")
+	cmd.Flags().StringVar(&f.policy, "policy", "", "a triage policy, `FILE`: it replaces the defaults of the classes for dead letters that no scheduler has triaged; for those that one has triaged, it can only be stricter")
 }
 
 func (f *dlqFlags) addBy(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.by, "by", "", "who decides, `NAME`, for the audit trail (default the user's name)")
-	cmd.Flags().StringSliceVar(&f.groups, "group", nil, "of which that person is, `GROUP`; what the triage policy leaves to a group is refused to others; may be given more than once")
+	cmd.Flags().StringSliceVar(&f.groups, "group", nil, "a `GROUP` of the person who decides, since only its group may decide about what the triage policy leaves to a group; repeatable")
 	f.group = cmd.Flags().Lookup("group")
 }
 

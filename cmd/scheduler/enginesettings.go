@@ -83,7 +83,7 @@ func (t *tunable) set(assignment string) error {
 	s, known := strictyaml.ScalarOf(t, name)
 	switch {
 	case name == "preset":
-		return cli.Fail(cli.ExitUsage, "preset has a flag of its own; write --preset %s", text)
+		return cli.Fail(cli.ExitUsage, "preset has its own flag; write --preset %s", text)
 	case !known:
 		var names []string
 		for _, s := range strictyaml.Scalars(t)[1:] {
@@ -93,7 +93,7 @@ func (t *tunable) set(assignment string) error {
 		if whole := enginePrefix + name; slices.Contains(names, whole) {
 			like = whole
 		}
-		return cli.Fail(cli.ExitUsage, "%q is no setting of the engine; `wavetank list settings` names them%s", name, suggest.Hint(like, names))
+		return cli.Fail(cli.ExitUsage, "%q is not a setting of the engine; `wavetank list settings` names the settings%s", name, suggest.Hint(like, names))
 	case !given:
 		return cli.Fail(cli.ExitUsage, "%q sets nothing; write key=value, as in %s=%s", assignment, name, s.Text())
 	}

@@ -147,7 +147,7 @@ func serve(addr string, h *health, metrics prometheus.Gatherer) (at string, stop
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return "", nil, cli.Fail(cli.ExitUsage, "%s cannot be listened on: %v; give another with --listen, or --listen %s", addr, servers.NetReason(err), listenNone)
+		return "", nil, cli.Fail(cli.ExitUsage, "cannot listen on %s: %v; give another address with --listen, or --listen %s", addr, servers.NetReason(err), listenNone)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))

@@ -37,10 +37,11 @@ func newKernel() *cobra.Command {
 	var f kernelFlags
 	cmd := &cobra.Command{
 		Use:   "kernel",
-		Short: "Serve a safety kernel and output policy that decide by a file of rules",
-		Long: `Kernel serves what a scheduler asks before a job runs, and about its output
-(cordum.safety.v1.SafetyKernel and OutputPolicyService), over gRPC. It decides by
-a file of rules, of which the first that matches counts:
+		Short: "Serve a safety kernel and an output policy that decide by a file of rules",
+		Long: `Kernel serves a safety kernel, which a scheduler asks before a job runs, and an output
+policy, which it asks about the job's output, over gRPC (cordum.safety.v1.SafetyKernel
+and OutputPolicyService). It decides by a file of rules; the first rule that matches
+counts:
 
   default: ALLOW
   rules:
@@ -51,16 +52,16 @@ a file of rules, of which the first that matches counts:
     - {content: password, decision: QUARANTINE}
     - {topic: job.raw, sync: true, decision: DENY}
 
-The keys of a rule for jobs. What it leaves out fits any job; * is any text, and
-no other sign means anything:
+These are the keys of a rule for jobs. A key that is left out matches any job. * stands
+for any text; no other character has a special meaning:
 
 ` + keysOf("rules") + `
-Those of a rule for output:
+These are the keys of a rule for output:
 
 ` + keysOf("output") + `
-A job that no rule is about has the default, which is ALLOW unless the file says
-otherwise; output that none is about passes. On SIGHUP the file is read again; one
-that is wrong changes nothing, and the log says why.
+A job that no rule matches gets the default, which is ALLOW unless the file says
+otherwise. Output that no rule matches passes. On SIGHUP the file is read again; if it
+has an error, the rules stay as they were, and the log says why.
 
 Without --tls-cert and --tls-key it speaks plaintext, which a scheduler accepts
 only with SAFETY_KERNEL_INSECURE=true. Exit codes: 0 stopped, 2 usage, or a policy
@@ -74,9 +75,9 @@ or certificate that cannot be used.`,
 		},
 	}
 	cmd.Flags().StringVar(&f.policy, "policy", "", "the rules, a `FILE`")
-	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:19443", "where it answers, `ADDR`")
-	cmd.Flags().StringVar(&f.cert, "tls-cert", "", "its certificate in PEM, a `FILE`")
-	cmd.Flags().StringVar(&f.key, "tls-key", "", "the key of that, a `FILE`")
+	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:19443", "the address at which the kernel answers, `ADDR`")
+	cmd.Flags().StringVar(&f.cert, "tls-cert", "", "the kernel's certificate in PEM, a `FILE`")
+	cmd.Flags().StringVar(&f.key, "tls-key", "", "the certificate's key, a `FILE`")
 	f.LogFlags.Add(cmd)
 	return cmd
 }
@@ -117,7 +118,7 @@ func (f *kernelFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be listened on: %v; give another address with --listen", f.listen, servers.NetReason(err))
+		return cli.Fail(cli.ExitUsage, "cannot listen on %s: %v; give another address with --listen", f.listen, servers.NetReason(err))
 	}
 	ctx, stop := cli.Interruptible(ctx, func() {}, syscall.SIGHUP)
 	defer stop()
@@ -130,7 +131,7 @@ func (f *kernelFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	p.Line("Safety kernel at %s, %s", p.Paint(cli.Bold, listener.Addr().String()), how)
 	p.Line("  %s", f.says(policy))
 	if f.cert == "" {
-		p.Line("  A scheduler asks it with %s=true; without that it wants TLS.", servers.EnvKernelInsecure)
+		p.Line("  A scheduler needs %s=true to ask it; otherwise the scheduler wants TLS.", servers.EnvKernelInsecure)
 	}
 	go f.reload(ctx, again, server, log)
 	go func() {

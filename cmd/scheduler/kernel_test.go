@@ -138,7 +138,7 @@ func TestFailModeOfAScheduler(t *testing.T) {
 func TestAKernelSpokenToInTheWrongWay(t *testing.T) {
 	policy := filepath.Join(t.TempDir(), "policy.yaml")
 	require.NoError(t, os.WriteFile(policy, []byte("default: ALLOW\n"), 0o600))
-	addr := start(t, "kernel", "--policy", policy, "--listen", "127.0.0.1:0").says(`(?s)Safety kernel at (\S+), in plaintext.*A scheduler asks it with SAFETY_KERNEL_INSECURE=true`)
+	addr := start(t, "kernel", "--policy", policy, "--listen", "127.0.0.1:0").says(`(?s)Safety kernel at (\S+), in plaintext.*A scheduler needs SAFETY_KERNEL_INSECURE=true to ask it`)
 	s, at := alone(t, "--safety-kernel", addr)
 	s.says(`level=WARN msg="the safety kernel cannot be asked; jobs wait until it can" .*does it speak plaintext\? then set SAFETY_KERNEL_INSECURE=true`)
 	s.is(200, `"safety_kernel":"authentication handshake failed`)

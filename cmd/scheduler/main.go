@@ -18,10 +18,10 @@ func newRoot() *cobra.Command {
 		Use:   "scheduler",
 		Short: "Run a job scheduler over Redis and NATS, and give it work",
 		Long: `Scheduler runs the engine that wavetank breaks, in real time, against the Redis and
-the NATS with JetStream that it is given, or that it brings along for a try.
+the NATS with JetStream that it is given, or against its own servers, for a trial.
 
-Exit codes: 0 done, 1 a job failed, an invariant was violated, or a job or a dead
-letter is not in a state for what is asked of it, 2 usage or input, such as another
+Exit codes: 0 done, 1 a job failed, an invariant was violated, or the state of a job or
+a dead letter does not permit what was asked, 2 usage or input, such as another
 request under an id that is taken, 3 a server was lost or time ran out, 5 internal,
 130 interrupted. The help of each command says more.`,
 		Example: `  scheduler serve

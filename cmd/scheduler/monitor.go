@@ -16,7 +16,7 @@ func newAlerts() *cobra.Command {
 		Long: `Alerts prints a file of recording and alerting rules, which Prometheus reads as it is
 (rule_files): a failed rollback, requests that fail closed in a row, an open circuit
 breaker, growth of the dead-letter queue, and denied replays. With --dashboard it
-prints a dashboard for Grafana to import, which uses those rules.`,
+prints a dashboard, which uses these rules, for Grafana to import.`,
 		Example: `  scheduler alerts > scheduler.rules.yaml
   scheduler alerts --dashboard > scheduler.json`,
 		Args: cli.NoArgs,

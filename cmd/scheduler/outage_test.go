@@ -64,7 +64,7 @@ func TestASchedulerOutlivesItsServers(t *testing.T) {
 	s := start(t, append([]string{"serve", "--id", "scheduler-1", "--listen", "127.0.0.1:0", "--set", "engine.fetch_wait=1s"}, at...)...)
 	w := start(t, "worker", "--id", "worker-1", "--heartbeat", "200ms", at[2], at[3])
 	s.is(503, `^{"status":"failing",.*"redis":"ok","nats":"not connected"`)
-	s.says(`msg="NATS cannot be used; trying on" .* error="connection refused" remedy="start nats-server -js, or give another with --nats"\n`)
+	s.says(`msg="NATS cannot be used; trying again" .* error="connection refused" remedy="start nats-server -js, or give another with --nats"\n`)
 	s.says(`msg="the engine cannot start; trying again"`)
 	w.says(`msg="heartbeat not sent; trying again" worker=worker-1 error="not connected"\n`)
 
@@ -109,9 +109,9 @@ func TestANATSThatIsOfNoUse(t *testing.T) {
 	t.Cleanup(web.Close)
 	at := []string{"--redis", redis, "--nats", "nats://" + web.Listener.Addr().String()}
 	s := start(t, append([]string{"serve", "--listen", "127.0.0.1:0"}, at...)...)
-	s.says(`msg="NATS cannot be used; trying on" url=\S+ error="what listens there does not greet as a nats-server does: i/o timeout" remedy="look whether that is the port of a nats-server, and whether it hangs, or give another with --nats"\n`)
+	s.says(`msg="NATS cannot be used; trying again" url=\S+ error="the program that listens there does not greet as a nats-server does: i/o timeout" remedy="check that a nats-server has this port and does not hang, or give another server with --nats"\n`)
 	s.stops()
-	client(t, cli.ExitUsage, at, "submit").says(`^scheduler: NATS at \S+ does not answer: what listens there does not greet as a nats-server does: i/o timeout; look whether that is the port of a nats-server, and whether it hangs, or give another with --nats\n$`)
+	client(t, cli.ExitUsage, at, "submit").says(`^scheduler: NATS at \S+ does not answer: the program that listens there does not greet as a nats-server does: i/o timeout; check that a nats-server has this port and does not hang, or give another server with --nats\n$`)
 
 	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true, Username: "u", Password: "pw"})
 	require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestANATSThatIsOfNoUse(t *testing.T) {
 	require.True(t, srv.ReadyForConnections(generous))
 	s = start(t, "serve", "--listen", "127.0.0.1:0", "--redis", redis, "--nats", "nats://u:wrong@"+srv.Addr().String())
 	s.ends(cli.ExitUsage)
-	s.says(`msg="NATS cannot be used; trying on" url=\S+ error="it refuses: nats: Authorization Violation" remedy="give the user and the password in the URL, `)
+	s.says(`msg="NATS cannot be used; trying again" url=\S+ error="it refuses: nats: Authorization Violation" remedy="give the user and the password in the URL, `)
 	s.says(`(?m)^scheduler: NATS at \S+ refuses: nats: Authorization Violation; give the user and the password in the URL, `)
 	assert.NotContains(t, s.output(), "start nats-server")
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // outsideUsage describes the flag that names the outside ledger.
-const outsideUsage = "ask the system that jobs act on, before a replay, whether it has been done: GET `URL`?tenant=T&idempotency_key=K answers {\"had\": true} or {\"had\": false}; while it does not, nothing is replayed"
+const outsideUsage = "before a replay, ask the system that jobs act on whether the job has had its effect: GET `URL`?tenant=T&idempotency_key=K answers {\"had\": true} or {\"had\": false}; without an answer, nothing is replayed"
 
 // outsideMax bounds an answer of the ledger, in bytes.
 const outsideMax = 4096

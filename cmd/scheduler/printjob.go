@@ -46,7 +46,7 @@ func printJob(p *cli.Printer, s *shown, now time.Time) {
 	}
 	if e := s.Letter; e != nil {
 		p.Line("  dead letter: %s; replay: %s%s", e.ReasonCode, e.ReplayStatus, becameOf(*e))
-		p.Line("    `%s` tells more of it", cli.Pasteable("scheduler dlq show "+j.Job))
+		p.Line("    `%s` shows more about it", cli.Pasteable("scheduler dlq show "+j.Job))
 	}
 	for _, r := range s.Replays {
 		state := string(r.State)
@@ -70,7 +70,7 @@ func printMates(p *cli.Printer, known []knownMate, now time.Time) {
 			return
 		}
 		if w.Stopping {
-			p.Line("    %s of pool %s, which said %s ago that it stops", w.Worker, w.Pool, ago(now, w.Heard))
+			p.Line("    %s of pool %s, which reported %s ago that it stops", w.Worker, w.Pool, ago(now, w.Heard))
 			continue
 		}
 		p.Line("    %s of pool %s, %d of %d jobs, %s ago", w.Worker, w.Pool, w.Active, w.Most, ago(now, w.Heard))
@@ -150,5 +150,5 @@ func pairsOf(labels map[string]string) string {
 
 // orTimeout is what to do about jobs that were dispatched to a worker that is not there.
 func orTimeout(id string) string {
-	return fmt.Sprintf("Start a worker with --id %s again, or what it has not executed ends TIMEOUT once the reconciler looks", id)
+	return fmt.Sprintf("Start a worker with --id %s again; otherwise the jobs that it has not executed end TIMEOUT at a tick of the reconciler", id)
 }

@@ -22,7 +22,7 @@ func printRuns(p *cli.Printer, list []runSummary) error {
 	if err := table.Write(p.W); err != nil {
 		return err
 	}
-	p.Line("%s; `%s` tells of one.", cli.Plural(len(list), "run"), cli.Pasteable("scheduler workflow show RUN_ID"))
+	p.Line("%s; `%s` shows one.", cli.Plural(len(list), "run"), cli.Pasteable("scheduler workflow show RUN_ID"))
 	return nil
 }
 

@@ -45,19 +45,19 @@ func TestARedisThatIsOfNoUse(t *testing.T) {
 	limited := startRedis(t)
 	require.NoError(t, dial(t, limited).Do(t.Context(), "acl", "setuser", "poor", "on", ">pw", "~*", "+get").Err())
 	wrong := []struct{ redis, says string }{
-		{startRedis(t, "--cluster-enabled", "yes"), `cannot be used: it is a node of a cluster, which refuses a MULTI over a job's keys; give one that is not, with --redis`},
+		{startRedis(t, "--cluster-enabled", "yes"), `cannot be used: it is a node of a cluster, which refuses a MULTI over a job's keys; give a Redis without a cluster with --redis`},
 		{startRedis(t, "--replicaof", "127.0.0.1 "+port), `cannot be used: it is a replica, which takes no writes; give its master with --redis, or its Sentinels: \S+`},
 		{startRedis(t, "--replicaof", "127.0.0.1 "+port) + "?protocol=2", `cannot be used: it is a replica, which takes no writes; .*`},
-		{startRedis(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"), `cannot be used: its maxmemory-policy is allkeys-lru, and it drops keys that are needed once it is full; run CONFIG SET maxmemory-policy noeviction there, .*`},
+		{startRedis(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"), `cannot be used: its maxmemory-policy is allkeys-lru, so it drops keys that are needed once it is full; run CONFIG SET maxmemory-policy noeviction there, .*`},
 		{startRedis(t, "--maxmemory", "100mb", "--maxmemory-policy", "volatile-ttl"), `cannot be used: its maxmemory-policy is volatile-ttl, .*`},
 		{"redis://" + sentinel, `cannot be used: it is a Sentinel; name the master that it watches: redis://HOST:26379/0\?master_name=NAME`},
 		{startRedis(t, "--requirepass", "secret"), `refuses: NOAUTH .*; give the user and the password in the URL: .*`},
 		{strings.Replace(startRedis(t, "--requirepass", "secret"), "//", "//:wrong@", 1), `refuses: WRONGPASS .*; give the user and the password in the URL: .*`},
-		{strings.Replace(limited, "//", "//poor:pw@", 1), `refuses: NOPERM .*; grant that to the user, or give another in the URL`},
+		{strings.Replace(limited, "//", "//poor:pw@", 1), `refuses: NOPERM .*; grant that to the user, or give another user in the URL`},
 	}
 	noWrites := []struct{ redis, says string }{
-		{startRedis(t, "--min-replicas-to-write", "1"), `refuses: NOREPLICAS .*; mend that, or give another with --redis`},
-		{startRedis(t, "--maxmemory", "1"), `refuses: OOM .*; give it more memory than its maxmemory, let it hold less, or give another with --redis`},
+		{startRedis(t, "--min-replicas-to-write", "1"), `refuses: NOREPLICAS .*; mend that, or give another Redis with --redis`},
+		{startRedis(t, "--maxmemory", "1"), `refuses: OOM .*; raise its maxmemory, let it hold less, or give another Redis with --redis`},
 	}
 	for i, c := range append(wrong, noWrites...) {
 		code := cli.ExitUsage
@@ -82,7 +82,7 @@ func TestARedisThatIsOfNoUse(t *testing.T) {
 func TestWaitingForAReplicaTakesOne(t *testing.T) {
 	alone := []string{"--redis", startRedis(t), "--nats", startNATS(t, freeAddr(t), t.TempDir()).ClientURL()}
 	s := start(t, quickly(alone...)...)
-	s.says(`(?m)^  Redis has no replica: until it has one, a failover, or the loss of its disk, loses what was acknowledged \(engine.wait_replica\)$`)
+	s.says(`(?m)^  Redis has no replica: until it has one, a failover or the loss of its disk loses acknowledged writes \(engine.wait_replica\)$`)
 	client(t, cli.ExitHeld, alone, "submit", "--id", "job-1")
 	s.is(200, `"redis_replica":"not waited for yet"`)
 	port := alone[1][strings.LastIndex(alone[1], ":")+1 : len(alone[1])-2]
@@ -96,7 +96,7 @@ func TestWaitingForAReplicaTakesOne(t *testing.T) {
 	asked := []string{"serve", "--listen", "none", "--set", "engine.wait_replica=true"}
 	client(t, cli.ExitInconclusive, alone, asked...).says(`^scheduler: engine.wait_replica=true, but Redis at \S+ has no replica; give it one, or leave the setting out\n$`)
 	client(t, cli.ExitUsage, nil, append(asked, "--embedded-redis", "127.0.0.1:0", "--embedded-nats", "127.0.0.1:0")...).
-		says(`^scheduler: engine.wait_replica=true, but a Redis of this process's own has no replica; give --redis, or leave the setting out\n$`)
+		says(`^scheduler: engine.wait_replica=true, but this process's own Redis has no replica; give --redis, or leave the setting out\n$`)
 }
 
 // A master that a failover has demoted still answers, and so does one that begins to drop keys.
@@ -116,7 +116,7 @@ func TestADemotedMaster(t *testing.T) {
 	require.NoError(t, c.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lfu").Err())
 	s.is(200, `"redis":"ok"`) // without a maxmemory
 	require.NoError(t, c.ConfigSet(t.Context(), "maxmemory", "100mb").Err())
-	s.is(503, `"redis":"its maxmemory-policy is allkeys-lfu, and it drops keys `)
+	s.is(503, `"redis":"its maxmemory-policy is allkeys-lfu, so it drops keys `)
 	s.stops()
 }
 
@@ -159,7 +159,7 @@ func TestRedisBehindSentinels(t *testing.T) {
 	at := []string{"--redis", "redis://" + freeAddr(t) + "/0?master_name=mymaster&addr=" + sentinel, "--nats", startNATS(t, freeAddr(t), t.TempDir()).ClientURL()}
 	s := start(t, quickly(at...)...)
 	s.is(200, `"redis":"ok"`)
-	s.says(`(?m)^  Nothing is acknowledged before the replicas of Redis have it,`)
+	s.says(`(?m)^  No message is acknowledged before the replicas of Redis have what was written for it,`)
 	start(t, "worker", "--id", "worker-1", "--heartbeat", "200ms", at[2], at[3])
 	client(t, cli.ExitHeld, at, "submit", "--id", "job-1", "--wait").says(`(?m)^1 SUCCEEDED$`)
 
@@ -182,19 +182,19 @@ func TestRedisBehindSentinels(t *testing.T) {
 func TestRedisURLs(t *testing.T) {
 	for url, says := range map[string]string{
 		"redis-sentinel://h:26379/mymaster":                   `has a scheme that differs from client to client; write redis://HOST:26379/0?master_name=NAME&addr=HOST2:26379 for Redis behind Sentinels`,
-		"redis://h/0?master_name=":                            "is no URL of Sentinels",
-		"redis://h/0?master_name=m&addr=x":                    "is no URL of Sentinels",
+		"redis://h/0?master_name=":                            "is not the URL of Sentinels",
+		"redis://h/0?master_name=m&addr=x":                    "is not the URL of Sentinels",
 		"redis://h/0?master_name=m&replica_only=true":         "asks for replicas",
 		"redis://h/0?master_name=m&route_by_latency=true":     "asks for replicas",
 		"redis://h/0?master_name=m&password=secret&nothing=x": `--redis is "redis://h/0?master_name=m&password=***&nothing=x"`,
 		"redis://u:secret@h/0?master_name=m&nothing=x":        `--redis is "redis://***@h/0?`,
-		"redis:///0":                             "is no URL of a Redis server; write",
-		"http://h":                               "is no URL of a Redis server: invalid URL scheme: http; write",
-		"redis://h:63x":                          `is no URL of a Redis server: invalid port ":63x" after host; write`,
-		"redis://h/0?foo=1":                      "is no URL of a Redis server: unexpected option: foo; write",
-		"redis://h/0?db=3x":                      `is no URL of a Redis server: invalid database number: strconv.Atoi: parsing "3x": invalid syntax; write`,
-		"redis://h/0?master_name=m&what=x":       "is no URL of Sentinels: unexpected option: what; write",
-		"redis://h/0#1":                          "is no URL of a Redis server: nothing comes after a #",
+		"redis:///0":                             "is not the URL of a Redis server; write",
+		"http://h":                               "is not the URL of a Redis server: invalid URL scheme: http; write",
+		"redis://h:63x":                          `is not the URL of a Redis server: invalid port ":63x" after host; write`,
+		"redis://h/0?foo=1":                      "is not the URL of a Redis server: unexpected option: foo; write",
+		"redis://h/0?db=3x":                      `is not the URL of a Redis server: invalid database number: strconv.Atoi: parsing "3x": invalid syntax; write`,
+		"redis://h/0?master_name=m&what=x":       "is not the URL of Sentinels: unexpected option: what; write",
+		"redis://h/0#1":                          "is not the URL of a Redis server: nothing comes after a #",
 		"redis://:secret/1@h:6379/0":             `--redis is "redis://***@h:6379/0", which has a user or a password that cannot be read; write it percent-encoded: / ? # % , and @ are %2F %3F %23 %25 %2C and %40`,
 		"redis://:6/secret@h:6379/0":             "cannot be read",
 		"redis://:secret?x@h":                    "cannot be read",
@@ -213,8 +213,8 @@ func TestRedisURLs(t *testing.T) {
 		"nats://u:secret/1@h":               `--nats is "nats://***@h", which has a user or a password that cannot be read; write it percent-encoded: `,
 		"nats://u:x,secret@h":               `--nats is "nats://***@h", which has a user or a password that cannot be read; `,
 		"nats://u:secret@h,nats://u:x/y@i":  `--nats is "nats://***@h,nats://***@i", which has a user`,
-		"nats://u:secret@h, http://u:sec@i": `--nats is "nats://***@h, http://***@i", which is no URL of a nats-server; `,
-		"u:secret@h":                        `--nats is "***@h", which is no URL`,
+		"nats://u:secret@h, http://u:sec@i": `--nats is "nats://***@h, http://***@i", not the URL of a nats-server; `,
+		"u:secret@h":                        `--nats is "***@h", not the URL`,
 	} {
 		err := (&servers.Flags{NATSURL: url}).CheckURLs()
 		assert.ErrorContains(t, err, says, url)
@@ -259,9 +259,9 @@ func TestServersOverTLS(t *testing.T) {
 	client(t, cli.ExitUsage, at(redis, nats("tls", "u:pw")), "submit").says(`^scheduler: Redis at rediss://\*\*\*@\S+ does not answer: .*unknown authority; name the file with its authority's certificate with --tls-ca\n$`)
 	plainNATS := startNATS(t, freeAddr(t), t.TempDir()).Addr().String()
 	client(t, cli.ExitUsage, at(strings.Replace(startRedis(t), "redis", "rediss", 1), nats("tls", "u:pw")), "submit").says(`does not answer: no answer within 5s; write redis:// if it takes no TLS, start redis-server, or give another with --redis\n$`)
-	client(t, cli.ExitUsage, at(startRedis(t), "tls://"+plainNATS), "submit").says(`does not answer: it takes no TLS; write nats://, or have it take TLS\n$`)
+	client(t, cli.ExitUsage, at(startRedis(t), "tls://"+plainNATS), "submit").says(`does not answer: it takes no TLS; write nats://, or configure the server for TLS\n$`)
 	client(t, cli.ExitUsage, at(startRedis(t), "nats://127.0.0.1:1"), "submit").says(`does not answer: connection refused; start nats-server -js, or give another with --nats\n$`)
-	client(t, cli.ExitUsage, at("redis://"+plainNATS, nats("tls", "u:pw")), "submit").says(`^scheduler: what listens at redis://\S+ does not answer as Redis does; look whether that is its port, or give another with --redis\n$`)
+	client(t, cli.ExitUsage, at("redis://"+plainNATS, nats("tls", "u:pw")), "submit").says(`^scheduler: the program that listens at redis://\S+ does not answer as Redis does; check the port, or give another Redis with --redis\n$`)
 	client(t, cli.ExitUsage, at(startRedis(t), nats("tls", "u:pw")), "submit").says(`^scheduler: NATS at tls://\*\*\*@\S+ does not answer: .*unknown authority; name the file with its authority's certificate with --tls-ca\n$`)
 	client(t, cli.ExitUsage, at(redis, nats("tls", "u:wrong"), "--tls-ca", cert), "submit").says(`^scheduler: NATS at tls://\*\*\*@\S+ refuses: nats: Authorization Violation; give the user and the password in the URL, `)
 	client(t, cli.ExitUsage, at(redis, nats("tls", "u:wrong"), "--tls-ca", cert), "serve", "--listen", "none").says(`(?m)^scheduler: NATS at tls://\*\*\*@\S+ refuses: nats: Authorization Violation; give the user `)
@@ -293,10 +293,10 @@ func TestFlagsOfSecurity(t *testing.T) {
 		{servers.Flags{NATSURL: "nats://h", NATSCreds: creds}, ""},
 		{servers.Flags{NATSURL: "nats://h", RedisURL: "rediss://h", TLSCA: cert}, ""},
 		{servers.Flags{NATSURL: "nats://h,tls://i", RedisURL: "redis://h", TLSCA: cert}, ""},
-		{servers.Flags{NATSCreds: creds}, "--nats-creds is for a NATS that is given, and none is"},
+		{servers.Flags{NATSCreds: creds}, "--nats-creds is for a NATS that is given, but none is"},
 		{servers.Flags{NATSURL: "nats://h", NATSCreds: cert}, "holds no JWT and seed of a user"},
 		{servers.Flags{NATSURL: "nats://h", NATSCreds: cert + "x"}, "name a file that can be read"},
-		{servers.Flags{NATSURL: "nats://h", RedisURL: "redis://h", TLSCA: cert}, "--tls-ca is about TLS, and neither server is asked for it"},
+		{servers.Flags{NATSURL: "nats://h", RedisURL: "redis://h", TLSCA: cert}, "--tls-ca is for TLS, but neither URL asks for TLS"},
 		{servers.Flags{RedisURL: "rediss://h", TLSCA: key}, "holds no certificate in PEM"},
 		{servers.Flags{NATSURL: "tls://h", TLSCA: cert + "x"}, "name a file that can be read"},
 	} {

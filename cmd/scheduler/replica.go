@@ -24,7 +24,7 @@ func (f *schedulerFlags) replicated(ctx context.Context, client redis.UniversalC
 	asked := gives(f.sets, waitReplica)
 	if own { // greet says that what it holds is gone when this ends
 		if asked {
-			return nil, cli.Fail(cli.ExitUsage, "%s=true, but a Redis of this process's own has no replica; give --redis, or leave the setting out", waitReplica)
+			return nil, cli.Fail(cli.ExitUsage, "%s=true, but this process's own Redis has no replica; give --redis, or leave the setting out", waitReplica)
 		}
 		s.WaitReplica = false
 		return nil, nil
@@ -36,9 +36,9 @@ func (f *schedulerFlags) replicated(ctx context.Context, client redis.UniversalC
 	}
 	switch {
 	case n > 0:
-		return []string{"Nothing is acknowledged before the replicas of Redis have it, and nothing at all while there is none (" + waitReplica + ")"}, nil
+		return []string{"No message is acknowledged before the replicas of Redis have what was written for it, or while Redis has no replica (" + waitReplica + ")"}, nil
 	case asked:
 		return nil, cli.Fail(cli.ExitInconclusive, "%s=true, but Redis at %s %s; give it one, or leave the setting out", waitReplica, servers.Public(f.RedisURL), why)
 	}
-	return []string{"Redis " + why + ": until it has one, a failover, or the loss of its disk, loses what was acknowledged (" + waitReplica + ")"}, nil
+	return []string{"Redis " + why + ": until it has one, a failover or the loss of its disk loses acknowledged writes (" + waitReplica + ")"}, nil
 }

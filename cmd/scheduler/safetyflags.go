@@ -28,8 +28,8 @@ type safetyFlags struct {
 }
 
 func (f *safetyFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.kernel, "safety-kernel", "", "ask the safety kernel at `ADDR` before a job runs, as `scheduler kernel` serves one (default none: every job is allowed)")
-	cmd.Flags().StringVar(&f.config, "safety-config", "", "`FILE` with input_policy.fail_mode, such as config/safety.yaml; $"+envFailMode+" wins over it, and --set over both")
+	cmd.Flags().StringVar(&f.kernel, "safety-kernel", "", "ask the safety kernel at `ADDR` before a job runs, such as one of `scheduler kernel` (default none: every job is allowed)")
+	cmd.Flags().StringVar(&f.config, "safety-config", "", "`FILE` with input_policy.fail_mode, such as config/safety.yaml; $"+envFailMode+" wins over the file, and --set over both")
 }
 
 // fromEnvironment puts into s what the environment says of the safety kernel and of the output policy, unless a --set
@@ -77,7 +77,7 @@ func (f *safetyFlags) outputPolicy(s *settings.Settings, sets []string) error {
 		from, s.Output.Enabled = envOutputPolicy, on
 	}
 	if s.Output.Enabled && f.kernel == "" {
-		return cli.Fail(cli.ExitUsage, "%s turns the output policy on, and there is nobody to ask; give --safety-kernel, or turn it off", from)
+		return cli.Fail(cli.ExitUsage, "%s turns the output policy on, but there is no kernel to ask; give --safety-kernel, or turn the output policy off", from)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (f *safetyFlags) idle(sets []string) error {
 	if said == "" {
 		return nil
 	}
-	return cli.Fail(cli.ExitUsage, "%s is about a safety kernel, and none is given, so that every job would run unchecked; give --safety-kernel, or take it away", said)
+	return cli.Fail(cli.ExitUsage, "%s needs a safety kernel, but none is given, so every job would run unchecked; give --safety-kernel, or leave %[1]s out", said)
 }
 
 // gives says whether one of the --set is about key, or about what is under it if it ends in a dot.

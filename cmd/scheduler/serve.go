@@ -52,46 +52,45 @@ func newServe() *cobra.Command {
 	var f schedulerFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the scheduler itself, against real Redis and NATS",
-		Long: `Serve runs the engine, one replica of it, against the Redis and the NATS with
-JetStream that it is given. What is not given it brings along: a nats-server whose streams
-are in a temporary folder (or in --data), and miniredis, which keeps nothing. Jobs take
-as long over that as over redis-server, and as long each however many there are;
-but commands that read a TTL get slower with the number of keys, such as a look at
-the circuit breaker while safety kernels fail.
-` + "`scheduler worker`, `scheduler submit` and `scheduler workflow`" + ` find those by themselves.
+		Short: "Run the scheduler itself, against a real Redis and NATS",
+		Long: `Serve runs one replica of the engine against the Redis and the NATS with JetStream that
+it is given. If one is not given, serve runs its own: a nats-server whose streams are in
+a temporary folder (or in --data), and miniredis, which keeps nothing. A job takes as
+long over miniredis as over redis-server, however many jobs there are. But commands that
+read a TTL, such as a check of the circuit breaker while safety kernels fail, get slower
+with the number of keys.
+` + "`scheduler worker`, `scheduler submit` and `scheduler workflow`" + ` find these servers by themselves.
 
-A Redis that does not answer ends the start, since an address is soon wrong; so
-does a replica or a node of a cluster, which cannot be worked with, one that drops
-keys once it is full (maxmemory-policy), and one that takes no writes. A NATS that
-does not answer is waited for; one before 2.11 ends the start, unless engine.epochs
-is off, and so does a stream of a retention other than limits. Later on, a lost
-connection comes back; what could not be done meanwhile is done later. Redis behind
-Sentinels is named by them:
-redis://HOST:26379/0?master_name=NAME&addr=HOST2:26379, with the user and password
-of Redis, if any, as &username=USER&password=PASSWORD.
+Serve does not start with a Redis that does not answer, since its address may be wrong;
+that is a replica, or a node of a cluster; that drops keys once it is full
+(maxmemory-policy); or that takes no writes. It waits for a NATS that does not answer.
+It does not start with a NATS before 2.11, unless engine.epochs is off, or with a stream
+of a retention other than limits. After the start, serve connects again to a server that
+it has lost, and then does what it could not do in the meantime. A Redis behind Sentinels
+is named by its Sentinels: redis://HOST:26379/0?master_name=NAME&addr=HOST2:26379, with
+the user and password of Redis, if any, as &username=USER&password=PASSWORD.
 
-Once Redis has a replica, a message is acknowledged and a dispatch published only
-when the replicas that are online have what was written for it
-(engine.wait_replica), so that a failover loses no job. While none is online any
-more, nothing is acknowledged: with two replicas, one server may be lost. What has
-not seen a replica yet waits for none.
+Once Redis has a replica, serve acknowledges a message and publishes a dispatch only
+when the replicas that are online have what was written for it (engine.wait_replica), so
+that a failover loses no job. If no replica is online any more, it acknowledges nothing:
+with two replicas, one server may be lost. A scheduler that has not seen a replica yet
+does not wait for one.
 
-It answers /metrics, for Prometheus; /healthz, for readiness, which is 200 only
-while the engine runs and both servers can be worked with (what it says of a
-safety kernel is for the reader alone); and /livez, for liveness, which is 200
-while the process runs: it outlives its servers, and a restart helps none.
+Serve answers /metrics, for Prometheus; /healthz, for readiness; and /livez, for
+liveness. /healthz is 200 only while the engine runs and both servers can be used; what it
+says about a safety kernel does not change the status. /livez is 200 while the process
+runs: the process survives the loss of its servers, and a restart does not help.
 
-With --safety-kernel it asks that about every job, over gRPC: with TLS, trusting
-the authority in $SAFETY_KERNEL_TLS_CA or else the system's, or in plaintext with
-SAFETY_KERNEL_INSECURE=true, which SAFETY_KERNEL_TLS_REQUIRED=true refuses. While
-it cannot be reached, jobs wait; or go on, with POLICY_CHECK_FAIL_MODE=open. With
-OUTPUT_POLICY_ENABLED=true it is asked about each result, too, over the same
-connection, and results pass while it cannot be reached. --set wins over the
-environment.
+With --safety-kernel, serve asks that kernel about every job, over gRPC. It uses TLS, and
+trusts the authority in $SAFETY_KERNEL_TLS_CA or else the system's authorities. With
+SAFETY_KERNEL_INSECURE=true it uses plaintext, unless SAFETY_KERNEL_TLS_REQUIRED=true
+forbids that. While the kernel cannot be reached, jobs wait; with
+POLICY_CHECK_FAIL_MODE=open they go on. With OUTPUT_POLICY_ENABLED=true, serve also asks
+about each result, over the same connection; results pass while the kernel cannot be
+reached. --set wins over the environment.
 
-On SIGINT, SIGTERM or SIGHUP it finishes what it has begun; another one, a second later
-or more, ends it at once.
+On SIGINT, SIGTERM or SIGHUP, serve finishes what it has begun. Another signal, at least a
+second later, ends it at once.
 Exit codes: 0 stopped, 2 usage, or a server that cannot be used, 3 a Redis that
 takes no writes at the start, for want of memory, replicas or a disk, or has no
 replica where engine.wait_replica asks for one, 130 ended by a second signal.`,
@@ -116,14 +115,14 @@ replica where engine.wait_replica asks for one, 130 ended by a second signal.`,
 	f.engineFlags.add(cmd, "settings")
 	f.safetyFlags.add(cmd)
 	cmd.Flags().StringArrayVar(&f.topics, "topic", nil, "the pools that serve a topic, `TOPIC=POOL,...`; repeatable (default job.default=default)")
-	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:2112", "where /metrics, /healthz and /livez are, `ADDR`; none opens no port")
-	cmd.Flags().StringVar(&f.embeddedRedis, "embedded-redis", servers.EmbeddedRedisAddr, "where this process's own Redis listens, `ADDR`; given, it wins over $"+servers.EnvRedis)
-	cmd.Flags().StringVar(&f.embeddedNATS, "embedded-nats", servers.EmbeddedNATSAddr, "where this process's own NATS listens, `ADDR`; given, it wins over $"+servers.EnvNATS)
+	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:2112", "the address of /metrics, /healthz and /livez, `ADDR`; none opens no port")
+	cmd.Flags().StringVar(&f.embeddedRedis, "embedded-redis", servers.EmbeddedRedisAddr, "where this process's own Redis listens, `ADDR`; if given, it wins over $"+servers.EnvRedis)
+	cmd.Flags().StringVar(&f.embeddedNATS, "embedded-nats", servers.EmbeddedNATSAddr, "where this process's own NATS listens, `ADDR`; if given, it wins over $"+servers.EnvNATS)
 	cmd.Flags().StringVar(&f.data, "data", "", "where this process's own NATS keeps its streams, `DIR`; needs --redis (default a temporary folder)")
-	cmd.Flags().IntVar(&f.replicas, "replicas", 1, "how many servers of a NATS cluster keep each message, `N`; of streams that this creates, as the next")
-	cmd.Flags().DurationVar(&f.maxAge, "max-age", 0, "how long the streams keep a message, `DURATION`, no less than what may be delivered again needs; 0 is for ever")
-	cmd.Flags().BoolVar(&f.workflows, "workflows", true, "take on the runs that scheduler workflow start starts")
-	cmd.Flags().StringVar(&f.dlqPolicy, "dlq-policy", "", "triage dead letters by this policy, `FILE`, and replay those that may be")
+	cmd.Flags().IntVar(&f.replicas, "replicas", 1, "how many servers of a NATS cluster keep each message, `N`, in the streams that serve creates")
+	cmd.Flags().DurationVar(&f.maxAge, "max-age", 0, "how long the streams that serve creates keep a message, `DURATION`, at least as long as it may be delivered again; 0 is for ever")
+	cmd.Flags().BoolVar(&f.workflows, "workflows", true, "execute the runs that scheduler workflow start starts")
+	cmd.Flags().StringVar(&f.dlqPolicy, "dlq-policy", "", "triage dead letters by this policy, `FILE`, and replay those that may be replayed")
 	cmd.Flags().String("ledger", "", outsideUsage)
 	f.ledger = cmd.Flags().Lookup("ledger")
 	f.LogFlags.Add(cmd)
@@ -147,7 +146,7 @@ func (f *schedulerFlags) configure() (c engine.Config, kernel *grpc.ClientConn, 
 		c.Safety, c.Output = kernel, kernel
 		changes = append(changes, f.kernelGreeting(secured, c.Settings.Policy.FailMode))
 		if c.Settings.Output.Enabled {
-			changes = append(changes, "It is asked about the jobs' outputs, too")
+			changes = append(changes, "The kernel is asked about the jobs' outputs, too")
 		}
 	}
 	if c.Triage, err = loadTriage(f.dlqPolicy); err != nil {
@@ -155,7 +154,7 @@ func (f *schedulerFlags) configure() (c engine.Config, kernel *grpc.ClientConn, 
 	}
 	if c.Triage != nil {
 		if gives(f.sets, enginePrefix+"replay.enabled") && !c.Settings.Replay.Enabled || !c.Settings.Replay.Triage {
-			return c, nil, nil, cli.Fail(cli.ExitUsage, "--dlq-policy says how dead letters are triaged, and --set that they are not; take one of the two away")
+			return c, nil, nil, cli.Fail(cli.ExitUsage, "--dlq-policy says how dead letters are triaged, but --set says that they are not; remove one of the two")
 		}
 		c.Settings.Replay.Enabled = true
 		changes = append(changes, fmt.Sprintf("Dead letters are triaged by %s: %s", f.dlqPolicy, cli.Plural(len(c.Triage.Rules), "rule")))
@@ -165,7 +164,7 @@ func (f *schedulerFlags) configure() (c engine.Config, kernel *grpc.ClientConn, 
 	}
 	if c.Ledger != nil {
 		if !c.Settings.Replay.Enabled || !c.Settings.Replay.CheckCommitted {
-			return c, nil, nil, cli.Fail(cli.ExitUsage, "--ledger is asked before a replay, and this scheduler replays nothing, or without a check; add --dlq-policy FILE or --set engine.replay.enabled=true, and leave engine.replay.check_committed at true")
+			return c, nil, nil, cli.Fail(cli.ExitUsage, "--ledger is asked before a replay, but this scheduler replays nothing, or replays without a check; add --dlq-policy FILE or --set engine.replay.enabled=true, and leave engine.replay.check_committed at true")
 		}
 		changes = append(changes, fmt.Sprintf("Before a replay, the ledger at %s is asked", c.Ledger.(*outside).url.Redacted()))
 	}
@@ -283,20 +282,20 @@ func (f *schedulerFlags) check(settings settings.Settings, given func(flag strin
 	}
 	switch {
 	case f.data != "" && f.NATSURL != "":
-		return cli.Fail(cli.ExitUsage, "--data is for the NATS of this process's own, and %s%s is another; leave one of the two out", servers.Public(f.NATSURL), natsBy)
+		return cli.Fail(cli.ExitUsage, "--data is for this process's own NATS, but %s%s is another; leave one of the two out", servers.Public(f.NATSURL), natsBy)
 	case f.data != "" && f.RedisURL == "":
-		return cli.Fail(cli.ExitUsage, "--data keeps the streams, but a Redis of this process's own keeps nothing, and one without the other is of no use; give --redis, or leave --data out")
+		return cli.Fail(cli.ExitUsage, "--data keeps the streams, but this process's own Redis keeps nothing, and streams without their Redis are of no use; give --redis, or leave --data out")
 	}
 	switch {
 	case f.replicas < 1 || f.replicas > 5:
 		return cli.Fail(cli.ExitUsage, "--replicas is %d; it must be from 1 to 5", f.replicas)
 	case f.replicas > 1 && f.NATSURL == "":
-		return cli.Fail(cli.ExitUsage, "--replicas is %d, but a NATS of this process's own is one server; give --nats, or leave --replicas out", f.replicas)
+		return cli.Fail(cli.ExitUsage, "--replicas is %d, but this process's own NATS is one server; give --nats, or leave --replicas out", f.replicas)
 	case f.maxAge != 0 && f.maxAge < 100*time.Millisecond:
-		return cli.Fail(cli.ExitUsage, "--max-age is %s; it must be 0 or from 100ms on", f.maxAge)
+		return cli.Fail(cli.ExitUsage, "--max-age is %s; it must be 0, or 100ms or more", f.maxAge)
 	}
 	if least := engine.MaxAgeMin(&settings); f.maxAge != 0 && f.maxAge < least {
-		return cli.Fail(cli.ExitUsage, "--max-age is %s, too short: a message has to stay in its stream for as long as it may be delivered or published again; with these settings, give %s or more, or 0 for ever", f.maxAge, least.Round(time.Second))
+		return cli.Fail(cli.ExitUsage, "--max-age is %s, too short: a message must stay in its stream for as long as it may be delivered or published again; with these settings, give %s or more, or 0 for ever", f.maxAge, least.Round(time.Second))
 	}
 	if f.listen != listenNone {
 		if err := servers.CheckAddr("--listen", f.listen); err != nil {
@@ -320,10 +319,10 @@ func (f *schedulerFlags) greet(w io.Writer, own *servers.Embedded, changes []str
 		p.Line("  %s", change)
 	}
 	if own.Redis != nil {
-		p.Line("  Redis is this process's own: what it holds is gone when this ends.")
+		p.Line("  Redis is this process's own: its data are lost when the process ends.")
 	}
 	if own.NATS != nil && f.data == "" {
-		p.Line("  NATS is this process's own: what it holds is gone when this ends.")
+		p.Line("  NATS is this process's own: its data are lost when the process ends.")
 	}
 	if own.Redis != nil && own.NATS != nil {
 		redisFlag, natsFlag := "", ""
@@ -374,7 +373,7 @@ func servedTimeouts(c engine.Config) error {
 	timeouts, err := c.Settings.TopicTimeouts.Parse()
 	for _, topic := range slices.Sorted(maps.Keys(timeouts)) {
 		if served := strategy.Topics(); !slices.Contains(served, topic) {
-			return cli.Fail(cli.ExitUsage, "%stopic_timeouts names %s, and what is served is %s; serve it with --topic %s=POOL, or leave it out", enginePrefix, topic, strings.Join(served, ", "), topic)
+			return cli.Fail(cli.ExitUsage, "%stopic_timeouts names %s, but this scheduler serves %s; serve that topic with --topic %s=POOL, or leave it out", enginePrefix, topic, strings.Join(served, ", "), topic)
 		}
 	}
 	return err
@@ -389,7 +388,7 @@ func parseTopics(list []string) (routing.Config, error) {
 	for _, text := range list {
 		topic, pools, ok := strings.Cut(text, "=")
 		if _, twice := c.Topics[topic]; !ok || pools == "" || twice {
-			return c, cli.Fail(cli.ExitUsage, "--topic is %q; give topics, each once, with their pools, as in job.fast=pool-a,pool-b", text)
+			return c, cli.Fail(cli.ExitUsage, "--topic is %q; give each topic once, with its pools, as in job.fast=pool-a,pool-b", text)
 		}
 		c.Topics[topic] = strings.Split(pools, ",")
 	}

@@ -78,7 +78,7 @@ func TestASchedulerWithServersOfItsOwn(t *testing.T) {
 	same := client(t, cli.ExitHeld, at, "submit", "--id", "mail-17", "--payload", `{"to":"you"}`, "--deadline", "1h", "--wait")
 	same.says(`^mail-17 exists already, since \S+Z, with the same request: it is SUCCEEDED\n1 SUCCEEDED\n$`)
 	other := client(t, cli.ExitUsage, at, "submit", "--id", "mail-17", "--payload", `{"to": "me"}`, "--deadline", "1h", "--wait")
-	other.says(`^scheduler: mail-17 exists already, since \S+Z, with another payload: it is SUCCEEDED, and stays as it is; nothing was submitted: give another id, or what it was submitted with\n$`)
+	other.says(`^scheduler: mail-17 exists already, since \S+Z, with another payload: it is SUCCEEDED, and is not changed; nothing was submitted: give another id, or the payload of that job\n$`)
 	client(t, cli.ExitUsage, at, "submit", "--id", "mail-17", "--payload", `{"to": "you"}`).says(`with another request: `)
 	client(t, cli.ExitUsage, at, "submit", "--id-prefix", "job-", "--jobs", "21", "--label", "zone=a").says(`^scheduler: job-1 exists already, .* with another request: `)
 	client(t, cli.ExitUsage, at, "show", "job-21").says(`holds no job "job-21"`)
@@ -135,7 +135,7 @@ func TestAWorkerThatStopsSaysWhatIsLeft(t *testing.T) {
 	executed, err := strconv.Atoi(w.says(`Worker e1 has stopped; it executed (\d+) jobs?\.\n`))
 	require.NoError(t, err)
 	assert.Less(t, executed, 10)
-	assert.Contains(t, w.output(), fmt.Sprintf("\n  Messages that are left for it: %d. Start a worker with --id e1 again, or what it has not executed ends TIMEOUT once the reconciler looks.\n", 10-executed))
+	assert.Contains(t, w.output(), fmt.Sprintf("\n  Messages that are left for it: %d. Start a worker with --id e1 again; otherwise the jobs that it has not executed end TIMEOUT at a tick of the reconciler.\n", 10-executed))
 	client(t, cli.ExitHeld, at, "show", "job-10").says(`(?m)^  Its worker was given it, and has not reported a result\.\n  The schedulers heard of e1 \d+s ago\.$`)
 
 	w = worker("1ms")
@@ -168,7 +168,7 @@ func TestARecordThatIsLost(t *testing.T) {
 	var told, said strings.Builder
 	list, late, err := awaitJobs(t.Context(), c, []string{"job-1", "job-2"}, time.Second, cli.NewProgress(io.Discard, true), &told)
 	require.NoError(t, err)
-	assert.Contains(t, told.String(), ": job-1 has no record any more: Redis has lost it; waiting on\n")
+	assert.Contains(t, told.String(), ": job-1 has no record any more: Redis has lost it; still waiting\n")
 	err = conclude(cli.NewPrinter(&said), list, late)
 	assert.EqualError(t, err, "--timeout, 1s, came first: 1 of 2 jobs ended")
 	assert.Equal(t, "1 SUCCEEDED, 1 without a record\n  job-1 has no record any more: Redis has lost it\n", said.String())
@@ -286,7 +286,7 @@ func TestAWorkersNameIsItsOwn(t *testing.T) {
 	_, at := alone(t)
 	w := start(t, "worker", "--id", "worker-1", at[2], at[3])
 	w.says(`Worker worker-1 of pool`)
-	client(t, cli.ExitUsage, at[2:], "worker", "--id", "worker-1").says("^scheduler: a worker called worker-1 lives already, and one of them would get the other's jobs; give this one another name with --id\n$")
+	client(t, cli.ExitUsage, at[2:], "worker", "--id", "worker-1").says("^scheduler: a worker called worker-1 is alive already, and one would get the other's jobs; give this worker another name with --id\n$")
 	w.dies()
 	start(t, "worker", "--id", "worker-1", at[2], at[3]).says(`Worker worker-1 of pool`)
 }
@@ -317,9 +317,9 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 	s, at := alone(t)
 	taken := s.says(`http://(\S+)/healthz`)
 	for _, c := range []struct{ flag, says string }{
-		{"--listen", `^scheduler: ` + taken + ` cannot be listened on: address already in use; give another with --listen, or --listen none\n$`},
-		{"--embedded-redis", `^scheduler: ` + taken + `, for a server of this process's own, cannot be listened on: address already in use; give another with --embedded-redis, or a server that runs with --redis\n$`},
-		{"--embedded-nats", `^scheduler: ` + taken + `, for a server of this process's own, cannot be listened on: address already in use; give another with --embedded-nats, or a server that runs with --nats\n$`},
+		{"--listen", `^scheduler: cannot listen on ` + taken + `: address already in use; give another address with --listen, or --listen none\n$`},
+		{"--embedded-redis", `^scheduler: cannot listen on ` + taken + ` for this process's own server: address already in use; give another address with --embedded-redis, or a running server with --redis\n$`},
+		{"--embedded-nats", `^scheduler: cannot listen on ` + taken + ` for this process's own server: address already in use; give another address with --embedded-nats, or a running server with --nats\n$`},
 	} {
 		p := start(t, "serve", "--embedded-redis", "127.0.0.1:0", "--embedded-nats", "127.0.0.1:0", "--listen", "none", c.flag, taken)
 		p.ends(cli.ExitUsage)

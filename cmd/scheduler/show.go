@@ -33,10 +33,10 @@ func newShow() *cobra.Command {
 		Use:   "show JOB",
 		Short: "Show a job: where it is, since when, and why",
 		Long: `Show prints what Redis holds of a job: its state, its attempts and its worker, what
-the safety kernel has decided, its dead letter, and how its replays ended. Of one
-that waits it says what for, as far as that is on record: why a scheduler has sent a
-job back, its log says. Of one that a worker has it says when the schedulers have
-last heard of that worker.
+the safety kernel has decided, its dead letter, and how its replays ended. If the job
+waits, show says what for, as far as Redis knows; the log of a scheduler says why it has
+sent a job back. If a worker has the job, show says when the schedulers last heard of
+that worker.
 
 Exit codes: 0 shown, 2 usage, no such job, or a Redis that does not answer, 3 a Redis
 lost midway.`,

@@ -38,7 +38,7 @@ func TestShow(t *testing.T) {
 	}, 2*time.Minute, 50*time.Millisecond)
 	failed := client(t, cli.ExitHeld, redisAlone, "show", "bad")
 	failed.says(`(?m)^bad is FAILED since \S+, \d+s ago\n  timeout: the worker was told to fail a share of its jobs\n  topic job.default, 1 attempt, worker worker-1$`)
-	failed.says("(?m)^  dead letter: timeout; replay: replayed, as bad-replay-1\n    `scheduler dlq show bad` tells more of it\n  replay bad-replay-1 is FAILED: timeout: the worker was told")
+	failed.says("(?m)^  dead letter: timeout; replay: replayed, as bad-replay-1\n    `scheduler dlq show bad` shows more about it\n  replay bad-replay-1 is FAILED: timeout: the worker was told")
 	client(t, cli.ExitHeld, redisAlone, "show", "bad-replay-1").says(`(?m)^  submitted at \S+, replay of bad$`)
 
 	client(t, cli.ExitViolated, at, "submit", "--id", "late", "--deadline", "1ms", "--wait")
@@ -66,9 +66,9 @@ func TestShowSaysThatAWorkerIsSilent(t *testing.T) {
 	}{
 		{"alive", time.Minute, "  The schedulers heard of alive 9s ago.\n"},
 		{"dead", time.Minute, "  dead has been silent since 2023-11-14T22:12:20Z, 1m0s ago, as far as the schedulers have heard.\n" +
-			"  Start a worker with --id dead again, or what it has not executed ends TIMEOUT once the reconciler looks.\n"},
+			"  Start a worker with --id dead again; otherwise the jobs that it has not executed end TIMEOUT at a tick of the reconciler.\n"},
 		{"gone", time.Minute, "  The schedulers' snapshot of 2023-11-14T22:13:15Z does not name gone.\n" +
-			"  Start a worker with --id gone again, or what it has not executed ends TIMEOUT once the reconciler looks.\n"},
+			"  Start a worker with --id gone again; otherwise the jobs that it has not executed end TIMEOUT at a tick of the reconciler.\n"},
 		{"new", time.Second, ""},
 	} {
 		var text bytes.Buffer
@@ -87,5 +87,5 @@ func TestShowSaysThatAWorkerStops(t *testing.T) {
 		{Heartbeat: job.Heartbeat{WorkerID: "full", Pool: "a", ActiveJobs: 4, MaxParallelJobs: 4}, LastSeen: at},
 		{Heartbeat: job.Heartbeat{WorkerID: "stops", Pool: "a", ActiveJobs: 4, MaxParallelJobs: 4, Stopping: true}, LastSeen: at},
 	}}), now)
-	assert.Equal(t, "  The schedulers have heard of:\n    full of pool a, 4 of 4 jobs, 3s ago\n    stops of pool a, which said 3s ago that it stops\n", text.String())
+	assert.Equal(t, "  The schedulers have heard of:\n    full of pool a, 4 of 4 jobs, 3s ago\n    stops of pool a, which reported 3s ago that it stops\n", text.String())
 }

@@ -48,15 +48,15 @@ func newSubmit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit",
 		Short: "Submit jobs to a scheduler, and wait for them",
-		Long: `Submit gives jobs to ` + "`scheduler serve`" + `: it stores each as PENDING and asks for
-it to be done. With --wait it stays until all of them have ended, and says how;
-it then exits 0 if all succeeded, 1 if one did not, 3 if --timeout came first, and
-names the command that tells more of a job that still waits.
+		Long: `Submit gives jobs to ` + "`scheduler serve`" + `: it stores each job as PENDING
+and publishes its request. With --wait, it waits until all jobs have ended, and says how
+they ended. It then exits 0 if all succeeded, 1 if one did not, 3 if --timeout came
+first, and names the command that shows more about a job that still waits.
 
-A job that is submitted twice under one id is one job: what was cut short can be
-submitted again, and what exists already is said to. A job that exists already
-with another request is refused with exit code 2, and so are all that were to be
-submitted with it; --payload is part of the request, as all that is given of a job.
+A job that is submitted twice under one id is one job. If submit was cut short, give the
+same ids again; it says which jobs exist already. If a job exists already with another
+request, submit refuses it and all other jobs of the command, with exit code 2. The
+request consists of everything that is given of a job, such as --payload.
 Other exit codes: 2 usage, a request that is too large for NATS, or a server that
 does not answer at the start or is the wrong one, such as a replica,
 3 a server lost before all were submitted, or one that takes no writes for now,
@@ -71,18 +71,18 @@ does not answer at the start or is the wrong one, such as a replica,
 		},
 	}
 	f.AddClient(cmd)
-	cmd.Flags().IntVarP(&f.jobs, "jobs", "n", 1, "how many, `N`")
+	cmd.Flags().IntVarP(&f.jobs, "jobs", "n", 1, "how many jobs, `N`")
 	cmd.Flags().StringVar(&f.id, "id", "", "the id of a single job, `JOB`")
-	cmd.Flags().StringVar(&f.prefix, "id-prefix", "", "jobs are called `PREFIX`1, PREFIX2, ... (default one that is new)")
-	cmd.Flags().StringVar(&f.topic, "topic", routing.DefaultTopic, "what the jobs are for, `TOPIC`")
-	cmd.Flags().StringVar(&f.payload, "payload", "", "what the worker is given with each, `JSON`")
-	cmd.Flags().StringToStringVar(&f.labels, "label", nil, "a label of each, `KEY=VALUE`, such as preferred_worker_id=worker-1; repeatable")
-	cmd.Flags().StringVar(&f.tenant, "tenant", "", "whose they are, `NAME`")
-	cmd.Flags().StringSliceVar(&f.requires, "requires", nil, "what a pool must offer to have them, `CAPABILITY`; repeatable")
-	cmd.Flags().DurationVar(&f.deadline, "deadline", 0, "the reconciler times a job out that has not ended so long after its submission, `DURATION`, at its next tick: every engine.poll_interval, 30s unless set (default never)")
-	cmd.Flags().DurationVar(&f.every, "every", 0, "the time between one and the next, `DURATION`")
-	cmd.Flags().BoolVar(&f.wait, "wait", false, "stay until all have ended")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "with --wait, for so long at most, `DURATION` (default for ever)")
+	cmd.Flags().StringVar(&f.prefix, "id-prefix", "", "the jobs are called `PREFIX`1, PREFIX2 and so on (default a new prefix)")
+	cmd.Flags().StringVar(&f.topic, "topic", routing.DefaultTopic, "the jobs' `TOPIC`")
+	cmd.Flags().StringVar(&f.payload, "payload", "", "what the worker is given with each job, `JSON`")
+	cmd.Flags().StringToStringVar(&f.labels, "label", nil, "a label of each job, `KEY=VALUE`, such as preferred_worker_id=worker-1; repeatable")
+	cmd.Flags().StringVar(&f.tenant, "tenant", "", "the jobs' tenant, `NAME`")
+	cmd.Flags().StringSliceVar(&f.requires, "requires", nil, "what a pool must offer to get the jobs, `CAPABILITY`; repeatable")
+	cmd.Flags().DurationVar(&f.deadline, "deadline", 0, "how long after its submission a job has its deadline, `DURATION`; if it has not ended by then, the reconciler times it out at its next tick, every engine.poll_interval, 30s unless set (default never)")
+	cmd.Flags().DurationVar(&f.every, "every", 0, "the time between two submissions, `DURATION`")
+	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait until all jobs have ended")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "with --wait, wait at most so long, `DURATION` (default for ever)")
 	cli.JSONFlag(cmd, &f.json)
 	return cmd
 }
@@ -99,21 +99,21 @@ func (f *submitFlags) check(given func(flag string) bool) error {
 	case f.jobs < 1 || f.jobs > submitJobsMax:
 		return cli.Fail(cli.ExitUsage, "--jobs is %d, out of range; give 1 to %d", f.jobs, submitJobsMax)
 	case f.id == "" && given("id"):
-		return cli.Fail(cli.ExitUsage, "--id is empty; name the job, or leave --id out for a name that is new")
+		return cli.Fail(cli.ExitUsage, "--id is empty; name the job, or leave --id out for a new name")
 	case f.prefix == "" && given("id-prefix"):
-		return cli.Fail(cli.ExitUsage, "--id-prefix is empty; give one, or leave it out for one that is new")
+		return cli.Fail(cli.ExitUsage, "--id-prefix is empty; give a prefix, or leave --id-prefix out for a new one")
 	case f.id != "" && (given("jobs") && f.jobs > 1 || f.prefix != ""):
 		return cli.Fail(cli.ExitUsage, "--id names a single job; name several with --id-prefix")
 	case given("payload") && !json.Valid([]byte(f.payload)):
 		return cli.Fail(cli.ExitUsage, "--payload is %.40q, which is not JSON; a text needs quotes of its own: '\"text\"'", f.payload)
 	case f.every < 0:
-		return cli.Fail(cli.ExitUsage, "--every is %v, out of range; give a duration from 0s on", f.every)
+		return cli.Fail(cli.ExitUsage, "--every is %v, out of range; give a duration of 0s or more", f.every)
 	case f.timeout < 0:
-		return cli.Fail(cli.ExitUsage, "--timeout is %v, out of range; give a duration from 0s on", f.timeout)
+		return cli.Fail(cli.ExitUsage, "--timeout is %v, out of range; give a duration of 0s or more", f.timeout)
 	case f.timeout > 0 && !f.wait:
-		return cli.Fail(cli.ExitUsage, "--timeout bounds --wait, which is not given")
+		return cli.Fail(cli.ExitUsage, "--timeout limits --wait, which is not given; give both")
 	case given("deadline") && f.deadline < time.Millisecond:
-		return cli.Fail(cli.ExitUsage, "--deadline is %v, out of range; give a duration from 1ms on, or leave it out for none", f.deadline)
+		return cli.Fail(cli.ExitUsage, "--deadline is %v, out of range; give a duration of 1ms or more, or leave --deadline out", f.deadline)
 	}
 	if f.id == "" && f.prefix == "" {
 		var b [4]byte
@@ -205,9 +205,9 @@ func (f *submitFlags) failed(ctx context.Context, err error, submitted int) erro
 	case errors.As(err, &refused):
 		return refused
 	case tooLarge(err):
-		return cli.Fail(cli.ExitUsage, "%s; %s: give less with each, such as a smaller --payload", servers.Plainly(err), done)
+		return cli.Fail(cli.ExitUsage, "%s; %s: give less with each job, such as a smaller --payload", servers.Plainly(err), done)
 	case redis.IsOOMError(err):
-		return cli.Fail(cli.ExitInconclusive, "%s; %s: give Redis at %s more memory than its maxmemory, or let it hold less; then %s", servers.Plainly(err), done, servers.Public(f.RedisURL), again)
+		return cli.Fail(cli.ExitInconclusive, "%s; %s: raise the maxmemory of Redis at %s, or let it hold less; then %s", servers.Plainly(err), done, servers.Public(f.RedisURL), again)
 	case redis.IsReadOnlyError(err):
 		return cli.Fail(cli.ExitInconclusive, "%s; %s: Redis at %s takes no writes, as it is a replica; name its master with --redis, and %s", servers.Plainly(err), done, servers.Public(f.RedisURL), again)
 	}
@@ -279,7 +279,7 @@ func (f *submitFlags) look(ctx context.Context, client *redis.Client) (existing,
 			asked := f.request(1)
 			asked.JobID = r.JobID
 			if other := differs(r, asked); other != "" {
-				return nil, cli.Fail(cli.ExitUsage, "%s exists already, since %s, with another %s: it is %s, and stays as it is; nothing was submitted: give another id, or what it was submitted with",
+				return nil, cli.Fail(cli.ExitUsage, "%s exists already, since %s, with another %s: it is %s, and is not changed; nothing was submitted: give another id, or the %[3]s of that job",
 					r.JobID, r.CreatedAt.UTC().Format(time.RFC3339), other, r.State)
 			}
 			found[r.JobID] = existed{r.CreatedAt.UTC(), r.State}

@@ -51,37 +51,38 @@ func newWorker() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Run a worker, which executes what a scheduler dispatches to it",
-		Long: `Worker takes the jobs that ` + "`scheduler serve`" + ` dispatches to it, takes its
-time over each, and reports the result. It says every few seconds that it lives
-and how busy it is, and drops a job that is cancelled.
+		Long: `Worker takes the jobs that ` + "`scheduler serve`" + ` dispatches to it, executes
+each for a given time, and reports the result. Every few seconds it sends a heartbeat,
+which says how busy it is. It drops a job that is cancelled.
 
-What a job puts out is its payload, if it has one, or --output. The worker leaves it
+A job's output is its payload, if it has one, or --output. The worker keeps the output
 in Redis for 30 days, under res:JOB:EPOCH, or res:JOB:seq-N without epochs, and names
-the key in the result: there the output policy of ` + "`scheduler serve`" + ` scans it.
-With --redact a copy without that text is next to it, under KEY:redacted, for a
-policy whose sync rule decides REDACT with redacted_ptr: "{result_ptr}:redacted". With a NATS
-that is given, and no Redis, it keeps no outputs.
+the key in the result. The output policy of ` + "`scheduler serve`" + ` scans it there.
+With --redact, the worker also keeps a copy without that text, under KEY:redacted, for a
+policy whose sync rule decides REDACT with redacted_ptr: "{result_ptr}:redacted". If a
+NATS is given and no Redis, the worker keeps no outputs.
 
-With --report-load it says how busy its machine is: the load average of the last
-minute for each processor, as Linux has it. A scheduler gives no jobs to a worker that
-is at 90% or more, and leaves them waiting if all workers are.
+With --report-load, it reports how busy its machine is: the load average of the last
+minute for each processor, as Linux computes it. A scheduler gives no jobs to a worker
+at 90% or more; if all workers are, the jobs wait.
 
-It executes at least once what it has begun, if need be after a restart under its
---id, and does not look for repetitions: with --ledger it appends one line of JSON for
-each execution to a file, where duplicates can be counted.
+The worker executes at least once each job that it has begun, if need be after a restart
+under its --id. It does not look for repetitions. With --ledger, it appends one line of
+JSON for each execution to a file, in which duplicates can be counted.
 
-A NATS that does not answer, or where no scheduler has made its streams yet, is
-waited for. On SIGINT, SIGTERM or SIGHUP it takes no more, finishes what it has begun, and
-says for two seconds at least that it stops; another one, a second later or more,
-ends it at once. What was dispatched to it and not begun stays queued, and it says how
-much that is: it waits for a worker of the same --id, or ends TIMEOUT at a tick of the
-reconciler, once the worker has been silent for engine.dispatch_timeout (with
-engine.watch_workers) or the job RUNNING for engine.running_timeout. A scheduler that
-starts after that, within engine.worker_ttl of it, and reads a snapshot that is older,
-may still give it jobs, which wait likewise. While a worker lives, another one of its
---id is refused, if NATS answers by then. Exit codes: 0 stopped, 2 usage, or a server
-that cannot be used, 3 a Redis that takes no writes at the start, 130 ended by a
-second signal.`,
+The worker waits for a NATS that does not answer, or in which no scheduler has made the
+streams yet. On SIGINT, SIGTERM or SIGHUP, it takes no more jobs, finishes those that it
+has begun, and reports for at least two seconds that it stops. Another signal, at least a
+second later, ends it at once. Jobs that were dispatched to it and not begun stay queued,
+and the worker says how many. They wait for a worker with the same --id, or end TIMEOUT at
+a tick of the reconciler: once the worker has been silent for engine.dispatch_timeout
+(with engine.watch_workers), or once the job has been RUNNING for engine.running_timeout.
+A scheduler that starts within engine.worker_ttl after the worker has stopped, and reads
+an older snapshot, may still give it jobs, which wait in the same way. While a worker is
+alive, another worker with its --id is refused, if NATS answers by then.
+
+Exit codes: 0 stopped, 2 usage, or a server that cannot be used, 3 a Redis that takes no
+writes at the start, 130 ended by a second signal.`,
 		Example: `  scheduler worker
   scheduler worker --id worker-2 --work 2s --parallel 1
   scheduler worker --fail-rate 0.1 --ledger worker.jsonl
@@ -97,21 +98,21 @@ second signal.`,
 	f.AddNATS(cmd, "nats://"+servers.EmbeddedNATSAddr)
 	f.AddRedis(cmd, "redis://"+servers.EmbeddedRedisAddr+"/0 if no NATS is given either")
 	f.AddSecurity(cmd)
-	cmd.Flags().StringVar(&f.output, "output", "", "what each job puts out, `TEXT` (default its payload)")
+	cmd.Flags().StringVar(&f.output, "output", "", "the output of each job, `TEXT` (default its payload)")
 	cmd.Flags().StringArrayVar(&f.redact, "redact", nil, "keep a copy of each output without `TEXT`; repeatable")
-	cmd.Flags().StringVar(&f.id, "id", "", "the worker's `NAME`, of which there is one at a time (default the host's name)")
+	cmd.Flags().StringVar(&f.id, "id", "", "the worker's `NAME`, which one worker has at a time (default the host's name)")
 	cmd.Flags().StringVar(&f.pool, "pool", routing.DefaultPool, "the `POOL` that it belongs to")
 	cmd.Flags().IntVar(&f.parallel, "parallel", 4, "how many jobs it executes at once, `N`")
-	cmd.Flags().DurationVar(&f.work, "work", 50*time.Millisecond, "how long it takes over a job, `DURATION`")
+	cmd.Flags().DurationVar(&f.work, "work", 50*time.Millisecond, "how long it executes a job, `DURATION`")
 	cmd.Flags().Float64Var(&f.failRate, "fail-rate", 0, "the `SHARE` of jobs that fail, from 0 to 1")
-	cmd.Flags().DurationVar(&f.heartbeat, "heartbeat", 10*time.Second, "how often it says that it lives, `DURATION`")
-	cmd.Flags().DurationVar(&f.dispatchAge, "dispatch-age", time.Hour, "how old a dispatch may be that it takes when it is new to NATS, `DURATION`: longer than any timeout of the schedulers'; 0 takes what the stream holds")
+	cmd.Flags().DurationVar(&f.heartbeat, "heartbeat", 10*time.Second, "how often it sends a heartbeat, `DURATION`")
+	cmd.Flags().DurationVar(&f.dispatchAge, "dispatch-age", time.Hour, "when the worker is new to NATS, the age up to which it takes a dispatch, `DURATION`: longer than any timeout of the schedulers; 0 takes everything in the stream")
 	cmd.Flags().StringToStringVar(&f.labels, "label", nil, "a label that jobs can ask for, `KEY=VALUE`, such as zone=a for placement.zone=a; repeatable")
-	cmd.Flags().StringSliceVar(&f.able, "capability", nil, "what it can do, `CAPABILITY`, such as gpu for constraint.gpu=true; repeatable")
-	cmd.Flags().BoolVar(&f.load, "report-load", false, "say how busy its machine is; at 90% it is given no jobs")
+	cmd.Flags().StringSliceVar(&f.able, "capability", nil, "what the worker offers, `CAPABILITY`, such as gpu for constraint.gpu=true; repeatable")
+	cmd.Flags().BoolVar(&f.load, "report-load", false, "report how busy the machine is; at 90% the worker is given no jobs")
 	cmd.Flags().StringVar(&f.ledger, "ledger", "", "append a line of JSON for each execution to `FILE`")
 	f.LogFlags.Add(cmd)
-	cmd.Flags().StringVar(&f.failCode, "fail-reason", "", "the `REASON_CODE` that those give, such as timeout or unknown_commit_state")
+	cmd.Flags().StringVar(&f.failCode, "fail-reason", "", "the `REASON_CODE` of jobs that fail, such as timeout or unknown_commit_state")
 	return cmd
 }
 
@@ -138,19 +139,19 @@ func (f *workerFlags) check() error {
 	case f.parallel < 1 || f.parallel > 10_000:
 		return cli.Fail(cli.ExitUsage, "--parallel is %d, out of range; give 1 to 10000", f.parallel)
 	case f.work < 0:
-		return cli.Fail(cli.ExitUsage, "--work is %v, out of range; give a duration from 0s on", f.work)
+		return cli.Fail(cli.ExitUsage, "--work is %v, out of range; give a duration of 0s or more", f.work)
 	case !(f.failRate >= 0 && f.failRate <= 1):
 		return cli.Fail(cli.ExitUsage, "--fail-rate is %v, out of range; give 0 to 1", f.failRate)
 	case f.failCode != "" && f.failRate == 0:
-		return cli.Fail(cli.ExitUsage, "--fail-reason is of jobs that fail, and none does; say with --fail-rate how many do, or leave --fail-reason out")
+		return cli.Fail(cli.ExitUsage, "--fail-reason is for jobs that fail, but none does; say with --fail-rate how many fail, or leave --fail-reason out")
 	case f.RedisURL == "" && (f.output != "" || len(f.redact) > 0):
-		return cli.Fail(cli.ExitUsage, "--output and --redact are about what is kept in Redis, which is not given; give it with --redis")
+		return cli.Fail(cli.ExitUsage, "--output and --redact need a Redis, which keeps the outputs, but none is given; give one with --redis")
 	case slices.Contains(f.redact, ""):
-		return cli.Fail(cli.ExitUsage, "--redact is empty; give the text that the copy is to be without")
+		return cli.Fail(cli.ExitUsage, "--redact is empty; give the text that the copy leaves out")
 	case f.dispatchAge < 0:
-		return cli.Fail(cli.ExitUsage, "--dispatch-age is %v, out of range; give a duration from 0s on", f.dispatchAge)
+		return cli.Fail(cli.ExitUsage, "--dispatch-age is %v, out of range; give a duration of 0s or more", f.dispatchAge)
 	case f.heartbeat < 100*time.Millisecond:
-		return cli.Fail(cli.ExitUsage, "--heartbeat is %v, out of range; give a duration from 100ms on", f.heartbeat)
+		return cli.Fail(cli.ExitUsage, "--heartbeat is %v, out of range; give a duration of 100ms or more", f.heartbeat)
 	}
 	return nil
 }
@@ -164,7 +165,7 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	if _, err := loadPercent(); f.load && err != nil {
-		return cli.Fail(cli.ExitUsage, "--report-load: how busy this machine is cannot be read: %w; leave it out", err)
+		return cli.Fail(cli.ExitUsage, "--report-load: the load of this machine cannot be read: %w; leave --report-load out", err)
 	}
 	ledger, err := openLedger(f.ledger)
 	if err != nil {
@@ -223,7 +224,7 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	p.Line("Worker %s has stopped; it executed %s.", f.id, cli.Plural(int(x.executed.Load()), "job"))
 	switch {
 	case unknown != nil:
-		p.Line("  What is left for it is not known: %s.", servers.Plainly(unknown))
+		p.Line("  How many messages are left for it is not known: %s.", servers.Plainly(unknown))
 	case left > 0:
 		p.Line("  Messages that are left for it: %s. %s.", cli.Thousands(left), orTimeout(f.id))
 	}

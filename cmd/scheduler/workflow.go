@@ -20,10 +20,10 @@ const workflowVersion = 1
 func newWorkflow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workflow",
-		Short: "Start runs of several steps, and see how far they are",
-		Long: `Workflow gives runs to ` + "`scheduler serve`" + ` and shows what becomes of them. A run
-is a file of steps, each of which is a job that is submitted once the steps that it
-depends on have succeeded, and after a delay if it has one; a step that fails is
+		Short: "Start runs of several steps, and show their progress",
+		Long: `Workflow gives runs to ` + "`scheduler serve`" + ` and shows their progress. A run
+is a file of steps. Each step is a job, which is submitted once the steps that it
+depends on have succeeded, and after its delay, if it has one. A step that fails is
 tried again as often as it says. ` + "`scheduler workflow start --help`" + ` shows such a file.`,
 		Example: `  scheduler workflow start nightly.yaml --wait
   scheduler workflow list
@@ -108,7 +108,7 @@ func newWorkflowShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show RUN_ID",
 		Short: "Show a run and its steps",
-		Long: `Show prints how far a run is: of each step its state, which try it is at, the job of
+		Long: `Show prints the progress of a run: for each step its state, the number of its try, the job of
 that try, and when it ended or is due. Times are UTC.
 
 Exit codes: 0 shown, 2 usage, no such run, or a Redis that does not answer, 3 a Redis

@@ -71,14 +71,14 @@ func TestWorkflow(t *testing.T) {
 	client(t, cli.ExitHeld, at, "workflow", "list").says(`STEPS DONE\n.* bad +nightly +FAILED +0 of 1\n.* nightly-17 +nightly +SUCCEEDED +3 of 3\n2 runs; `)
 	client(t, cli.ExitHeld, at, "workflow", "list", "--state", "FAILED").says(`\n1 run; `)
 	client(t, cli.ExitHeld, at, "workflow", "list", "--json").says(`(?s)"version": 1.*"run_id": "nightly-17".*"steps_done": 3,`)
-	client(t, cli.ExitHeld, at, "workflow", "start", nightly, "--wait").says(`^There is a run nightly-17 already; it stays as it was first started\nSUCCEEDED `)
+	client(t, cli.ExitHeld, at, "workflow", "start", nightly, "--wait").says(`^The run nightly-17 exists already; it stays as it was first started\nSUCCEEDED `)
 	assert.Equal(t, before, shown("nightly-17"))
 	assert.Len(t, executions(t, ledger), 2, "of extract and report")
 
 	idle := file(strings.NewReplacer("nightly-17", "idle", "job.default", "job.idle").Replace(runForTests))
 	client(t, cli.ExitInconclusive, at, "workflow", "start", idle, "--wait", "--timeout", "1ms").says(`\nRUNNING  idle: 0 of 3 steps done`)
 	waits := start(t, append([]string{"workflow", "start", idle, "--wait"}, at...)...)
-	waits.says(`There is a run idle already`)
+	waits.says(`The run idle exists already`)
 	require.NoError(t, waits.cmd.Process.Signal(os.Interrupt))
 	waits.ends(cli.ExitInterrupted)
 	waits.says(`\nscheduler: interrupted; the run goes on, 0 of 3 steps done.*: scheduler workflow show idle\n$`)
@@ -93,8 +93,8 @@ func TestWorkflow(t *testing.T) {
 	waitFor := func(id string) *process {
 		return client(t, cli.ExitInconclusive, at, "workflow", "start", file(`{run_id: `+id+`, workflow_id: nightly, steps: [{id: a, topic: job.default}]}`), "--wait")
 	}
-	waitFor("odd").says(`\nscheduler: read cordum:wf:run:odd: WRONGTYPE .*; this is no record of a run\n$`)
-	waitFor("broken").says(`\nscheduler: read cordum:wf:run:broken: unexpected end of JSON input; this is no record of a run\n$`)
+	waitFor("odd").says(`\nscheduler: read cordum:wf:run:odd: WRONGTYPE .*; this is not a record of a run\n$`)
+	waitFor("broken").says(`\nscheduler: read cordum:wf:run:broken: unexpected end of JSON input; this is not a record of a run\n$`)
 	client(t, cli.ExitInconclusive, at, "workflow", "start", file(`{run_id: new, workflow_id: nightly, steps: [{id: a, topic: job.default}]}`), "--wait", "--timeout", "1ms")
 	s.stops()
 }

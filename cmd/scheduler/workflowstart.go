@@ -26,10 +26,10 @@ func newWorkflowStart() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "start FILE",
 		Short: "Start a run, and wait for it",
-		Long: `Start gives a run to the schedulers, one of which takes it up within seconds. A run
-that is started twice under one run_id is one run, as it was first started. With
---wait it stays until the run is over; it then exits 0 if the run succeeded, 1 if it
-failed, 3 if --timeout came first.
+		Long: `Start gives a run to the schedulers, one of which takes it up within seconds. If a run
+is started twice under one run_id, it stays as it was first started. With --wait, start
+waits until the run is over; it then exits 0 if the run succeeded, 1 if it failed, 3 if
+--timeout came first.
 
 FILE is one run, in YAML or JSON; - reads standard input:
 
@@ -60,17 +60,17 @@ at the start, 3 a server lost midway, or a Redis that takes no writes, 130 inter
 		},
 	}
 	f.AddClient(cmd)
-	cmd.Flags().BoolVar(&f.wait, "wait", false, "stay until the run is over")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "with --wait, for so long at most, `DURATION` (default for ever)")
+	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait until the run is over")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "with --wait, wait at most so long, `DURATION` (default for ever)")
 	return cmd
 }
 
 func (f *workflowStartFlags) run(ctx context.Context, path string, stdin io.Reader, stdout, stderr io.Writer) error {
 	switch {
 	case f.timeout < 0:
-		return cli.Fail(cli.ExitUsage, "--timeout is %v, out of range; give a duration from 0s on", f.timeout)
+		return cli.Fail(cli.ExitUsage, "--timeout is %v, out of range; give a duration of 0s or more", f.timeout)
 	case f.timeout > 0 && !f.wait:
-		return cli.Fail(cli.ExitUsage, "--timeout bounds --wait, which is not given")
+		return cli.Fail(cli.ExitUsage, "--timeout limits --wait, which is not given; give both")
 	}
 	run, err := loadRun(path, stdin)
 	if err != nil {
@@ -83,16 +83,16 @@ func (f *workflowStartFlags) run(ctx context.Context, path string, stdin io.Read
 	defer stop()
 	started, err := conns.Client.StartRun(ctx, run)
 	if err != nil {
-		return servers.Lost(ctx, err, fmt.Sprintf("whether %s is started is not known: start it again, which is the same run", run.RunID))
+		return servers.Lost(ctx, err, fmt.Sprintf("whether %s was started is not known: start it again; it stays one run", run.RunID))
 	}
 	p := cli.NewPrinter(stdout)
 	if started {
 		p.Line("Started %s, a run of %s with %s", run.RunID, run.WorkflowID, cli.Plural(len(run.Steps), "step"))
 	} else {
-		p.Line("There is a run %s already; it stays as it was first started", run.RunID)
+		p.Line("The run %s exists already; it stays as it was first started", run.RunID)
 	}
 	if !f.wait {
-		p.Line("See how far it is: %s", cli.Pasteable("scheduler workflow show "+run.RunID))
+		p.Line("Show its progress: %s", cli.Pasteable("scheduler workflow show "+run.RunID))
 		return nil
 	}
 	show := cli.NewProgress(stderr, false)
@@ -114,7 +114,7 @@ func (f *workflowStartFlags) await(ctx context.Context, client *redis.Client, ru
 		case errors.Is(err, workflow.ErrNotFound):
 			return false, cli.Fail(cli.ExitInconclusive, "Redis at %s holds no run %s any more; start it again", servers.Public(f.RedisURL), run.RunID)
 		case err != nil && !servers.NoAnswer(err):
-			return false, cli.Fail(cli.ExitInconclusive, "%v; this is no record of a run", err)
+			return false, cli.Fail(cli.ExitInconclusive, "%v; this is not a record of a run", err)
 		case err != nil:
 			return false, err
 		}

@@ -31,22 +31,23 @@ func newBisect() *cobra.Command {
 	var f bisectFlags
 	cmd := &cobra.Command{
 		Use:   "bisect PLAN GOOD BAD",
-		Short: "Find the commit from which on a plan breaks its promise",
-		Long: `Bisect builds wavetank of commits between GOOD, in which the plan keeps its
-promise, and BAD, in which it breaks it, runs the plan with each build, and halves
-what is left, as git bisect does. It looks at BAD and at GOOD first. A commit that
-does not build, does not know the plan, or leaves its run inconclusive, is skipped.
+		Short: "Find the first commit in which a plan breaks its promise",
+		Long: `Bisect finds the first commit in which a plan breaks its promise. The plan keeps its
+promise in the commit GOOD, and breaks it in the commit BAD. Bisect tests these two
+first. Then it builds wavetank at commits between them, runs the plan with each build,
+and halves the range each time, as git bisect does. It skips a commit that does not
+build, does not know the plan, or leaves its run inconclusive.
 
-The commits are checked out into a folder of their own, which is removed in the
-end, after a Ctrl-C too: your working tree and its index are left alone. PLAN is a
-plan's file, such as that of a finding of the ledger.
+Bisect checks the commits out into a folder of its own, and removes that folder at the
+end, also after a Ctrl-C. It does not touch your working tree and its index. PLAN is a
+plan's file, such as the file of a finding in the ledger.
 
-A plan is a single run. A commit that only shifts what happens when may keep it from
-breaking its promise by chance; with --seeds 20 a commit is bad if the plan breaks
+A plan is a single run. A commit that only changes the timing may keep the plan from
+breaking its promise by chance. With --seeds 20, a commit is bad if the plan breaks
 its promise under any of twenty seeds.
 
-Exit codes: 0 the commit was found, 2 usage or input, 3 commits had to be skipped,
-and any of those that are left may be it, 130 interrupted.`,
+Exit codes: 0 the commit was found, 2 usage or input, 3 several commits are left, some
+of which could not be judged, 130 interrupted.`,
 		Example: `  wavetank bisect scenarios/ledger/findings/one-dispatch-per-job-db8d6630.yaml v1.2.0 HEAD
   wavetank bisect plan.yaml 1a2b3c4 HEAD --invariant one-effect-per-key --seeds 20`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,10 +62,10 @@ and any of those that are left may be it, 130 interrupted.`,
 			return f.bisect(cmd.Context(), args[0], args[1], args[2], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().StringVar(&f.invariant, "invariant", "", "what the plan breaks, `NAME` (default the first that it expects to, or else any)")
-	cmd.Flags().IntVar(&f.seeds, "seeds", 1, "run the plan under `N` seeds, from its own on")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", otherTimeout, "how long one run may take, `TIME`; a hang is what is looked for only with --invariant no-hang")
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, and print the commit that was found alone")
+	cmd.Flags().StringVar(&f.invariant, "invariant", "", "the invariant that the plan breaks, `NAME` (default the first that the plan expects to break, or else any)")
+	cmd.Flags().IntVar(&f.seeds, "seeds", 1, "run the plan under `N` seeds, beginning with its own")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", otherTimeout, "how long one run may take, `TIME`; a longer run counts as a broken promise only with --invariant no-hang")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, and print only the commit that was found")
 	return cmd
 }
 
@@ -168,7 +169,7 @@ func (b *bisection) enter(good, bad string) (err error) {
 		if errors.Is(err, exec.ErrNotFound) {
 			return cli.Fail(cli.ExitUsage, "bisect needs git, which is not installed")
 		}
-		return cli.Fail(cli.ExitUsage, "this is no git repository (%v); call bisect in a clone of wavetank", err)
+		return cli.Fail(cli.ExitUsage, "this is not a git repository (%v); run bisect in a clone of wavetank", err)
 	}
 	for _, c := range []struct {
 		name string
@@ -208,8 +209,8 @@ func (b *bisection) search() (string, error) {
 		is     standing
 		unless string
 	}{
-		{b.bad, breaks, "the plan does not break %s in the bad commit, %s; give one in which it does, or --seeds"},
-		{b.good, holds, "the plan breaks %s in the good commit, %s, too; give an older one"},
+		{b.bad, breaks, "the plan does not break %s in the bad commit, %s; give a commit in which it does, or try more seeds with --seeds"},
+		{b.good, holds, "the plan breaks %s in the good commit, %s, too; give an older commit"},
 	} {
 		is, why, err := b.look(c.commit)
 		switch {
@@ -265,7 +266,7 @@ func (b *bisection) undecided(left []string) error {
 		}
 		detail += fmt.Sprintf("  %s (%s)\n", b.short(commit), says)
 	}
-	return &cli.Error{Code: cli.ExitInconclusive, Text: "the first bad commit is one of these, which could not all be judged:", Detail: detail}
+	return &cli.Error{Code: cli.ExitInconclusive, Text: "the first bad commit is one of these; not all of them could be judged:", Detail: detail}
 }
 
 // short says which commit it is: its hash, and the first line of its message.

@@ -37,7 +37,7 @@ func (b *bisection) judge(commit, called string) (standing, string, error) {
 		if errors.Is(err, exec.ErrNotFound) {
 			return "", "", cli.Fail(cli.ExitUsage, "bisect needs Go, which is not installed")
 		}
-		return unknown, "it does not build: " + err.Error(), nil
+		return unknown, "the commit does not build: " + err.Error(), nil
 	}
 	b.show.Begin("running the plan in %s", called)
 	whole, says := holds, ""

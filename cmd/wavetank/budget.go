@@ -37,7 +37,7 @@ func parseBudget(text string) (budget, error) {
 		case errors.Is(err, strconv.ErrRange), err == nil && (n < 1 || n > budgetRunsMax):
 			return bad(fmt.Sprintf("out of range (1 to %d runs)", budgetRunsMax))
 		case err != nil:
-			return bad("no number of runs")
+			return bad("not a number of runs")
 		}
 		return budget{runs: n}, nil
 	}

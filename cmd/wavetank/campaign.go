@@ -40,8 +40,8 @@ const workersMax = 256
 func (f *campaignFlags) add(cmd *cobra.Command, out string) {
 	cmd.Flags().IntVar(&f.workers, "workers", 0, "worker processes, `N` (default one for each processor)")
 	cmd.Flags().StringVar(&f.out, "out", "", "the campaign's folder, `DIR` (default "+out+")")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON, and nothing else, on standard output")
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, and print only what came of it")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print only the result, as JSON, on standard output")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, and print only the result")
 }
 
 // say prints what is said besides the result.
@@ -124,10 +124,10 @@ func fits(dir string, spec campaign.Spec) (campaign.State, error) {
 		}
 	case campaign.Finished:
 		if there, err := campaign.Load(dir); err != nil || !there.Equal(spec) {
-			return "", cli.Fail(cli.ExitUsage, "%s holds another campaign, which is over; remove it, or choose another folder with --out", dir)
+			return "", cli.Fail(cli.ExitUsage, "%s holds another campaign, which has ended; remove it, or choose another folder with --out", dir)
 		}
 	case campaign.Foreign:
-		return "", cli.Fail(cli.ExitUsage, "%s holds something that this command does not leave; choose another folder with --out", dir)
+		return "", cli.Fail(cli.ExitUsage, "%s holds files that this command does not write; choose another folder with --out", dir)
 	}
 	return state, nil
 }
@@ -145,10 +145,10 @@ func (f *campaignFlags) goOn(dir string, stderr io.Writer) error {
 	case err != nil:
 		return cli.Fail(cli.ExitUsage, "%w", err)
 	case done == 0:
-		fmt.Fprintf(stderr, "%s holds no run that is finished; the campaign begins with its first\n", dir)
+		fmt.Fprintf(stderr, "%s holds no finished run; the campaign begins with its first run\n", dir)
 		return nil
 	}
-	fmt.Fprintf(stderr, "going on with what %s holds\n", dir)
+	fmt.Fprintf(stderr, "going on after the finished runs in %s\n", dir)
 	return nil
 }
 

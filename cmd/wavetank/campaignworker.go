@@ -16,7 +16,7 @@ const campaignWorker = "campaign-worker"
 func newCampaignWorker() *cobra.Command {
 	return &cobra.Command{
 		Use:    campaignWorker,
-		Short:  "Do what a campaign asks for on standard input",
+		Short:  "Do the runs that a campaign asks for on standard input",
 		Hidden: true,
 		Args:   cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -104,10 +104,10 @@ func askedIn(dir string) (*asked, error) {
 		if spec.Drawn != nil {
 			remedy = "go on with: " + resumeCommand(dir, spec)
 		}
-		return nil, cli.Fail(cli.ExitUsage, "%s holds a campaign, and no certificate; %s", dir, remedy)
+		return nil, cli.Fail(cli.ExitUsage, "%s holds a campaign, not a certificate; %s", dir, remedy)
 	}
 	if err != nil {
-		return nil, cli.Fail(cli.ExitUsage, "%s cannot be read: %v; give the folder of a certificate that this build has begun", file, strictyaml.FileReason(err))
+		return nil, cli.Fail(cli.ExitUsage, "%s cannot be read: %v; give the folder of a certificate that this build began", file, strictyaml.FileReason(err))
 	}
 	return a, nil
 }
@@ -164,7 +164,7 @@ func (f *exhaustFlags) keep(a *asked, dir string) (*exhaust.Kept, error) {
 	case f.merging:
 		return exhaust.ReadKept(path, by), nil
 	case f.resume != "" && exhaust.KeptByOther(path, by):
-		return nil, cli.Fail(cli.ExitUsage, "%s was begun by another build; go on with that one, or begin anew in another folder", dir)
+		return nil, cli.Fail(cli.ExitUsage, "%s was begun by another build; go on with that build, or begin anew in another folder", dir)
 	}
 	if err := a.write(dir); err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (f *exhaustFlags) keep(a *asked, dir string) (*exhaust.Kept, error) {
 // certifyPart makes the tries of a shard. There is no certificate of it alone.
 func (f *exhaustFlags) certifyPart(ctx context.Context, dir string, d *exhaust.Definition, stdout, stderr io.Writer) error {
 	if err := f.begin(dir, d, false, stderr); errors.Is(err, campaign.ErrOtherBuild) {
-		return cli.Fail(cli.ExitUsage, "%s: %v; go on with that one, or remove it", dir, err)
+		return cli.Fail(cli.ExitUsage, "%s: %v; go on with that build, or remove the folder", dir, err)
 	} else if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (f *exhaustFlags) certify(ctx context.Context, dir string, d *exhaust.Defin
 		c, res, err = begun(false)
 	}
 	if errors.Is(err, campaign.ErrOtherBuild) {
-		fmt.Fprintf(stderr, "%s is of another build, and begins anew\n", dir)
+		fmt.Fprintf(stderr, "%s was made by another build; it begins anew\n", dir)
 		c, res, err = begun(true)
 	}
 	if err == nil {
@@ -322,10 +322,10 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 		p.Line("%s  no promise was broken by %s", p.Paint(cli.Green, "HELD"), cli.Plural(len(c.Tries), c.Noun()))
 	}
 	if c.Alike > 0 {
-		p.Line("  left out, as another %s: %s", exhaust.LooksTheSame(c.Reduced, c.Pairs), cli.Plural(c.Alike, "fault"))
+		p.Line("  left out, since another %s: %s", exhaust.LooksTheSame(c.Reduced, c.Pairs), cli.Plural(c.Alike, "fault"))
 	}
 	if c.Beyond > 0 {
-		p.Line("  out of bounds by itself: %s, which no second follows", cli.Plural(c.Beyond, "single fault"))
+		p.Line("  out of bounds by itself, so that no second fault follows: %s", cli.Plural(c.Beyond, "single fault"))
 	}
 	if c.Pairs {
 		p.Line("  the single faults have a certificate of their own, without --faults")
@@ -335,7 +335,7 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 		p.Line("  the plan by itself breaks %s outside of its promise: %s", b.Invariant, b.Says())
 	}
 	if n := c.Counts[exhaust.Outside]; n > 0 {
-		p.Line("  outside of a promise: %s, each by one of these or by several", cli.Plural(n, c.Noun()))
+		p.Line("  outside of a promise: %s, each by one or several of these", cli.Plural(n, c.Noun()))
 	}
 	for _, r := range c.Releases {
 		p.Line("    %4d  %s: %s", r.Tries, r.Invariant, r.Says())
@@ -350,7 +350,7 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 	}
 	ahead := ""
 	if n := res.Runs - 1 - len(c.Tries); n > 0 {
-		ahead = fmt.Sprintf(" (%s ahead of one that is missing; they count once it is made)", cli.Thousands(n))
+		ahead = fmt.Sprintf(" (%s come after a run that is missing; they count once it is made)", cli.Thousands(n))
 	}
 	p.Line("%s%s, %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), ahead, cli.Plural(res.Steps, "step"), words.Duration(res.Virtual), c.Digest)
 }

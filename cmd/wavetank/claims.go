@@ -18,13 +18,13 @@ func newClaims() *cobra.Command {
 	var asJSON, open bool
 	cmd := &cobra.Command{
 		Use:   "claims [WORD ...]",
-		Short: "Say what the scheduler's documents claim, and what shows that it is so",
-		Long: `Say what the documents of the scheduler claim, a line a claim: the document and its part, the claim, and in brackets
-what shows it. Of given words all must stand somewhere in the line, whatever their case.
+		Short: "List what the scheduler's documents claim, and what shows that it is true",
+		Long: `Claims lists what the documents of the scheduler claim, one claim a line: the document and its part, the claim, and in
+brackets what shows that the claim is true. With words, it lists the claims whose lines contain all of them, in any case.
 
-A claim is shown by a Go test, as file:Test, or by a scenario under a preset, which holds an invariant that it exercises,
+A Go test shows a claim, as file:Test; so does a scenario under a preset, which holds an invariant that it exercises,
 breaks one, reaches a situation, tells something in its story, or has counted something. A setting stands for its
-documented value, and a metric for its labels. What nothing shows is open, and says why. ` + "`make test`" + ` runs all of it.
+documented value, and a metric for its labels. A claim that nothing shows is open, and its line says why. ` + "`make test`" + ` runs all these tests and scenarios.
 
 Exit codes: 0 listed, 2 usage, or no claim has the words.`,
 		Example: "  wavetank claims\n  wavetank claims rollback\n  wavetank claims \"dead letters\" publish\n  wavetank claims --open\n  wavetank claims --json | jq -r '.claims[].says'",
@@ -33,7 +33,7 @@ Exit codes: 0 listed, 2 usage, or no claim has the words.`,
 			if len(list) == 0 && len(args) > 0 {
 				what, remedy := "claim", "give fewer words, or none for all of them"
 				if open {
-					what, remedy = "open claim", "leave --open away for all"
+					what, remedy = "open claim", "leave --open out for all"
 				}
 				return cli.Usage(cmd, "no %s has %s; %s", what, strings.Join(args, " and "), remedy)
 			}
@@ -48,7 +48,7 @@ Exit codes: 0 listed, 2 usage, or no claim has the words.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&open, "open", false, "only what nothing shows yet")
+	cmd.Flags().BoolVar(&open, "open", false, "list only the claims that nothing shows yet")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -41,8 +41,8 @@ seeds, and prints the documentation's table with measured columns:
 
 ` + strings.Join(about, "\n") + `
 
-It leaves a page, the tables as Markdown, and the data as JSON. What was cut short
-goes on when the same command is given again.
+It leaves a page, the tables as Markdown, and the data as JSON. The same command
+continues a comparison that was cut short.
 
 Exit codes: 0 all was compared, 1 the code under test went out of bounds in some runs,
 which are left out, 2 usage or input, 130 interrupted.`,
@@ -70,9 +70,9 @@ which are left out, 2 usage or input, 130 interrupted.`,
 		},
 	}
 	f.add(cmd, "runs/compare, and -N behind it with --seeds N")
-	noShards(cmd, "its tables hang on all of its runs, and merge does not make them; share it by a queue, with --queue")
+	noShards(cmd, "its tables depend on all of its runs, and merge does not make them; share the runs by a queue, with --queue")
 	f.queue.addAll(cmd)
-	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "under how many seeds every plan is run, `N` (default the comparison's)")
+	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "run every plan under `N` seeds (default the comparison's)")
 	return cmd
 }
 

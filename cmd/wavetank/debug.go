@@ -37,7 +37,7 @@ var wokenByNone = []sim.Kind{sim.KindControl, sim.KindLate, sim.KindTimer}
 // checkStep refuses a step that no run has.
 func checkStep(cmd *cobra.Command, step int) error {
 	if cmd.Flags().Changed("debug-at") && step < 1 {
-		return cli.Usage(cmd, "--debug-at is %d, and the steps of a run count from 1", step)
+		return cli.Usage(cmd, "--debug-at is %d, but the steps of a run count from 1", step)
 	}
 	return nil
 }
@@ -64,9 +64,9 @@ func writeDebug(dir *folder, res *scenarios.Result, step int, out string) (comma
 
 // delveInit is the file for Delve that goes to the step e.
 func delveInit(e sim.Event) string {
-	at, when, number, where := wokenAt, woken, e.Step, "The goroutine that did it has been granted it. Continue once, and it has had its effect."
+	at, when, number, where := wokenAt, woken, e.Step, "The goroutine that makes the step has been granted it. Continue once, and the step takes effect."
 	if slices.Contains(wokenByNone, e.Kind) {
-		at, when, number, where = grantedAt, granted, e.Step-1, "No goroutine waits for it: the stepper is about to grant it."
+		at, when, number, where = grantedAt, granted, e.Step-1, "No goroutine waits for the step: the stepper is about to grant it."
 	}
 	what := strings.Join(slices.DeleteFunc([]string{string(e.Kind), e.Name, e.Target, e.Phase, e.Job, e.Node}, func(s string) bool { return s == "" }), ", ")
 	return fmt.Sprintf("# Step %d, %s: %s.\n# %s\nbreak wanted %s%s\ncondition wanted %s\ncontinue\nstack 20\n",

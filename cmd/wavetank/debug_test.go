@@ -60,7 +60,7 @@ func nameOf(e ast.Expr) string {
 func TestWhatDelveDoes(t *testing.T) {
 	e := sim.Event{Step: 341, At: 3844135705, Node: "scheduler-1", Kind: sim.KindPublish, Target: "worker.worker-1.jobs", Job: "job-3", Phase: "publish"}
 	assert.Equal(t, `# Step 341, 3.844s: publish, worker.worker-1.jobs, publish, job-3, scheduler-1.
-# The goroutine that did it has been granted it. Continue once, and it has had its effect.
+# The goroutine that makes the step has been granted it. Continue once, and the step takes effect.
 break wanted github.com/wavetank-sim/wavetank/sim.(*Process).exitIfDead
 condition wanted p.node.world.steps == 341
 continue

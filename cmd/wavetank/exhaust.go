@@ -46,45 +46,45 @@ func newExhaust() *cobra.Command {
 	var f exhaustFlags
 	cmd := &cobra.Command{
 		Use:   "exhaust SCENARIO|FILE|all...",
-		Short: "Strike every operation of a run once, by everything that can strike it, and certify what holds",
-		Long: `Exhaust runs a plan as it is and lists the operations that it makes. Then it
-runs the plan once for each of them and each fault that can strike it: every
-effect on the operation, and right after it a crash with a restart and, if the
-plan heals, without one, a pause and a partition of the node that made it, a
-clock that is an hour ahead, a failover of Redis, a restart of nats-server, a
-kill and a power loss of either, and a Redis without memory.
+		Short: "Strike every operation of a run with every fault that can strike it, one fault a run, and write a certificate",
+		Long: `Exhaust runs a plan as it is and lists the operations of the run. Then it runs the
+plan once for each pair of an operation and a fault that can strike it. Such a fault is
+an effect on the operation, or happens right after it: a crash of the node that made the
+operation, with a restart and, if the plan heals, without one; a pause or a partition of
+that node; a clock that is an hour ahead; a failover of Redis; a restart of nats-server;
+a kill or a power loss of either server; or a Redis without memory.
 
-It leaves a certificate, which says what was tried and what came of each try,
-and a page of it: the fault map. What is broken outside of its promise is there
-with the cell of the promise matrix that releases it. What breaks a promise is
-shrunk and saved as a plan, as by fuzz.
+It leaves a certificate, and a page of it, the fault map. The certificate says what was
+tried, and how each run ended. It lists each invariant that was broken outside of its
+promise, with the cell of the promise matrix that releases the invariant. A fault that
+breaks a promise is shrunk and saved as a plan, as by fuzz.
 
-With --faults 2, each of these faults is followed by every fault at every
-operation that its run makes from then on, those that it brings about among
-them. A second fault that looks the same as another, or as one without a first, is
-left out, whatever the time: the same operation, and the same known of its job, or of everything. The
-closest pairs come first, and --budget ends the search after a time; the same
-command goes on.
+With --faults 2, every fault at every later operation of the run follows each of these
+faults, also at operations that the first fault causes. A second fault is left out
+if it looks the same as another second fault, or as the same fault without a first:
+it strikes the same operation, and the same is known of the operation's job, or of
+everything. The time makes no difference. The closest pairs come first. With --budget,
+the search ends after a time, and the same command continues it.
 
-With --reduced, operations are struck of the jobs that the plan is about, and of
-no job. Of faults that look the same to those jobs, whatever the time, as at the
-polls of a long wait, one is tried. Several scenarios, or all of them, are struck
-in this way one after the other, those with the fewest runs first, with an index
-over their certificates and a table of them, certificates.tsv.
+With --reduced, exhaust strikes only the operations of the jobs that the plan is about,
+and operations of no job. If several faults look the same to those jobs at different
+times, as at the polls of a long wait, it tries one of them. It strikes several
+scenarios, or all of them, in this way, beginning with those of the fewest runs, and
+writes an index over their certificates and a table of them, certificates.tsv.
 
-With --lengths every, faults that last are tried at each length just below and
-just above every duration that the engine's settings name, up to an hour. With
---phase, operations of those phases alone are struck, and with --fault by faults
-of those kinds alone.
+With --lengths every, exhaust tries each fault that lasts at the lengths just below and
+just above every duration in the engine's settings, up to an hour. With --phase, it
+strikes only operations of those phases. With --fault, it strikes only with faults of
+those kinds.
 
-No other fault can strike an operation that a fault of the plan strikes, or keeps
-from its server. It is left out, and counted.
+If a fault of the plan strikes an operation, or keeps it from its server, no other fault
+can strike it. Exhaust leaves such faults out, and counts them.
 
-Ctrl-C ends it cleanly; --resume, or the same command, goes on where it was.
+Ctrl-C ends exhaust cleanly. --resume, or the same command, continues where it ended.
 
-With --shard 3/16 it makes the third of sixteen parts of the runs. ` + "`wavetank merge`" + `
-puts the folders of all parts together, and makes the certificate. With --queue
-the machines make the runs that join with ` + "`wavetank work`" + `.
+With --shard 3/16, exhaust makes the third of sixteen parts of the runs. ` + "`wavetank merge`" + `
+combines the folders of all parts, and makes the certificate. With --queue,
+the runs are made by the machines that join with ` + "`wavetank work`" + `.
 
 Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
 3 not every fault was tried, or could be judged, 4 not deterministic,
@@ -114,15 +114,15 @@ Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
 	cmd.Flags().Lookup("out").Usage = "the folder of the certificate, `DIR` (default runs/exhaust-PLAN, and a hash behind it if more is given)"
 	cmd.Flags().IntVar(&f.faults, "faults", 1, "faults in a run, `N`: 1 or 2")
 	cmd.Flags().BoolVar(&f.unpruned, "unpruned", false, "with --faults 2: leave no pair out")
-	cmd.Flags().DurationVar(&f.budget, "budget", 0, "real time for runs, `TIME`, after which the same command goes on (default no limit)")
-	cmd.Flags().BoolVar(&f.reduced, "reduced", false, "strike only the jobs that the plan is about; of faults that look alike, try one")
-	cmd.Flags().StringVar(&f.lengths, "lengths", oneLength, "of faults that last, `LENGTHS`: one or every")
+	cmd.Flags().DurationVar(&f.budget, "budget", 0, "real time for runs, `TIME`; the same command then continues (default no limit)")
+	cmd.Flags().BoolVar(&f.reduced, "reduced", false, "strike only the jobs that the plan is about, and try one of the faults that look alike")
+	cmd.Flags().StringVar(&f.lengths, "lengths", oneLength, "the lengths of faults that last, `LENGTHS`: one or every")
 	_ = cmd.RegisterFlagCompletionFunc("lengths", cobra.FixedCompletions([]string{oneLength, everyLength}, cobra.ShellCompDirectiveNoFileComp))
-	cmd.Flags().StringArrayVar(&f.kinds, "fault", nil, "strike with faults of `KIND` alone, as a column of the fault map; repeatable")
-	cmd.Flags().StringArrayVar(&f.phases, "phase", nil, "strike operations of `PHASE` alone, as list faults names it; repeatable")
+	cmd.Flags().StringArrayVar(&f.kinds, "fault", nil, "strike only with faults of `KIND`, a column of the fault map; repeatable")
+	cmd.Flags().StringArrayVar(&f.phases, "phase", nil, "strike only operations of `PHASE`, as list faults names it; repeatable")
 	f.shard.add(cmd, "takes no --budget then")
 	f.queue.addAll(cmd)
-	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with what was cut short in `DIR`")
+	cmd.Flags().StringVar(&f.resume, "resume", "", "continue the search in `DIR` that was cut short")
 	return cmd
 }
 
@@ -161,18 +161,18 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 // sayWhat says what is about to be tried.
 func (f *exhaustFlags) sayWhat(say *cli.Printer, dir string, d *exhaust.Definition) {
 	if d.Pairs {
-		say.Line("%s: %s, and after each every fault that looks like no other: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Firsts), "single fault"), cli.Plural(1+len(d.Tries), "run"))
+		say.Line("%s: %s, and after each of them every fault that looks like no other: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Firsts), "single fault"), cli.Plural(1+len(d.Tries), "run"))
 	} else {
-		say.Line("%s: %s, each struck alone by what can strike it: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Sites), "operation"), cli.Plural(1+len(d.Tries), "run"))
+		say.Line("%s: %s, each struck by every fault that can strike it, one fault a run: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Sites), "operation"), cli.Plural(1+len(d.Tries), "run"))
 	}
 	if d.Alike > 0 {
-		say.Line("  left out, as another %s: %s", exhaust.LooksTheSame(d.Reduced, d.Pairs), cli.Plural(d.Alike, "fault"))
+		say.Line("  left out, since another %s: %s", exhaust.LooksTheSame(d.Reduced, d.Pairs), cli.Plural(d.Alike, "fault"))
 	}
 	if d.Beyond > 0 {
-		say.Line("  %s by itself: %s, which no second follows", say.Paint(cli.Red, "out of bounds"), cli.Plural(d.Beyond, "single fault"))
+		say.Line("  %s by itself, so that no second fault follows: %s", say.Paint(cli.Red, "out of bounds"), cli.Plural(d.Beyond, "single fault"))
 	}
 	if d.Own > 0 {
-		say.Line("  left out, as another fault strikes the operation or keeps it from its server: %s", cli.Plural(d.Own, "fault"))
+		say.Line("  left out, since another fault strikes the operation or keeps it from its server: %s", cli.Plural(d.Own, "fault"))
 	}
 	if d.Apart > 0 {
 		say.Line("  not struck: %s of compensations, replays and steps, which no fault can name", cli.Plural(d.Apart, "operation"))
@@ -218,7 +218,7 @@ func (f *exhaustFlags) target(ctx context.Context, cmd *cobra.Command, args []st
 	case f.unpruned && f.reduced:
 		return nil, "", cli.Usage(cmd, "--unpruned leaves no pair out, and --reduced leaves faults out; give one of them")
 	case len(args) == 0:
-		return nil, "", cli.Usage(cmd, "exhaust takes a scenario or a plan file; `wavetank list scenarios` names those that there are")
+		return nil, "", cli.Usage(cmd, "exhaust takes a scenario or a plan file; `wavetank list scenarios` names the scenarios")
 	case f.lengths != oneLength && f.lengths != everyLength:
 		return nil, "", cli.Fail(cli.ExitUsage, "--lengths is %.60q; give one or every", f.lengths)
 	}
@@ -274,7 +274,7 @@ func (f *exhaustFlags) define(ctx context.Context, dir string, a *asked, stderr 
 	defer show.Done()
 	o, when := a.Options, "before the first run"
 	o.Keep = func() (*exhaust.Kept, error) {
-		show.Begin("looking for pairs, in the run of each single fault")
+		show.Begin("looking for pairs in the run of each single fault")
 		return f.keep(a, dir)
 	}
 	o.Progress = func(done, all int) {
@@ -310,7 +310,7 @@ func (f *exhaustFlags) takes(spec *campaign.Spec) error {
 		flag = "--shard"
 	}
 	if f.budget > 0 && (f.part != nil || f.queue.server.URL != "") {
-		return cli.Fail(cli.ExitUsage, "%s takes no --budget: what fits into a time is not the same on each machine; leave --budget away", flag)
+		return cli.Fail(cli.ExitUsage, "%s takes no --budget: how many runs fit into a time differs from machine to machine; leave --budget out", flag)
 	}
 	return f.queue.inRuns(0, "", f.part)
 }
@@ -319,7 +319,7 @@ func (f *exhaustFlags) takes(spec *campaign.Spec) error {
 func (f *exhaustFlags) resumed(ctx context.Context, cmd *cobra.Command, args []string, stderr io.Writer) (*exhaust.Definition, string, error) {
 	for _, name := range []string{"out", "preset", "set", "faults", "unpruned", "reduced", "lengths", "phase", "fault", "shard"} {
 		if cmd.Flags().Changed(name) || len(args) > 0 {
-			return nil, "", cli.Usage(cmd, "--resume goes on with what was begun, and takes no scenario, --out, --preset, --set, --faults, --unpruned, --reduced, --lengths, --phase, --fault and --shard")
+			return nil, "", cli.Usage(cmd, "--resume continues a search as it was begun, and takes no scenario, --out, --preset, --set, --faults, --unpruned, --reduced, --lengths, --phase, --fault and --shard")
 		}
 	}
 	a, err := askedIn(f.resume)
@@ -332,7 +332,7 @@ func (f *exhaustFlags) resumed(ctx context.Context, cmd *cobra.Command, args []s
 	if err := f.queue.use(ctx, &f.campaignFlags, stderr); err != nil {
 		return nil, "", err
 	}
-	if err := madeHere(f.resume, "go on with that one, or begin anew in another folder"); err != nil {
+	if err := madeHere(f.resume, "go on with that build, or begin anew in another folder"); err != nil {
 		return nil, "", err
 	}
 	d, err := f.begunIn(ctx, f.resume, a, stderr)

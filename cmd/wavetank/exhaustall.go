@@ -117,7 +117,7 @@ func (f *exhaustFlags) subjects(cmd *cobra.Command, names []string) (list []*sub
 	}
 	for _, flag := range []string{"faults", "unpruned", "lengths", "phase", "resume", "json", "shard", "queue", "queue-creds", "queue-ca", "chunk"} {
 		if cmd.Flags().Changed(flag) {
-			return nil, cli.Usage(cmd, "exhaust strikes several scenarios by single faults of one length; it takes no --%s then", flag)
+			return nil, cli.Usage(cmd, "exhaust strikes several scenarios only by single faults of one length; with several it takes no --%s", flag)
 		}
 	}
 	if err := (&exhaust.Options{Kinds: f.kinds}).Check(); err != nil {
@@ -288,17 +288,17 @@ func (f *exhaustFlags) sum(dir string, tasks []certifiable, apart, alone int, sa
 	case broken > 0 || alone > 0:
 		says := fmt.Sprintf("%s of %s broke a promise", cli.Thousands(broken), cli.Plural(tried, "single fault"))
 		if alone > 0 {
-			says += fmt.Sprintf("; without one, %s of %s did", cli.Thousands(alone), cli.Plural(len(tasks)+apart+alone, "scenario"))
+			says += fmt.Sprintf("; without a fault, %s of %s did", cli.Thousands(alone), cli.Plural(len(tasks)+apart+alone, "scenario"))
 		}
 		say.Line("%s  %s", say.Paint(cli.Red, "BROKEN"), says)
 	case whole < len(tasks)+apart:
 		next := "Go on with the same command"
 		if whole == len(tasks) {
-			next = cli.Plural(apart, "scenario") + " cannot be tried, as said above"
+			next = cli.Plural(apart, "scenario") + " cannot be struck, for the reasons above"
 		}
 		say.Line("%s  %s of %s are done, %s; none broke a promise. %s", say.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(whole), cli.Plural(len(tasks)+apart, "scenario"), cli.Plural(tried, "single fault"), next)
 	case inconclusive > 0:
-		say.Line("%s  none of %s of %s broke a promise, and %s could not be judged", say.Paint(cli.Yellow, "INCONCLUSIVE"), cli.Plural(tried, "single fault"), cli.Plural(len(tasks), "scenario"), cli.Thousands(inconclusive))
+		say.Line("%s  none of the %s of %s broke a promise, but %s could not be judged", say.Paint(cli.Yellow, "INCONCLUSIVE"), cli.Plural(tried, "single fault"), cli.Plural(len(tasks), "scenario"), cli.Thousands(inconclusive))
 	default:
 		say.Line("%s  no promise was broken by %s of %s", say.Paint(cli.Green, "HELD"), cli.Plural(tried, "single fault"), cli.Plural(len(tasks), "scenario"))
 	}

@@ -16,7 +16,7 @@ import (
 const exhaustWorker = "exhaust-worker"
 
 func newExhaustWorker() *cobra.Command {
-	return newSeatWorker(exhaustWorker, "List what exhaust asks for on standard input",
+	return newSeatWorker(exhaustWorker, "List the operations of the runs that exhaust asks for on standard input",
 		func(ctx context.Context, o *exhaust.Options, plan string) (exhaust.Listed, error) {
 			return o.List(ctx, plan)
 		})

@@ -24,7 +24,7 @@ func newExplain() *cobra.Command {
 		Short: "Explain a scenario, an invariant, a kind of strike, a fault, a phase, a setting, an alert, a part of a plan or a term",
 		Long: `Explain says what a name means: of a scenario, an invariant, a kind of strike, a
 fault, a phase, a setting, an alert, a part of a plan, or a term such as strike,
-situation or epoch. Of what has the name, all is explained.
+situation or epoch. If several things have the name, it explains all of them.
 
 Exit codes: 0 explained, 2 usage, or nothing has the name.`,
 		Example: `  wavetank explain publish-ack-lost
@@ -123,8 +123,8 @@ func topics() []topic {
 
 func presetTopics() (list []topic) {
 	for _, preset := range [][2]string{
-		{plans.PresetDocumented, "The scheduler as its documents describe it, caveats included. Scenarios run it unless told otherwise."},
-		{plans.PresetHardened, "The scheduler with every next step that its documents name, and with what simulation taught. Its servers have on their disks what they acknowledge. `wavetank list settings` shows what it sets."},
+		{plans.PresetDocumented, "The scheduler as its documents describe it, with their caveats. Scenarios use this preset unless another is given."},
+		{plans.PresetHardened, "The scheduler with every next step that its documents name, and with what the simulation has taught. Its servers acknowledge only what is on their disks. `wavetank list settings` shows what the preset sets."},
 	} {
 		list = append(list, topic{name: preset[0], text: func() string {
 			return fmt.Sprintf("%s (preset)\n\n%s\n\nTry it: wavetank run publish-ack-lost --preset %s", preset[0], preset[1], preset[0])
@@ -136,17 +136,17 @@ func presetTopics() (list []topic) {
 // terms are words that results and pages use, and that are no name of anything.
 func terms() (list []topic) {
 	for _, t := range [][3]string{
-		{"strike", "", "What the injector did: an operation that it made fail, or a node or a server that it took away. A strike never describes what the scheduler did in consequence. Some kinds of strike release an invariant from its promise, for the jobs that they reach.\n\nThe kinds: wavetank list promises"},
-		{"situation", "", "What a run may come into, and ought to now and then: an invariant of kind sometimes. A run cannot break it. A search says which situations it never reached, and a plan which ones it must reach, in expect.sometimes.\n\nAll of them: wavetank list invariants"},
-		{"settle", "settled", "A job settles when it reaches a state that it does not leave, such as SUCCEEDED or FAILED. A world has then.settle_within for that, once submissions and faults are over; after that it is judged what must come about in the end.\n\nSee: wavetank explain every-job-settles"},
-		{"actor", "", "Who does an operation: a node for one job, or, of what it does for none, the node. One actor goes on at each step; which one is what the order of a run consists of. In a plan, node: actor is the node whose operation the fault comes after."},
-		{"pct", "", "Probabilistic concurrency testing, a strategy of schedule.strategy: each actor has a priority, the ready one of the highest goes, and at a few steps that are drawn it loses its priority. What takes d orderings to go wrong, it finds with a known probability at least, which a run prints.\n\nTry it: wavetank run calm --set schedule.strategy=pct"},
-		{"blind-window", "blind_window", "The time for which a job is DISPATCHED or RUNNING to nobody: no worker that is up has it, and no dispatch is on its way to one. It ends when somebody takes the job up again, such as the reconciler.\n\nSee it: wavetank run rollback-failure"},
-		{"epoch", "epochs", "The number of a job's dispatch, with engine.epochs. Writing DISPATCHED mints it, and the stream stores one dispatch of an epoch at most, so that a publish whose answer was lost can be made again."},
-		{"promise", "promises", "Under which kinds of strike an invariant is to hold. A violation within its promise makes the run violated. One that is broken only where a strike releases it is reported, as outside of its promise, and does not.\n\nAll of them: wavetank list promises"},
-		{"toggle", "toggles", "A setting that takes a part of the scheduler or of its servers away. With each off, a scenario violates an invariant, which shows what the part is for.\n\nAll of them: wavetank list toggles"},
-		{"digest", "digests", "16 hex digits over every event of a run. Runs with equal digests are the same, event by event.\n\nSee it: wavetank verify calm --seeds 1"},
-		{"out-of-bounds", "out of bounds", "The code under test panicked, hung, left goroutines behind or took memory without bound, so that its run has no verdict. It is a finding, as a broken promise is. The worker process is what ends, and not the campaign."},
+		{"strike", "", "What the injector did: it made an operation fail, or took a node or a server away. A strike never describes what the scheduler did as a consequence. Some kinds of strike release an invariant from its promise, for the jobs that they reach.\n\nThe kinds: wavetank list promises"},
+		{"situation", "", "A state that some runs ought to reach: an invariant of the kind sometimes. A run cannot break it. A search lists the situations that it never reached. A plan lists the situations that it must reach, in expect.sometimes.\n\nAll of them: wavetank list invariants"},
+		{"settle", "settled", "A job settles when it reaches a state that it does not leave, such as SUCCEEDED or FAILED. Once submissions and faults are over, the world has then.settle_within to settle. After that time the run is judged by what must have happened in the end.\n\nSee: wavetank explain every-job-settles"},
+		{"actor", "", "Who makes an operation: a node on behalf of one job, or a node on behalf of no job. At each step one actor goes; the order of a run is the sequence of these choices. In a plan, node: actor is the node whose operation the fault follows."},
+		{"pct", "", "Probabilistic concurrency testing, a value of schedule.strategy. Each actor has a priority, and the ready actor with the highest priority goes. At a few steps, which are drawn, the actor that goes loses its priority. A bug that takes d orderings is found with at least a known probability, which a run prints.\n\nTry it: wavetank run calm --set schedule.strategy=pct"},
+		{"blind-window", "blind_window", "A time in which a job is DISPATCHED or RUNNING, but no worker that is up has it and no dispatch is on its way to one. It ends when somebody takes the job up again, such as the reconciler.\n\nSee it: wavetank run rollback-failure"},
+		{"epoch", "epochs", "The number of a job's dispatch, with engine.epochs. Writing DISPATCHED mints an epoch, and the stream stores at most one dispatch of each epoch. A publish whose answer was lost can therefore be made again."},
+		{"promise", "promises", "The kinds of strike under which an invariant must hold. A violation within the promise makes the run violated. If a strike releases the invariant from its promise, a violation is reported as outside of the promise, and does not make the run violated.\n\nAll of them: wavetank list promises"},
+		{"toggle", "toggles", "A setting that switches a part of the scheduler or of its servers off. For each toggle there is a scenario that violates an invariant while the part is off, which shows what the part is for.\n\nAll of them: wavetank list toggles"},
+		{"digest", "digests", "A hash over every event of a run, as 16 hex digits. Runs with equal digests are the same, event by event.\n\nSee it: wavetank verify calm --seeds 1"},
+		{"out-of-bounds", "out of bounds", "The code under test panicked, hung, left goroutines behind, or took memory without bound, so that its run has no verdict. This is a finding, as a broken promise is. The worker process ends, and the campaign goes on."},
 	} {
 		list = append(list, topic{name: t[0], short: t[1], text: func() string { return fmt.Sprintf("%s (term)\n\n%s", t[0], t[2]) }})
 	}
@@ -154,7 +154,7 @@ func terms() (list []topic) {
 }
 
 func explainContainment(c campaign.Containment) string {
-	return fmt.Sprintf("%s (finding)\n\n%s, so that the run went out of bounds. A finding of that has this name where another has an invariant's.\n\nSee: wavetank explain out-of-bounds", c, capital(c.Says()))
+	return fmt.Sprintf("%s (finding)\n\n%s, so that the run went out of bounds. Such a finding has this name in place of an invariant's.\n\nSee: wavetank explain out-of-bounds", c, capital(c.Says()))
 }
 
 // lastWord is the last part of a dotted name.
@@ -206,7 +206,7 @@ func nodesOf(k faults.Kind) string {
 	case k.Effect == faults.Partition:
 		return "scheduler-1, worker-2 or another process of the plan, but no server"
 	}
-	return "scheduler-1, worker-2 or another process of the plan, but no server; or the actor of the operation that it comes after"
+	return "scheduler-1, worker-2 or another process of the plan, but no server; or the actor of the operation that the fault follows"
 }
 
 // explainStrike says which invariants a strike releases.
@@ -225,7 +225,7 @@ func explainStrike(k strikeRow) string {
 		}
 	}
 	if len(rows) == 0 {
-		return text + "It releases no invariant: all are promised under it."
+		return text + "It releases no invariant: all invariants are promised under it."
 	}
 	return text + "It releases these invariants for the jobs that it reaches:\n" + strings.Join(rows, "\n")
 }
@@ -240,11 +240,11 @@ func explainPhase(p faults.Phase) string {
 			after = append(after, string(k.Effect))
 		}
 	}
-	happens := "Nothing can happen there: it is no operation."
+	happens := "No fault can strike there, since the phase is not an operation."
 	if p.Place != faults.PlaceNone {
-		happens = "Right after it, a plan can let happen: " + strings.Join(after, ", ") + "."
+		happens = "Faults that can strike right after it: " + strings.Join(after, ", ") + "."
 		if len(on) > 0 {
-			happens = "What a plan can let happen there: " + strings.Join(on, ", ") + ".\n" + happens
+			happens = "Faults that can strike the operation: " + strings.Join(on, ", ") + ".\n" + happens
 		}
 	}
 	return fmt.Sprintf("%s (phase, %s)\n\n%s.\n%s", p.Name, p.Place, capital(p.Says), happens)
@@ -276,16 +276,16 @@ func explainSeed() string {
 // runVerdicts are the words of a run's verdict, and what they say.
 var runVerdicts = [][2]string{
 	{string(scenarios.Held), "every invariant held that is promised under the plan's settings and faults"},
-	{string(scenarios.Violated), "an invariant was violated within its promise, or one that the plan expects to be"},
-	{string(scenarios.Inconclusive), "the run cannot tell: it used up its steps or its time, a fault never struck, or it did not show what the plan expects"},
+	{string(scenarios.Violated), "an invariant was violated within its promise, or the plan expects it to be violated"},
+	{string(scenarios.Inconclusive), "the run shows nothing: it used up its steps or its time, a fault never struck, or it did not show what the plan expects"},
 }
 
 func explainVerdict() string {
-	text := "verdict (of a run)\n\nWhat a run comes to. result.json has it, and the exit code of `wavetank run` goes by it: 0, 1 or 3.\n"
+	text := "verdict (of a run)\n\nThe outcome of a run. It is in result.json, and determines the exit code of `wavetank run`: 0, 1 or 3.\n"
 	for _, v := range runVerdicts {
 		text += fmt.Sprintf("\n  %-13s %s", v[0], v[1])
 	}
-	return text + "\n\nWhat a plan expects stands under expect: wavetank explain expect"
+	return text + "\n\nA plan says what it expects under expect: wavetank explain expect"
 }
 
 func indent(text string) string {

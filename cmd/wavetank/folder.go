@@ -44,7 +44,7 @@ func newFolder(out, name string) (*folder, error) {
 		return nil, cli.Fail(cli.ExitUsage, "%s is a link to %s, which a run would replace; name a folder with --out", out, to)
 	}
 	if cli.SameFolder(f.path, ".") {
-		return nil, cli.Fail(cli.ExitUsage, "%s is the folder that you are in, which a run cannot replace; choose another with --out", f.path)
+		return nil, cli.Fail(cli.ExitUsage, "%s is the current folder, which a run cannot replace; choose another with --out", f.path)
 	}
 	if err := replaceable(f.path); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func newFolder(out, name string) (*folder, error) {
 		return nil, unwritable(f.path, err)
 	}
 	if busy := removeLeftovers(parent, filepath.Base(f.path)); busy && !f.latest { // a name that is made up is of the same run
-		return nil, cli.Fail(cli.ExitUsage, "another process runs into %s; wait for it, or choose another folder with --out", f.path)
+		return nil, cli.Fail(cli.ExitUsage, "another process writes its run into %s; wait for it, or choose another folder with --out", f.path)
 	}
 	var err error
 	if f.temp, err = os.MkdirTemp(parent, "."+filepath.Base(f.path)+"-*.partial"); err != nil {
@@ -112,7 +112,7 @@ func owned(dir, what string, ours bool, part func(fs.DirEntry) bool) error {
 		}
 	}
 	if len(entries) > 0 && !ours {
-		return cli.Fail(cli.ExitUsage, "%s holds %s, and nothing says that it is part of %s; move it away, or choose another folder with --out", dir, entries[0].Name(), what)
+		return cli.Fail(cli.ExitUsage, "%s holds %s, which may not be part of %s; move it away, or choose another folder with --out", dir, entries[0].Name(), what)
 	}
 	return nil
 }
@@ -187,7 +187,7 @@ func fitJUnit(name string, files []string, dirs ...string) error {
 func (f *folder) flat(junit string) error {
 	for up := filepath.Dir(filepath.Dir(junit)); up != filepath.Dir(up); up = filepath.Dir(up) {
 		if slices.ContainsFunc(f.names(), func(dir string) bool { return cli.SameFolder(up, dir) }) {
-			return cli.Fail(cli.ExitUsage, "--junit %s is in a folder within the run's, which has files alone; put it into %s itself, or elsewhere", junit, f.path)
+			return cli.Fail(cli.ExitUsage, "--junit %s is in a folder inside the run's folder, which holds only files; put it into %s itself, or elsewhere", junit, f.path)
 		}
 	}
 	return nil

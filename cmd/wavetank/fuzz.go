@@ -36,23 +36,23 @@ func newFuzz() *cobra.Command {
 		Use:   "fuzz [SCENARIO|FILE...]",
 		Short: "Look for plans that break a promise, and shrink what is found",
 		Long: `Fuzz runs plans drawn at random (nodes, workload, settings, faults, the order of
-steps, the seed), or perturbations of the scenarios given, in a process for each
-processor. What breaks a promise is run again, to see that it is no accident,
-shrunk to the smallest plan that still breaks it, and saved as a plan of its
-own with its page and the command that replays it. Panics, hangs, leaked
-goroutines and heaps without bound of the code under test are findings, too.
+steps, the seed), or perturbations of the given scenarios, in one process for each
+processor. A plan that breaks a promise is run again, to see whether it does so each
+time. Then it is shrunk to the smallest plan that still breaks the promise, and saved
+with its page and the command that replays it. Panics, hangs, leaked goroutines and
+heaps without bound of the code under test are findings, too.
 
-Ctrl-C ends it cleanly: what was found has its pages, and --resume goes on where
-it was. A budget in runs gives the same result for the same --seed, whatever the
+Ctrl-C ends fuzz cleanly: each finding has its page, and --resume continues the
+campaign. A budget in runs gives the same result for the same --seed, whatever the
 number of workers.
 
-With --shard 3/16 it runs the third of sixteen parts of such a budget, and looks
-into what breaks a promise there. ` + "`wavetank merge`" + ` puts the folders of all parts
-together: the result is that of one machine, byte for byte.
+With --shard 3/16, fuzz runs the third of sixteen parts of such a budget, and
+examines the runs of that part that break a promise. ` + "`wavetank merge`" + ` combines the folders of all
+parts. The result equals that of one machine, byte for byte.
 
-With --queue it leaves the runs of such a budget to the machines that join with
-` + "`wavetank work`" + `, and looks into what they find. The result is the same again. Whoever
-is killed, this command or a machine, loses nothing: --resume DIR --queue URL goes on.
+With --queue, fuzz leaves the runs of such a budget to the machines that join with
+` + "`wavetank work`" + `, and examines what they find. The result is the same again. If this command
+or a machine is killed, nothing is lost: --resume DIR --queue URL continues.
 
 Exit codes: 0 no promise was broken, or the shard has no run, 1 one was, 2 usage or
 input, 3 no run could be judged, 4 not deterministic, 130 interrupted.`,
@@ -72,12 +72,12 @@ input, 3 no run could be judged, 4 not deterministic, 130 interrupted.`,
 	}
 	f.planFlags.add(cmd)
 	f.campaignFlags.add(cmd, "runs/fuzz-SEED, and a hash behind it, of the budget too, if scenarios, --preset, --set or --judge are given")
-	cmd.Flags().Lookup("preset").Usage = "settings of the engine and its servers to start from, `NAME`: documented or hardened (default both, of a scenario its own)"
+	cmd.Flags().Lookup("preset").Usage = "settings of the engine and its servers to start from, `NAME`: documented or hardened (default both; for a scenario, its own)"
 	cmd.Flags().StringVar(&f.budget, "budget", "60s", "real time for runs, `TIME|RUNS`, such as 60s or 10000runs")
 	cmd.Flags().Var(&f.seed, "seed", "the root of every draw, `N` (default drawn from the clock)")
-	f.addJudge(cmd, "count violations of `INVARIANT` outside of its promise, too; repeatable")
-	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with the campaign in `DIR` that was cut short")
-	f.shard.add(cmd, "a budget is one in runs then, and none in time")
+	f.addJudge(cmd, "also count violations of `INVARIANT` outside of its promise; repeatable")
+	cmd.Flags().StringVar(&f.resume, "resume", "", "continue the campaign in `DIR` that was cut short")
+	f.shard.add(cmd, "the budget must then be in runs, not a time")
 	f.queue.addAll(cmd)
 	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`, whose folder is made if it is missing")
 	return cmd
@@ -118,7 +118,7 @@ func (f *fuzzFlags) tell(ctx context.Context, dir string, spec campaign.Spec, re
 	if err != nil && !interrupted {
 		if res != nil && !f.json {
 			p := cli.NewPrinter(stdout)
-			p.Line("%s  What follows is of the runs that were over; they are kept. Go on with: %s", p.Paint(cli.Yellow, "CUT SHORT"), f.resumeCommand(dir, spec))
+			p.Line("%s  What follows is of the runs that were over, which are kept. Go on with: %s", p.Paint(cli.Yellow, "CUT SHORT"), f.resumeCommand(dir, spec))
 			printFound(p, dir, res)
 		}
 		return err
@@ -184,11 +184,11 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string) (string, campaign.
 	if cmd.Flags().Changed("resume") {
 		for _, name := range []string{"out", "seed", "budget", "preset", "set", "judge", "shard"} {
 			if cmd.Flags().Changed(name) {
-				return "", campaign.Spec{}, cli.Usage(cmd, "--resume goes on with the campaign as it was begun, and takes no --%s", name)
+				return "", campaign.Spec{}, cli.Usage(cmd, "--resume continues the campaign as it was begun, and takes no --%s", name)
 			}
 		}
 		if len(args) > 0 {
-			return "", campaign.Spec{}, cli.Usage(cmd, "--resume goes on with the campaign as it was begun, and takes no scenario")
+			return "", campaign.Spec{}, cli.Usage(cmd, "--resume continues the campaign as it was begun, and takes no scenario")
 		}
 		spec, err := campaign.Load(f.resume)
 		if err == nil && spec.Drawn == nil {
@@ -216,7 +216,7 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string) (string, campaign.
 		return "", campaign.Spec{}, err
 	}
 	if cmd.Flags().Changed("queue") && !f.seed.given {
-		return "", campaign.Spec{}, cli.Fail(cli.ExitUsage, "--queue takes a --seed: without one the same command begins another campaign, rather than go on")
+		return "", campaign.Spec{}, cli.Fail(cli.ExitUsage, "--queue needs a --seed: without one, the same command begins another campaign and does not continue this one")
 	}
 	dir := f.out
 	if dir == "" {
@@ -235,7 +235,7 @@ func (f *fuzzFlags) part(cmd *cobra.Command, spec *campaign.Spec) error {
 		return err
 	}
 	if !f.seed.given {
-		return cli.Fail(cli.ExitUsage, "--shard takes a --seed: without one each shard draws plans of its own")
+		return cli.Fail(cli.ExitUsage, "--shard needs a --seed: without one, each shard draws plans of its own")
 	}
 	return nil
 }
@@ -265,7 +265,7 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 	}
 	for _, arg := range args {
 		if strictyaml.FromStandardInput(arg) {
-			return spec, cli.Fail(cli.ExitUsage, "fuzz reads the plan in several processes, and standard input can be read once; give a file")
+			return spec, cli.Fail(cli.ExitUsage, "fuzz reads the plan in several processes, but standard input can be read only once; give a file")
 		}
 		plan, err := plans.Load(arg)
 		if err != nil {
@@ -336,7 +336,7 @@ func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
 		return cli.ErrInterrupted
 	}
 	if err := reports.WriteCampaign(dir, cli.ProgramName(), res); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; the result is kept: make room for the page, and make it with `wavetank report %s`", in(dir, reports.PageFile), strictyaml.FileReason(err), shell.Operand(dir))
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; the result is kept: make room, and make the page with `wavetank report %s`", in(dir, reports.PageFile), strictyaml.FileReason(err), shell.Operand(dir))
 	}
 	if interrupted {
 		return cli.ErrInterrupted

@@ -32,15 +32,15 @@ type listing struct {
 func listings() []listing {
 	return []listing{
 		{"scenarios", "the named plans", func() map[string]any { return map[string]any{"scenarios": scenarioRows()} }, showScenarios, nil},
-		{"faults", "what can go wrong, and the phases where", func() map[string]any {
+		{"faults", "what can go wrong, and the phases in which it can", func() map[string]any {
 			return map[string]any{"faults": faults.Kinds(), "phases": plans.Phases()}
 		}, showFaults, nil},
-		{"invariants", "what a run is judged by, and the situations that it may reach", func() map[string]any { return map[string]any{"invariants": invariantRows()} }, showInvariants, nil},
-		{"promises", "under which faults each invariant is promised", func() map[string]any {
+		{"invariants", "the invariants that judge a run, and the situations that a run may reach", func() map[string]any { return map[string]any{"invariants": invariantRows()} }, showInvariants, nil},
+		{"promises", "the faults under which each invariant is promised", func() map[string]any {
 			return map[string]any{"strikes": strikeRows(), "promises": judge.Promises()}
 		}, showPromises, reports.PromisesPage},
-		{"settings", "what --set can change", func() map[string]any { return map[string]any{"settings": plans.Settings()} }, showSettings, nil},
-		{"toggles", "parts of the engine that can be taken away, and what each is for", func() map[string]any { return map[string]any{"toggles": plans.Toggles()} }, showToggles, nil},
+		{"settings", "the settings that --set can change", func() map[string]any { return map[string]any{"settings": plans.Settings()} }, showSettings, nil},
+		{"toggles", "parts of the engine that can be switched off, and the purpose of each", func() map[string]any { return map[string]any{"toggles": plans.Toggles()} }, showToggles, nil},
 	}
 }
 
@@ -54,7 +54,7 @@ func newList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:       "list " + strings.Join(names, "|"),
 		Short:     "List scenarios, faults, invariants, promises, settings or toggles",
-		Long:      "List what there is:\n\n" + strings.Join(about, "\n") + "\n\n`wavetank explain NAME` says more of any of them.\n\nExit codes: 0 listed, 2 usage.",
+		Long:      "List what there is:\n\n" + strings.Join(about, "\n") + "\n\n`wavetank explain NAME` says more about each name.\n\nExit codes: 0 listed, 2 usage.",
 		Example:   "  wavetank list scenarios\n  wavetank list settings --json | jq -r '.settings[].name'\n  wavetank list promises --html > /tmp/promises.html",
 		Args:      cli.OneArg("the kind of thing to list (" + strings.Join(names, ", ") + ")"),
 		ValidArgs: names,
@@ -65,7 +65,7 @@ func newList() *cobra.Command {
 			for _, l := range listings() {
 				if l.name == args[0] {
 					if asHTML && l.page == nil {
-						return cli.Usage(cmd, "--html draws the promises only: wavetank list promises --html")
+						return cli.Usage(cmd, "only the promises have a page: wavetank list promises --html")
 					}
 					if asHTML {
 						return l.page(cmd.OutOrStdout())
@@ -77,7 +77,7 @@ func newList() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&asHTML, "html", false, "print a page: of the promises only")
+	cmd.Flags().BoolVar(&asHTML, "html", false, "print a page (of the promises only)")
 	return cmd
 }
 

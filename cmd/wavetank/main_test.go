@@ -304,7 +304,7 @@ func TestFolder(t *testing.T) {
 	third, err := newFolder("runs/calm-1", "")
 	require.NoError(t, err)
 	_, err = newFolder("runs/calm-1", "")
-	assert.EqualError(t, err, "another process runs into runs/calm-1; wait for it, or choose another folder with --out")
+	assert.EqualError(t, err, "another process writes its run into runs/calm-1; wait for it, or choose another folder with --out")
 	other, err := newFolder("runs/calm", "")
 	require.NoError(t, err, "the folder of another name")
 	other.discard()
@@ -333,7 +333,7 @@ func TestReportOfACampaignThatRuns(t *testing.T) {
 		locked, err := lock.TryLock()
 		require.NoError(t, err)
 		require.True(t, locked)
-		assert.Equal(t, "the campaign in "+dir+" is still running, and has no page yet; wait for it, or end it", says())
+		assert.Equal(t, "the campaign in "+dir+" is still running, and has no page yet; wait for it to end, or end it", says())
 		require.NoError(t, lock.Unlock())
 		assert.Contains(t, says(), " was cut short, and has no page yet; ")
 	}
@@ -372,5 +372,5 @@ func TestAPageThatCannotBeWritten(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(page, "in the way"), 0o755))
 	err := finishFuzz(t.Context(), dir, &campaign.Result{})
 	require.ErrorContains(t, err, page+" cannot be written: ")
-	require.ErrorContains(t, err, "; the result is kept: make room for the page, and make it with `wavetank report "+dir+"`")
+	require.ErrorContains(t, err, "; the result is kept: make room, and make the page with `wavetank report "+dir+"`")
 }

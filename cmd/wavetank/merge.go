@@ -25,21 +25,21 @@ func newMerge() *cobra.Command {
 	var f mergeFlags
 	cmd := &cobra.Command{
 		Use:   "merge DIR... --out DIR",
-		Short: "Put the folders of a campaign's shards together",
-		Long: `Merge makes of the folders that --shard has left the folder of the campaign: its
-result, findings and pages equal those of one machine, byte for byte. Each shard
-has looked into what broke a promise in its part. Merge goes through all runs in
-their order, takes of that what one machine would have looked into, and looks
-itself into what no shard had reason to. Of the shards of exhaust and sweep it
-makes the certificate, or the pages.
+		Short: "Combine the folders of a campaign's shards",
+		Long: `Merge combines the folders that --shard wrote into the folder of the campaign. Its
+result, findings and pages equal those of one machine, byte for byte. Each shard has
+examined the runs of its part that broke a promise. Merge goes through all runs in
+their order, and takes the examinations that one machine would have made. It makes
+those itself that no shard had reason to make. From the shards of exhaust and sweep
+it makes the certificate, or the pages.
 
-Folders may have runs in common, such as those of a shard that ran twice. If they
-differ, merge says which plan is not deterministic. Nothing is written if runs are
-missing. A merge that was cut short goes on with the same command.
+Folders may have runs in common, such as those of a shard that ran twice. If these
+runs differ, merge names the plan that is not deterministic. If runs are missing, it
+writes nothing. The same command continues a merge that was cut short.
 
 Exit codes: 0 no promise was broken, 1 one was, 2 usage or input, another
-campaign or another build, 3 runs are missing, or what there is does not tell,
-4 not deterministic, 130 interrupted.`,
+campaign or another build, 3 runs are missing or inconclusive, 4 not deterministic,
+130 interrupted.`,
 		Example: `  wavetank merge runs/shard-* --out runs/night
   wavetank merge runs/shard-1 runs/shard-2 --out runs/night --junit runs/night.xml`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -87,7 +87,7 @@ func (f *mergeFlags) merge(cmd *cobra.Command, dirs []string, stdout, stderr io.
 	case err != nil:
 		return cli.Fail(cli.ExitUsage, "%v", err)
 	case spec.Drawn == nil:
-		return cli.Fail(cli.ExitUsage, "%s holds a campaign of a sweep, a comparison or a part of a certificate, which merge does not put together; give folders that --shard has left", dirs[0])
+		return cli.Fail(cli.ExitUsage, "%s holds a campaign of a sweep, a comparison or a part of a certificate, which merge does not combine; give folders that --shard wrote", dirs[0])
 	}
 	if err := fitJUnit(f.junit, campaignFiles, f.out); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (f *sweepFlags) merged(ctx context.Context, dirs []string, dir string, put 
 	case err != nil:
 		return cli.Fail(cli.ExitUsage, "%s: %v", dirs[0], strictyaml.FileReason(err))
 	case s.Definition == nil || !spec.Whole().Equal(s.Definition.Spec()):
-		return cli.Fail(cli.ExitUsage, "%s is of another sweep than its %s; make the shard anew", dirs[0], sweepShardFile)
+		return cli.Fail(cli.ExitUsage, "%s belongs to another sweep than its %s; make the shard anew", dirs[0], sweepShardFile)
 	}
 	var records []*campaign.Record
 	runs, err := put(dirs, dir, func(r *campaign.Record) { records = append(records, r) })

@@ -16,7 +16,7 @@ func moved() (list []*cobra.Command) {
 		list = append(list, &cobra.Command{
 			Use: name, Hidden: true, DisableFlagParsing: true,
 			RunE: func(*cobra.Command, []string) error {
-				return cli.Fail(cli.ExitUsage, "%s is a command of the scheduler's own program; run scheduler %s (go build ./cmd/scheduler, or make build)", name, now[name])
+				return cli.Fail(cli.ExitUsage, "%s is a command of the program scheduler; run scheduler %s (go build ./cmd/scheduler, or make build)", name, now[name])
 			},
 		})
 	}

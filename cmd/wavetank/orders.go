@@ -31,21 +31,21 @@ func newOrders() *cobra.Command {
 	var f ordersFlags
 	cmd := &cobra.Command{
 		Use:   "orders SCENARIO|FILE",
-		Short: "Run a tiny world in every order of few pre-emptions",
-		Long: `Orders runs a plan in an order in which whoever has begun goes on while he can,
-and then in every order in which another goes instead at one step, at two, and so
-on up to --preemptions. Runs that differ only in the order of things that have
-nothing to do with each other are made once. Two replicas and one job are a world
-for it: each pre-emption more takes about ten times as many runs.
+		Short: "Run a tiny world in every order with few pre-emptions",
+		Long: `Orders first runs a plan in the order in which an actor that has begun goes on while
+it can. Then it runs the plan in every order in which another actor goes at one step,
+at two steps, and so on up to --preemptions steps. Of runs that differ only in the order
+of independent operations, it makes one. Two replicas and one job are a world of the
+right size: each further pre-emption takes about ten times as many runs.
 
-It leaves orders.json. For each set of invariants that broke together it takes the
+It leaves orders.json. For each set of invariants that broke together, it takes the
 first order in which they did, shrinks it, and saves it with its page, as by fuzz.
-Such a plan has schedule.strategy bounded, and says who goes at which step in
-schedule.preemptions.
+Such a plan has the schedule.strategy bounded. Its schedule.preemptions lists the steps
+and the actors that go at them.
 
-With --runs it tries so many orders at most, those of the fewest pre-emptions
-first, and says how many it knows that it has not tried. Ctrl-C stops it, too,
-and it says how many are left.
+With --runs, orders tries at most so many orders, those with the fewest pre-emptions
+first. It then says how many orders it knows of and has not tried, also after a
+Ctrl-C.
 
 Exit codes: 0 no promise was broken in any order, 1 one was, 2 usage or input,
 3 not every order was tried, or could be judged, 4 not deterministic,
@@ -62,9 +62,9 @@ Exit codes: 0 no promise was broken in any order, 1 one was, 2 usage or input,
 	f.planFlags.add(cmd)
 	f.campaignFlags.add(cmd, "")
 	cmd.Flags().Lookup("out").Usage = "the search's folder, `DIR` (default runs/orders-PLAN, and a hash behind it for a changed scenario, or a plan of your own)"
-	noShards(cmd, "which orders are tried hangs on the runs before them; run it on one machine")
-	cmd.Flags().IntVar(&f.preemptions, "preemptions", 3, "how many pre-emptions an order has at most, `N`")
-	cmd.Flags().IntVar(&f.runs, "runs", 0, "try `N` orders at most (default all)")
+	noShards(cmd, "which orders are tried depends on the runs before them; run orders on one machine")
+	cmd.Flags().IntVar(&f.preemptions, "preemptions", 3, "the most pre-emptions that an order has, `N`")
+	cmd.Flags().IntVar(&f.runs, "runs", 0, "try at most `N` orders (default all)")
 	return cmd
 }
 
@@ -77,7 +77,7 @@ func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.W
 	}
 	for _, set := range f.sets {
 		if key, _ := keyAndValue(set); key == "schedule.strategy" || key == "schedule.preemptions" {
-			return cli.Fail(cli.ExitUsage, "orders has an order of its own for each run; leave --set %s away", set)
+			return cli.Fail(cli.ExitUsage, "orders chooses the order of each run itself; leave --set %s out", set)
 		}
 	}
 	s, err := f.load(arg, nil)
@@ -126,7 +126,7 @@ func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.W
 		printOrders(p, dir, res, broke)
 	}
 	if interrupted {
-		return cli.Fail(cli.ExitInterrupted, "interrupted; what was tried by then is in %s. The same command begins anew", in(dir, ordersFile))
+		return cli.Fail(cli.ExitInterrupted, "interrupted; the orders tried by then are in %s. The same command begins anew", in(dir, ordersFile))
 	}
 	return exitOf(broke, res.Broken > 0, !res.Complete || res.Inconclusive > 0)
 }
@@ -224,7 +224,7 @@ func printOrders(p *cli.Printer, dir string, res *orders.Result, broke *campaign
 	case res.Broken > 0:
 		p.Line("%s  %s broke a promise", p.Paint(cli.Red, "BROKEN"), cli.Plural(res.Broken, "order"))
 	case broke != nil && (len(broke.Findings) > 0 || broke.Unexamined > 0):
-		p.Line("%s  no promise was broken in the search, and one was in a run of the same orders alone", p.Paint(cli.Red, "BROKEN"))
+		p.Line("%s  no promise was broken in the search, but one was when the same orders were run alone", p.Paint(cli.Red, "BROKEN"))
 	case !res.Complete:
 		p.Line("%s  no promise was broken in %s", p.Paint(cli.Yellow, "UNFINISHED"), cli.Plural(res.Runs, "order"))
 	case res.Inconclusive > 0:
@@ -233,7 +233,7 @@ func printOrders(p *cli.Printer, dir string, res *orders.Result, broke *campaign
 		p.Line("%s  no promise was broken in any order of up to %s", p.Paint(cli.Green, "HELD"), cli.Plural(res.Preemptions, "pre-emption"))
 	}
 	if left > 0 {
-		p.Line("  not tried: at least %s of %s, and all of more", cli.Plural(left, "order"), cli.Plural(last, "pre-emption"))
+		p.Line("  not tried: at least %s of %s, and all orders of more", cli.Plural(left, "order"), cli.Plural(last, "pre-emption"))
 	}
 	if res.Inconclusive > 0 {
 		p.Line("  inconclusive: %s", cli.Plural(res.Inconclusive, "order"))

@@ -16,7 +16,7 @@ import (
 const ordersWorker = "orders-worker"
 
 func newOrdersWorker() *cobra.Command {
-	return newSeatWorker(ordersWorker, "Run what orders asks for on standard input",
+	return newSeatWorker(ordersWorker, "Make the runs that orders asks for on standard input",
 		func(ctx context.Context, d *orders.Definition, list []sim.Preemption) (*orders.Run, error) {
 			return d.Try(ctx, list)
 		})

@@ -36,7 +36,7 @@ func findOtherBuild(program, dir string, timeout time.Duration) (*otherBuild, er
 		path, err = filepath.Abs(path)
 	}
 	if err != nil {
-		return nil, cli.Fail(cli.ExitUsage, "--against is %s, no program that can be run; give another build of wavetank", program)
+		return nil, cli.Fail(cli.ExitUsage, "--against is %s, which is not a program that can be run; give another build of wavetank", program)
 	}
 	return &otherBuild{path, dir, timeout}, nil
 }

@@ -48,7 +48,7 @@ func resultIn(dir string, err error) (*otherResult, error) {
 		return nil, fmt.Errorf("its result cannot be read: %w", err)
 	}
 	if res.Version < 1 || res.Verdict == "" {
-		return nil, fmt.Errorf("its %s is no result of wavetank", reports.ResultFile)
+		return nil, fmt.Errorf("its %s is not a result of wavetank", reports.ResultFile)
 	}
 	return res, nil
 }
@@ -71,7 +71,7 @@ func (r *otherResult) undecided() string {
 	case r.OutOfSteps:
 		return "the run used up its steps"
 	}
-	return "the run was inconclusive: " + firstOf(r.Reason, "it does not say why")
+	return "the run was inconclusive: " + firstOf(r.Reason, "its result does not say why")
 }
 
 // comesTo says what an invariant comes to in the run, or why that is not known.
@@ -95,5 +95,5 @@ func (r *otherResult) comesTo(invariant string) (s why.Standing, unknown string)
 		}
 		return "", fmt.Sprintf("its result calls it %q", i.Status) // not judged, or a situation
 	}
-	return "", "it has no such invariant"
+	return "", "the build has no such invariant"
 }

@@ -34,7 +34,7 @@ type planFlags struct {
 func (f *planFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.presets, "preset", nil, "settings of the engine and its servers to start from, `NAME`: documented or hardened (default the plan's)")
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "change one setting, `key=value`; repeatable (see list settings)")
-	cmd.Flags().Var((*program)(&f.redis), "redis-server", "run over a redis-server, the program `PATH` (behind a =), in the place of miniredis")
+	cmd.Flags().Var((*program)(&f.redis), "redis-server", "run over a redis-server, the program `PATH` (after a =), in place of miniredis")
 	cmd.Flags().Lookup("redis-server").NoOptDefVal = scenarios.RedisProgram()
 	cmd.Args = noPathOfRedis(cmd.Args)
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions([]string{plans.PresetDocumented, plans.PresetHardened}, cobra.ShellCompDirectiveNoFileComp))
@@ -54,7 +54,7 @@ func noPathOfRedis(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		for _, arg := range args {
 			if _, err := exec.LookPath(arg); err == nil && cmd.Flags().Changed("redis-server") && !slices.Contains(plans.Names(), arg) {
-				return cli.Usage(cmd, "--redis-server takes its path behind a =: write --redis-server=%s", arg)
+				return cli.Usage(cmd, "--redis-server takes its path after a =: write --redis-server=%s", arg)
 			}
 		}
 		if check == nil {
@@ -117,7 +117,7 @@ func (s *seedFlag) Set(text string) error {
 	case err != nil:
 		return errors.New("give an integer from 0 to 18446744073709551615")
 	case s.given && n != s.n:
-		return fmt.Errorf("it is given twice, and was %d: give one", s.n)
+		return fmt.Errorf("the seed is given twice, and was %d before: give one", s.n)
 	}
 	s.n, s.given = n, true
 	return nil
@@ -221,7 +221,7 @@ func (f *planFlags) goesOn(overServer bool) error {
 		}
 		return f.useRedis()
 	case f.redis != "":
-		return cli.Fail(cli.ExitUsage, "it was begun over miniredis; leave --redis-server away")
+		return cli.Fail(cli.ExitUsage, "the campaign was begun over miniredis; leave --redis-server out")
 	}
 	return nil
 }
@@ -246,7 +246,7 @@ func (f *planFlags) consistent() error { return errors.Join(f.noFlags(), once(f.
 func (f *planFlags) noFlags() error {
 	for _, set := range f.sets {
 		if key, value := keyAndValue(set); key == "seed" || key == "preset" {
-			return cli.Fail(cli.ExitUsage, "the %s has a flag of its own; write --%[1]s %s", key, value)
+			return cli.Fail(cli.ExitUsage, "the %s has its own flag; write --%[1]s %s", key, value)
 		}
 	}
 	return nil
@@ -301,7 +301,7 @@ func checkInvariant(flag, name string) error {
 	case slices.Contains(names, name):
 		return nil
 	case known:
-		return cli.Fail(cli.ExitUsage, "%s is %q, a situation that runs reach, and nothing that can be broken; `wavetank list invariants` says which can", flag, name)
+		return cli.Fail(cli.ExitUsage, "%s is %q, a situation, which a run reaches and cannot break; `wavetank list invariants` names the invariants that a run can break", flag, name)
 	}
-	return cli.Fail(cli.ExitUsage, "%s is %q, no invariant; `wavetank list invariants` names them%s", flag, name, suggest.Hint(name, names))
+	return cli.Fail(cli.ExitUsage, "%s is %q, not an invariant; `wavetank list invariants` names them%s", flag, name, suggest.Hint(name, names))
 }

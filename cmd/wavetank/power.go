@@ -39,20 +39,20 @@ func newPower() *cobra.Command {
 		Use:   "power",
 		Short: "Measure how many mutants of the scheduler the searches find",
 		Long: `Power plants mistakes in the code of package engine, one in each mutant: a condition
-turned round, an error passed over, < for <=, a call or an assignment left out,
-two statements swapped, another field of the same type. They are drawn by seed.
-Single faults, pairs of faults, random plans, random plans under pct, the
-scenarios, and the scenarios perturbed look for each mutant, all for at most the
-same time, in a process with one thread. A search ends when a promise is broken that
-the same plan keeps without the mistake. A mutant under which no event of any run
-differs from the run without the mistake counts for nothing: it changes nothing, or no
-plan came upon it. Each search runs once before without a mistake, for twice its
-time: one that does not execute the code of a mistake by then is not run with it.
+that is negated, an error that is ignored, < for <=, a call or an assignment that is
+left out, two statements that are swapped, another field of the same type. The mistakes
+are drawn by the seed. Six searches look for each mutant: single faults, pairs of faults,
+random plans, random plans under pct, the scenarios, and perturbed scenarios. Each has
+the same time at most, and one process with one thread. A search ends when it breaks a
+promise that the same plan keeps without the mistake. A mutant counts only if it changes
+an event of some run; otherwise it changes nothing, or no plan reached it. First, each
+search runs once without a mistake, for twice its time. If it does not execute the code
+of a mistake by then, it is not run with that mistake.
 
-It builds the testbed anew for each mutant, so it needs Go, and the source: run
-it in the folder of the repository, and leave the source as it is meanwhile. What
-was measured is kept in power.json of its folder as it comes, beside a page of
-it, and the same command goes on there after a Ctrl-C.
+Power builds the testbed anew for each mutant, so it needs Go and the source. Run it in
+the folder of the repository, and do not change the source until it ends. It writes each
+measurement to power.json in its folder, beside a page. After a Ctrl-C, the same command
+continues.
 
 Exit codes: 0 all were measured, 2 usage or input, 130 interrupted.`,
 		Example: `  wavetank power
@@ -64,9 +64,9 @@ Exit codes: 0 all were measured, 2 usage or input, 130 interrupted.`,
 	}
 	f.campaignFlags.add(cmd, "")
 	cmd.Flags().Lookup("out").Usage = "the folder of power.json, `DIR` (default runs/power)"
-	noShards(cmd, "each search has a time, and how much fits into a time is not the same on each machine")
-	cmd.Flags().IntVar(&f.mutants, "mutants", 60, "how many mutants that change an event, `N`")
-	cmd.Flags().Var(&f.seed, "seed", "draws the mutants and the random plans, `N`")
+	noShards(cmd, "each search has a time, and how many runs fit into a time differs from machine to machine")
+	cmd.Flags().IntVar(&f.mutants, "mutants", 60, "measure `N` mutants that change an event")
+	cmd.Flags().Var(&f.seed, "seed", "the seed of the mutants and the random plans, `N`")
 	cmd.Flags().DurationVar(&f.budget, "budget", time.Minute, "how long each search looks for each mutant, `TIME`")
 	return cmd
 }
@@ -118,7 +118,7 @@ func (f *powerFlags) power(cmd *cobra.Command, stdout, stderr io.Writer) error {
 		}
 	}
 	if interrupted {
-		return cli.Fail(cli.ExitInterrupted, "interrupted; what was measured is kept, and the same command goes on")
+		return cli.Fail(cli.ExitInterrupted, "interrupted; the measurements are kept, and the same command goes on")
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (f *powerFlags) begun() (*power.Result, error) {
 }
 
 func (f *powerFlags) otherPower() error {
-	return cli.Fail(cli.ExitUsage, "%s was measured by another build, of another source, or with another --seed or --budget; choose another folder with --out", in(f.out, powerFile))
+	return cli.Fail(cli.ExitUsage, "%s was measured by another build, over another source, or with another --seed or --budget; choose another folder with --out", in(f.out, powerFile))
 }
 
 // measure adds rows to the result until so many mutants change an event of a run. Mutations are begun in the order in which they were drawn.
@@ -174,7 +174,7 @@ func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []pow
 		return err
 	}
 	workers := cmp.Or(f.workers, runtime.NumCPU())
-	show.Show("finding out which code each search executes")
+	show.Show("recording the code that each search executes")
 	if err := bench.Cover(ctx, workers); err != nil {
 		return failedPower(ctx, err)
 	}
@@ -237,8 +237,8 @@ func failedPower(ctx context.Context, err error) error {
 func printPower(p *cli.Printer, dir string, res *power.Result) {
 	p.Line("%s: %s, seed %d, %s for each search", p.Paint(cli.Bold, "power"), cli.Plural(len(res.Mutants()), "mutant"), res.Seed, res.Budget)
 	if n := len(res.Unchanging()); n > 0 {
-		p.Line("  left out, as no event of any run was changed: %s", cli.Plural(n, "mutant"))
-		p.Line("    of these in code that no search executes within its time: %d", len(res.Unexecuted()))
+		p.Line("  left out, since they changed no event of any run: %s", cli.Plural(n, "mutant"))
+		p.Line("    of these, in code that no search executes within its time: %d", len(res.Unexecuted()))
 	}
 	for _, r := range res.Rates() {
 		soon := ""
@@ -253,7 +253,7 @@ func printPower(p *cli.Printer, dir string, res *power.Result) {
 		p.Line("    changed %s, such as %s in %s", cli.Plural(runs, "run"), plan, search)
 	}
 	if n := res.FalseKills(); n > 0 {
-		p.Line("  no kill: %s broke only what the plan breaks without the mistake, too", cli.Plural(n, "run"))
+		p.Line("  not counted as found: %s broke only promises that the plan breaks without the mistake, too", cli.Plural(n, "run"))
 	}
 	p.Line("Report: %s", in(dir, reports.PageFile))
 }

@@ -20,7 +20,7 @@ func printPlan(p *cli.Printer, s *subject) {
 		p.Line("  fault: %s", f)
 	}
 	for _, name := range s.Expect.Judged {
-		p.Line("  %s is judged whatever its promise", name)
+		p.Line("  %s is judged even outside of its promise", name)
 	}
 	p.Line("")
 }
@@ -43,7 +43,7 @@ func printResult(p *cli.Printer, res *scenarios.Result, page string) {
 		return fmt.Sprintf("%s: step %d, %s, %s", f.Fault, f.Step, words.Instant(f.At), f.Node)
 	})
 	cli.Section(p, "Faults that did not fire as they should", res.Unfired, func(s string) string { return s })
-	cli.Section(p, "Of no effect", res.Idle, func(s string) string { return s })
+	cli.Section(p, "Without effect", res.Idle, func(s string) string { return s })
 	var judged, beyond []scenarios.Violation
 	for _, v := range res.Violations {
 		if v.Promised {
@@ -56,7 +56,7 @@ func printResult(p *cli.Printer, res *scenarios.Result, page string) {
 		return fmt.Sprintf("%s: step %d, %s: %s", v.Invariant, v.Step, words.Instant(v.At), v.Message)
 	}
 	cli.Section(p, "Violated", judged, violation)
-	cli.Section(p, "Broken outside its promise", beyond, violation)
+	cli.Section(p, "Broken outside of its promise", beyond, violation)
 	cli.Section(p, "Not judged", notJudged(res), func(s string) string { return s })
 	cli.Section(p, "Not settled", unsettled(res.Unsettled), func(s string) string { return s })
 	cli.Section(p, "Still to come", res.Open, func(s string) string { return s })
@@ -75,7 +75,7 @@ func printResult(p *cli.Printer, res *scenarios.Result, page string) {
 func notJudged(res *scenarios.Result) (says []string) {
 	for _, i := range res.Invariants {
 		if i.Status == scenarios.StatusNotJudged {
-			says = append(says, fmt.Sprintf("%s: no longer, since %s was violated", i.Name, strings.Join(i.StoppedBy, " or ")))
+			says = append(says, fmt.Sprintf("%s: not judged any more, since %s was violated", i.Name, strings.Join(i.StoppedBy, " or ")))
 		}
 	}
 	return says

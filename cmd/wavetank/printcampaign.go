@@ -30,7 +30,7 @@ func printCampaign(p *cli.Printer, dir string, spec campaign.Spec) {
 		p.Line("  %s", set)
 	}
 	for _, name := range d.Judged {
-		p.Line("  %s is judged whatever its promise", name)
+		p.Line("  %s is judged even outside of its promise", name)
 	}
 	if spec.Shard != nil {
 		p.Line("  %s", spec.Part())
@@ -43,16 +43,16 @@ func printCampaign(p *cli.Printer, dir string, spec campaign.Spec) {
 func printFound(p *cli.Printer, dir string, res *campaign.Result) {
 	printFindings(p, dir, res)
 	if res.Runs == 0 {
-		p.Line("%s  no run was over", p.Paint(cli.Yellow, "NOTHING RUN"))
+		p.Line("%s  no run was finished", p.Paint(cli.Yellow, "NOTHING RUN"))
 		return
 	}
 	switch {
 	case len(res.Findings) == 0 && res.Unexamined > 0:
-		p.Line("%s  %s of %s broke a promise, not examined yet", p.Paint(cli.Red, "FOUND"), cli.Plural(res.Unexamined, "run"), cli.Thousands(res.Runs))
+		p.Line("%s  %s of %s broke a promise and were not examined yet", p.Paint(cli.Red, "FOUND"), cli.Plural(res.Unexamined, "run"), cli.Thousands(res.Runs))
 	case len(res.Findings) > 0:
 		p.Line("%s  %s in %s", p.Paint(cli.Red, "FOUND"), ways(res), cli.Plural(res.Runs, "run"))
 		if res.Unexamined > 0 {
-			p.Line("  not examined: %s more that broke one", cli.Plural(res.Unexamined, "run"))
+			p.Line("  not examined: %s more that broke a promise", cli.Plural(res.Unexamined, "run"))
 		}
 	case res.Conclusive == 0, res.Spec.IsList() && res.Conclusive < res.Runs:
 		p.Line("%s  %s", p.Paint(cli.Yellow, "INCONCLUSIVE"), reports.BoundInWords(res))
@@ -84,12 +84,12 @@ func printFindings(p *cli.Printer, dir string, res *campaign.Result) {
 		printFinding(p, dir, g[0])
 		if others := g[1:]; len(others) > 0 {
 			const othersMax = 5
-			p.Line("  %s of the same cause, in %s:", cli.Plural(len(others), "more finding"), cli.Plural(g.Runs()-g[0].Runs, "run"))
+			p.Line("  %s with the same cause, in %s:", cli.Plural(len(others), "more finding"), cli.Plural(g.Runs()-g[0].Runs, "run"))
 			for _, f := range others[:min(len(others), othersMax)] {
 				p.Line("    %s: %s", in(dir, f.File), f.Cause)
 			}
 			if left := len(others) - othersMax; left > 0 {
-				p.Line("    %d more; the report has them all", left)
+				p.Line("    %d more; the report lists them all", left)
 			}
 		}
 		p.Line("")
@@ -100,7 +100,7 @@ func printFindings(p *cli.Printer, dir string, res *campaign.Result) {
 func outOfBounds(say *cli.Printer, dir string, res *campaign.Result) error {
 	printFindings(say, dir, res)
 	if len(res.Findings) > 0 || res.Unexamined > 0 {
-		return cli.Fail(cli.ExitViolated, "the code under test went out of bounds in %s; they are left out", cli.Plural(res.Contained, "run"))
+		return cli.Fail(cli.ExitViolated, "the code under test went out of bounds in %s; the result leaves them out", cli.Plural(res.Contained, "run"))
 	}
 	return nil
 }

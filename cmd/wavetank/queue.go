@@ -33,7 +33,7 @@ func (f *queueFlags) check(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed("queue")
 	for _, name := range []string{"queue-creds", "queue-ca", "chunk"} {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed && !given {
-			return cli.Usage(cmd, "--%s is about a queue; give it with --queue", name)
+			return cli.Usage(cmd, "--%s works only with --queue; give both", name)
 		}
 	}
 	switch {
@@ -47,7 +47,7 @@ func (f *queueFlags) check(cmd *cobra.Command) error {
 
 // addAll adds the flags of the side that has the campaign's folder.
 func (f *queueFlags) addAll(cmd *cobra.Command) {
-	f.add(cmd, "let the machines do the runs that join here")
+	f.add(cmd, "leave the runs to the machines that join at this queue")
 	cmd.Flags().IntVar(&f.chunk, "chunk", queue.ChunkRuns, "runs that a machine takes from the queue at once, `N`")
 }
 
@@ -84,9 +84,9 @@ func (f *queueFlags) inRuns(budget time.Duration, flag string, shard *campaign.S
 	switch {
 	case f.server.URL == "":
 	case shard != nil:
-		return cli.Fail(cli.ExitUsage, "--queue is for a whole campaign, and --shard for a part of it; give one of the two")
+		return cli.Fail(cli.ExitUsage, "--queue runs a whole campaign, and --shard a part of one; give one of the two")
 	case budget > 0:
-		return cli.Fail(cli.ExitUsage, "--queue takes a budget in runs, and %s is a time: how many runs fit into it is not the same on each machine", flag)
+		return cli.Fail(cli.ExitUsage, "--queue takes a budget in runs, and %s is a time: how many runs fit into a time differs from machine to machine", flag)
 	}
 	return nil
 }

@@ -19,11 +19,11 @@ func newReport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Make the pages of stored runs again, and an index over them",
-		Long: `Report makes report.html again in the folder of each run, campaign, sweep,
-comparison or certificate given, from what it holds. A folder of such folders, as
-runs is, counts for all of them. Over more than one it makes index.html: what was
-found first, then what is inconclusive, then what held. It is in the folder given;
-of several that are given it is in ` + selectedDir + `, and the index of runs stays.
+		Long: `Report makes report.html again in the folder of each given run, campaign, sweep,
+comparison or certificate, from the data in the folder. A folder of such folders, such
+as runs, stands for all of them. For more than one, it makes index.html, which lists
+first what was found, then what is inconclusive, then what held. The index is in the
+given folder; if several folders are given, it is in ` + selectedDir + `, and runs keeps its own index.
 
 Exit codes: 0 made, 2 usage, or a folder that cannot be read or written.`,
 		Example: `  wavetank report runs
@@ -39,7 +39,7 @@ Exit codes: 0 made, 2 usage, or a folder that cannot be read or written.`,
 			return rewrite(args, out, cli.NewPrinter(cmd.OutOrStdout()), cli.NewProgress(cmd.ErrOrStderr(), false))
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "folder for index.html, `DIR` (default the folder given, or "+selectedDir+" if there are several)")
+	cmd.Flags().StringVar(&out, "out", "", "the folder of index.html, `DIR` (default the given folder, or "+selectedDir+" if there are several)")
 	return cmd
 }
 
@@ -106,7 +106,7 @@ func rewrite(args []string, out string, say *cli.Printer, show *cli.Progress) er
 		case len(bad) > 0:
 			return cli.Fail(cli.ExitUsage, "%v", bad[0])
 		case e.Outcome == runningOutcome:
-			return cli.Fail(cli.ExitUsage, "the campaign in %s is still running, and has no page yet; wait for it, or end it", dirs[0])
+			return cli.Fail(cli.ExitUsage, "the campaign in %s is still running, and has no page yet; wait for it to end, or end it", dirs[0])
 		case made == 0:
 			return cutShort(dirs[0], e)
 		}
@@ -131,10 +131,10 @@ func rewrite(args []string, out string, say *cli.Printer, show *cli.Progress) er
 func cutShort(dir string, e reports.Entry) error {
 	page, goOn := "has no page yet", "the command that began it goes on with it"
 	if e.Href != "" {
-		page = "its page is of the runs that were over: " + in(dir, reports.PageFile)
+		page = "its page shows the runs that were finished: " + in(dir, reports.PageFile)
 	}
 	if e.Replay != "" {
-		goOn = "go on with it: " + e.Replay
+		goOn = "continue it: " + e.Replay
 	}
 	return cli.Fail(cli.ExitUsage, "the campaign in %s was cut short, and %s; %s", dir, page, goOn)
 }
@@ -176,7 +176,7 @@ func unfinished(dir, index string) reports.Entry {
 		e.Href = reports.LinkTo(index, dir)
 	}
 	if spec, err := campaign.Load(dir); err == nil && spec.Drawn != nil {
-		e.Reason, e.Replay = "It was cut short, and can be gone on with.", resumeCommand(dir, spec)
+		e.Reason, e.Replay = "It was cut short, and can be continued.", resumeCommand(dir, spec)
 	}
 	return e
 }

@@ -39,21 +39,21 @@ func newRun() *cobra.Command {
 		Use:   "run SCENARIO|FILE",
 		Short: "Run one scenario, or a plan file, and judge it",
 		Long: `Run runs one plan and says whether every invariant held, what happened to the
-jobs that the plan is about, and how to repeat it. It leaves a folder with
+jobs that the plan is about, and how to repeat the run. It leaves a folder with
 plan.yaml, result.json, trace.jsonl, samples.json and report.html. A plan given
-as - is read from standard input. samples.json has what a Prometheus would have
+as - is read from standard input. samples.json has the samples that Prometheus would have
 scraped; ` + "`make alerts SCENARIO=NAME`" + ` evaluates the alerting rules over it.
 
 If an invariant is broken, run makes some more runs to find what the first
-violation hangs on. The command why goes further.
+violation depends on. The command why goes further.
 
-A folder of an earlier run is replaced, with what --junit wrote there; any other
-folder is left alone.
+Run replaces the folder of an earlier run, with the file that --junit wrote there. It
+does not touch any other folder.
 
-With --debug-at the folder has debug.dlv as well, and run prints the command by
-which the debugger Delve stops at that step. It needs Wavetank's source, and
-Delve: go install github.com/go-delve/delve/cmd/dlv@latest. Such a run is the only
-one, and its page has no cause: a debugger would stop in each that looks for it.
+With --debug-at, the folder also has debug.dlv, and run prints the command with which
+the debugger Delve stops at that step. This needs Wavetank's source, and Delve:
+go install github.com/go-delve/delve/cmd/dlv@latest. Run then makes no more runs, and
+its page has no cause, since a debugger would stop in each of those runs.
 
 Exit codes: 0 held, 1 violated, 2 usage or input, 3 inconclusive, 5 internal,
 130 interrupted.`,
@@ -74,12 +74,12 @@ Exit codes: 0 held, 1 violated, 2 usage or input, 3 inconclusive, 5 internal,
 		},
 	}
 	f.add(cmd)
-	f.addJudge(cmd, "let a violation of `INVARIANT` count outside of its promise, too; repeatable")
+	f.addJudge(cmd, "also count violations of `INVARIANT` outside of its promise; repeatable")
 	cmd.Flags().Var(&f.seed, "seed", "the root of every draw, `N` (default the plan's)")
 	cmd.Flags().StringVar(&f.out, "out", "", "the run's folder, `DIR` (default runs/SCENARIO-SEED, and a hash behind it for a changed scenario, or a plan of your own)")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print result.json, and nothing else, on standard output")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print only result.json on standard output")
 	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`, whose folder is made if it is missing")
-	cmd.Flags().BoolVar(&f.noWhy, "no-why", false, "do not look for what a violation hangs on")
+	cmd.Flags().BoolVar(&f.noWhy, "no-why", false, "do not look for what a violation depends on")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only the verdict")
 	cmd.Flags().IntVar(&f.debugAt, "debug-at", 0, "print the command that stops Delve at `STEP` (on standard error with --json)")
 	return cmd
@@ -123,11 +123,11 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 		}
 		dir.discard()
 		removeTemp()
-		cause := "an actor waits for something that no step can bring"
+		cause := "an actor waits for something that no step can bring about"
 		if s.World.Redis == plans.RedisServer {
 			cause += ", or the redis-server does not answer"
 		}
-		fmt.Fprintf(stderr, "wavetank: %s, seed %d: the world does not move; %s\n\n%s", s.Name, s.Seed, cause, dump)
+		fmt.Fprintf(stderr, "wavetank: %s, seed %d: the world makes no progress; %s\n\n%s", s.Name, s.Seed, cause, dump)
 		os.Exit(cli.ExitInternal)
 	}
 	show := cli.NewProgress(stderr, f.quiet)
@@ -136,7 +136,7 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 		return err
 	}
 	if f.debugAt > res.Steps {
-		return cli.Fail(cli.ExitUsage, "--debug-at is %d, and the run has %s; give one of them", f.debugAt, cli.Plural(res.Steps, "step"))
+		return cli.Fail(cli.ExitUsage, "--debug-at is %d, but the run has %s; give one of these steps", f.debugAt, cli.Plural(res.Steps, "step"))
 	}
 	debug := ""
 	if err == nil {
@@ -173,7 +173,7 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	case unexplained != nil && context.Cause(ctx) == nil:
 		return unexplained
 	case unexplained != nil:
-		return cli.Fail(cli.ExitInterrupted, "interrupted while it looked for the cause; the run is kept, and this finds it: %s", res.WhyCommand(res.Violations[0].Invariant))
+		return cli.Fail(cli.ExitInterrupted, "interrupted while looking for the cause; the run is kept. Find the cause with: %s", res.WhyCommand(res.Violations[0].Invariant))
 	}
 	return verdictError(res.Verdict)
 }
@@ -247,11 +247,11 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 
 // explain looks for what the first violation hangs on. The run is kept already: to find that, the plan is run again and again.
 func (f *runFlags) explain(ctx context.Context, s *subject, res *scenarios.Result, show *cli.Progress, stalled func(string)) (err error) {
-	show.Begin("looking for what the violation hangs on; an interrupt keeps the run without it")
+	show.Begin("looking for what the violation depends on; an interrupt keeps the run without that")
 	res.Cause, err = whatif.Explain(ctx, s.Plan, whatif.Options{Whole: res, Quick: true, OnStall: stalled, Progress: func(what string) { show.Show("why: %s", what) }})
 	show.Done()
 	if err != nil {
-		return fmt.Errorf("%s, seed %d: the run is kept without its cause, as it broke down when it was made again to find that: %w", s.Name, s.Seed, err)
+		return fmt.Errorf("%s, seed %d: the run is kept without its cause; looking for the cause, the run broke down: %w", s.Name, s.Seed, err)
 	}
 	return nil
 }

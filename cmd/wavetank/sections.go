@@ -11,12 +11,12 @@ import (
 
 // sectionNotes say where else than in a plan a section is read.
 var sectionNotes = map[string]string{
-	"kernel":           "A file for `scheduler kernel --policy` has default, rules and output, too.",
-	"kernel.rules":     "A file for `scheduler kernel --policy` has them under rules.",
-	"kernel.output":    "A file for `scheduler kernel --policy` has them under output.",
-	"triage":           "It is what a file for `scheduler serve --dlq-policy` holds.",
-	"triage.dlq_rules": "A file for `scheduler serve --dlq-policy` has them, too.",
-	"engine":           "`scheduler serve --set` changes them, too.",
+	"kernel":           "A file for `scheduler kernel --policy` also has default, rules and output.",
+	"kernel.rules":     "A file for `scheduler kernel --policy` has these keys under rules.",
+	"kernel.output":    "A file for `scheduler kernel --policy` has these keys under output.",
+	"triage":           "A file for `scheduler serve --dlq-policy` has these keys.",
+	"triage.dlq_rules": "A file for `scheduler serve --dlq-policy` has these keys, too.",
+	"engine":           "`scheduler serve --set` also changes them.",
 }
 
 // sectionAliases are other names that people have for sections.

@@ -17,7 +17,7 @@ import (
 type shardFlag struct{ text string }
 
 func (f *shardFlag) add(cmd *cobra.Command, budget string) {
-	cmd.Flags().StringVar(&f.text, "shard", "", "run part `K/N` of the runs alone, such as 3/16, for merge to put together; index/N takes the part from $"+jobIndex+"; "+budget)
+	cmd.Flags().StringVar(&f.text, "shard", "", "run only part `K/N` of the runs, such as 3/16, for merge to combine; index/N takes the part from $"+jobIndex+"; "+budget)
 }
 
 // of makes spec that of the shard which the flag names, if it names one.
@@ -48,15 +48,15 @@ func indexed(text string) (string, error) {
 	}
 	index, set := os.LookupEnv(jobIndex)
 	if !set {
-		return "", cli.Fail(cli.ExitUsage, "--shard %s takes the part from $%s, which is not set; an indexed Job of Kubernetes sets it, and elsewhere you write 3/%s", text, jobIndex, of)
+		return "", cli.Fail(cli.ExitUsage, "--shard %s takes the part from $%s, which is not set; an indexed Job of Kubernetes sets it; elsewhere, write 3/%s", text, jobIndex, of)
 	}
 	i, err := strconv.Atoi(index)
 	n, errN := strconv.Atoi(of)
 	switch {
 	case err != nil || i < 0:
-		return "", cli.Fail(cli.ExitUsage, "$%s is %.60q, which is no index; an indexed Job of Kubernetes counts from 0", jobIndex, index)
+		return "", cli.Fail(cli.ExitUsage, "$%s is %.60q, not an index; an indexed Job of Kubernetes counts from 0", jobIndex, index)
 	case errN == nil && i >= n:
-		return "", cli.Fail(cli.ExitUsage, "$%s is %d, and with --shard %s it goes from 0 to %d; give the Job as many completions as there are shards", jobIndex, i, text, n-1)
+		return "", cli.Fail(cli.ExitUsage, "$%s is %d, but with --shard %s the index goes from 0 to %d; give the Job as many completions as there are shards", jobIndex, i, text, n-1)
 	}
 	return fmt.Sprintf("%d/%s", i+1, of), nil
 }
@@ -74,7 +74,7 @@ func notInTime(spec *campaign.Spec, budget time.Duration, flag string) error {
 	if spec.Shard == nil || budget == 0 {
 		return nil
 	}
-	return cli.Fail(cli.ExitUsage, "--shard takes a budget in runs, and %s is a time: how many runs fit into it is not the same on each machine", flag)
+	return cli.Fail(cli.ExitUsage, "--shard takes a budget in runs, and %s is a time: how many runs fit into a time differs from machine to machine", flag)
 }
 
 // noShards refuses --shard by name where there are none.

@@ -40,17 +40,17 @@ func newSweep() *cobra.Command {
 		Use:   "sweep SWEEP|SCENARIO|FILE",
 		Short: "Measure what settings do, and say which value to choose",
 		Long: `Sweep runs a plan at every point of a grid of settings, under the same seeds at
-every point, and measures it: time to dispatch, attempts burnt, jobs sent to dead
-workers, blind windows, duplicates. Invariants gate every point. For each condition it says
+every point, and measures each point: time to dispatch, attempts burnt, jobs sent to dead
+workers, blind windows, duplicates. A point counts only if its runs keep every promise. For each condition it says
 which value to take, by how much, and how sure that is. It leaves a page with the
 map, curves and the Pareto front, and the data as sweep.csv and sweep.json.
 
 Ready-made sweeps: ` + strings.Join(sweep.Names(), ", ") + `.
-A sweep that was cut short goes on when the same command is given again.
+The same command continues a sweep that was cut short.
 
-With --shard 3/16 it makes the third of sixteen parts of the runs, of a sweep that
-adds none, and ` + "`wavetank merge`" + ` makes the pages of all. With --queue the machines make
-the runs that join with ` + "`wavetank work`" + `.
+With --shard 3/16, sweep makes the third of sixteen parts of the runs, if the sweep
+adds no seeds, and ` + "`wavetank merge`" + ` makes the pages of all parts. With --queue, the runs are made by
+the machines that join with ` + "`wavetank work`" + `.
 
 Exit codes: 0 it says what to take, 1 the code under test went out of bounds in some
 runs, which are left out, 2 usage or input, 3 nothing differs by more than noise,
@@ -85,12 +85,12 @@ runs, which are left out, 2 usage or input, 3 nothing differs by more than noise
 	f.campaignFlags.add(cmd, "")
 	cmd.Flags().Lookup("out").Usage = "the sweep's folder, `DIR` (default runs/sweep-NAME, and a hash behind it if it is not a ready-made sweep as it is)"
 	cmd.Flags().StringArrayVar(&f.grids, "grid", nil, "a setting and its values, `key=values`: 0s,5s,15s or 1..10 or 0.1..0.5/0.1; repeatable")
-	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "under how many seeds every point is run at first, `N` (default the sweep's)")
-	f.shard.add(cmd, "adds no seeds then")
+	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "run every point under `N` seeds at first (default the sweep's)")
+	f.shard.add(cmd, "the sweep must then add no seeds")
 	f.queue.addAll(cmd)
 	f.numbers.add(cmd)
-	cmd.Flags().Float64Var(&f.precision, "precision", 0, "the difference that matters to you, `P`, in the metric that decides: seeds are added where the answer is open,\nuntil it is there or smaller differences are ruled out; 0 adds none (default the sweep's)")
-	cmd.Flags().StringVar(&f.budget, "budget", "", "runs or real time, `RUNS|TIME`, at which no more seeds are added, such as 4000runs or 3m (default the sweep's)")
+	cmd.Flags().Float64Var(&f.precision, "precision", 0, "the difference that matters to you, `P`, in the metric that decides: seeds are added where the answer is open,\nuntil there is an answer, or differences of that size are ruled out; 0 adds none (default the sweep's)")
+	cmd.Flags().StringVar(&f.budget, "budget", "", "runs or real time, `RUNS|TIME`, after which no more seeds are added, such as 4000runs or 3m (default the sweep's)")
 	return cmd
 }
 
@@ -108,7 +108,7 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, arg string, stdout, stderr io.Wri
 		return err
 	}
 	if spec.Shard != nil && d.Precision > 0 {
-		return cli.Fail(cli.ExitUsage, "--shard is of runs that are known beforehand, and this sweep adds seeds until a precision is reached; give --precision 0, or share it by a queue with --queue")
+		return cli.Fail(cli.ExitUsage, "--shard needs runs that are known beforehand, but this sweep adds seeds until it reaches a precision; give --precision 0, or share the runs by a queue, with --queue")
 	}
 	if dir == "" {
 		plain := slices.Contains(sweep.Names(), arg) && len(f.overrides())+len(f.grids)+f.seeds == 0 && !f.numbers.given() && f.precision < 0 && f.budget == ""
@@ -200,7 +200,7 @@ func (m *measured) outOfBounds(say *cli.Printer) (err error) {
 // definition is the sweep as the command line changed it.
 func (f *sweepFlags) definition(arg string) (*sweep.Definition, error) {
 	if strictyaml.FromStandardInput(arg) {
-		return nil, cli.Fail(cli.ExitUsage, "sweep reads the plan in several processes, and standard input can be read once; give a file")
+		return nil, cli.Fail(cli.ExitUsage, "sweep reads the plan in several processes, but standard input can be read only once; give a file")
 	}
 	d, err := sweep.Load(arg)
 	if err != nil {
@@ -223,7 +223,7 @@ func (f *sweepFlags) definition(arg string) (*sweep.Definition, error) {
 	for _, o := range f.overrides() { // before the axes, which may be of what they make
 		key, value := keyAndValue(o)
 		if slices.ContainsFunc(d.Axes, func(a sweep.Axis) bool { return a.Setting == key }) {
-			return nil, cli.Fail(cli.ExitUsage, "%s is an axis of the sweep, and is set to %s, too; give it once, with --grid or with --set", key, value)
+			return nil, cli.Fail(cli.ExitUsage, "%s is an axis of the sweep, but is also set to %s; give it once, with --grid or with --set", key, value)
 		}
 	}
 	if err := f.numbers.lay(d, append(f.overrides(), f.grids...)); err != nil {
@@ -246,7 +246,7 @@ func (f *sweepFlags) stop(d *sweep.Definition) error {
 			return err
 		}
 		if d.Precision == 0 {
-			return cli.Fail(cli.ExitUsage, "--budget bounds the seeds that are added, and without a precision there are none; give --precision, such as 0.5")
+			return cli.Fail(cli.ExitUsage, "--budget limits the seeds that are added, and without a precision none are added; give --precision, such as 0.5")
 		}
 		d.Budget, f.time = b.runs, b.time
 	}
@@ -271,7 +271,7 @@ func printSweep(p *cli.Printer, d *sweep.Definition, dir string) {
 		p.Line("  %s", d.Question)
 	}
 	if d.Precision > 0 && d.Budget > 0 && grid(spec) > d.Budget {
-		p.Line("  The budget of %s is less than these. They are all made, and no seeds are added. For fewer runs give fewer seeds, or fewer values.", cli.Plural(d.Budget, "run"))
+		p.Line("  The budget of %s is less than these runs. All of them are made, and no seeds are added. For fewer runs, give fewer seeds or fewer values.", cli.Plural(d.Budget, "run"))
 	}
 	for _, a := range d.Axes {
 		var values []string
@@ -317,7 +317,7 @@ func printAnswer(w io.Writer, res *sweep.Result) error {
 		return err
 	}
 	if left := len(res.Answer.Rows) - len(table.Rows); left > 0 {
-		p.Line("and %d more; the report has them all", left)
+		p.Line("and %d more; the report lists them all", left)
 	}
 	if res.Answer.Reading != "" {
 		p.Line("\n%s", res.Answer.Reading)

@@ -82,7 +82,7 @@ func read(flag, text string) (string, error) {
 
 // sampled makes a lag of the file of a samples:FILE.
 func sampled(name string) (string, error) {
-	const wanted = "a file with a duration a line, such as 120ms"
+	const wanted = "a file with one duration a line, such as 120ms"
 	data, err := strictyaml.ReadFile(name, wanted)
 	if err != nil {
 		return "", err
@@ -108,7 +108,7 @@ func sampled(name string) (string, error) {
 	}
 	lag, err := plans.SampledLag(list)
 	if err != nil {
-		return "", cli.Fail(cli.ExitUsage, "%s has a sample that is %v; give %s", name, err, wanted)
+		return "", cli.Fail(cli.ExitUsage, "%s has a sample of %v; give %s", name, err, wanted)
 	}
 	return string(lag), nil
 }

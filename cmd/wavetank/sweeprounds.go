@@ -136,7 +136,7 @@ func (f *sweepFlags) pages(ctx context.Context, dir string, d *sweep.Definition,
 		list = append(list, runPage{w.File, text})
 	}
 	if len(m.res.Points) > pagesMax {
-		m.res.Notes = append(m.res.Notes, fmt.Sprintf("Cells of the map open no runs: there are more than %d.", pagesMax))
+		m.res.Notes = append(m.res.Notes, fmt.Sprintf("The map has more than %d cells, so they do not link to runs.", pagesMax))
 	}
 	old, _ := os.ReadDir(in(dir, sweep.ExamplesDir))
 	for _, e := range old {

@@ -42,26 +42,25 @@ func newTriage() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "triage DIR...",
 		Short: "Say which findings of a night are new, ongoing, resolved or back",
-		Long: `Triage reads the folders of a night's campaigns, as fuzz, exhaust, orders and merge
-leave them, or folders of such folders, and holds what they found against the
-ledger. It takes a merged campaign or its shards, not both.
-A finding is known by the invariant that it breaks, the kinds of fault that it
-takes, and the operations on which it hangs, and not by names, seeds or lines of
-code. It is
+		Long: `Triage reads the folders of a night's campaigns, which fuzz, exhaust, orders and
+merge wrote, or folders of such folders, and compares what they found with the
+ledger. It takes a merged campaign or its shards, not both. A finding is identified by
+the invariant that it breaks, the kinds of fault that it takes, and the operations on
+which it depends; names, seeds and lines of code make no difference. A finding is
 
   new       if the ledger does not have it
-  ongoing   if it does, and nothing says that it is gone
-  resolved  if so many plans were clean that it is 99 % sure that it is gone, by
-            how often it was hit before; of campaigns of the kind that found it
+  ongoing   if the ledger has it, and nothing says that it is gone
+  resolved  if it is 99 % sure that it is gone: by how often it was hit before, among
+            the plans that were clean since, in campaigns of the kind that found it
   back      if it was resolved and was found again
 
-With --write, the ledger is brought up to date. Its files are complete before they
-get their names, and a night that was written counts once, however often. The
-ledger's file of a finding is a plan for every command that takes one.
+With --write, triage brings the ledger up to date. Each of its files is complete before
+it gets its name. A night counts once, however often it is written. The ledger's file of
+a finding is a plan for every command that takes one.
 
-With --issues DIR, it writes what GitHub is to be told: new/NAME.md to open an
-issue with, and back/NAME.md and resolved/NAME.md to comment on it with. The first
-line of each is the issue's title, after "# ".
+With --issues DIR, it writes texts for GitHub: new/NAME.md opens an issue, and
+back/NAME.md and resolved/NAME.md are comments on it. The first line of each is the
+issue's title, after "# ".
 
 Exit codes: 0 nothing is new or back, 1 a finding is new or back, or runs that
 broke a promise were not examined, 2 usage or input.`,
@@ -76,11 +75,11 @@ broke a promise were not examined, 2 usage or input.`,
 				return cli.Usage(cmd, "triage takes the folders of a night's campaigns")
 			}
 			if cmd.Flags().Changed("artifacts") && f.issues == "" {
-				return cli.Usage(cmd, "--artifacts is for issues; give it with --issues")
+				return cli.Usage(cmd, "--artifacts works only with --issues; give both")
 			}
 			for _, name := range []string{"day", "commit", "artifacts"} {
 				if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
-					return cli.Usage(cmd, "--%s is empty; give one, or leave --%[1]s away", name)
+					return cli.Usage(cmd, "--%s is empty; give a value, or leave --%[1]s out", name)
 				}
 			}
 			return f.triage(args, cmd.OutOrStdout())
@@ -89,12 +88,12 @@ broke a promise were not examined, 2 usage or input.`,
 	cmd.Flags().StringVar(&f.ledger, "ledger", ledgerDir, "the ledger's folder, `DIR`")
 	cmd.Flags().BoolVar(&f.write, "write", false, "bring the ledger up to date")
 	cmd.Flags().StringVar(&f.day, "day", "", "the night's `DATE`, such as 2026-11-27 (default today)")
-	cmd.Flags().StringVar(&f.commit, "commit", "", "the `COMMIT` that the campaigns ran over, for the ledger and for bisect")
-	cmd.Flags().StringVar(&f.issues, "issues", "", "write what GitHub is to be told to files in `DIR`")
-	cmd.Flags().StringVar(&f.artifacts, "artifacts", "", "where the night's pages can be had, `URL`, for issues")
+	cmd.Flags().StringVar(&f.commit, "commit", "", "the `COMMIT` that the campaigns tested, for the ledger and for bisect")
+	cmd.Flags().StringVar(&f.issues, "issues", "", "write texts for GitHub issues to files in `DIR`")
+	cmd.Flags().StringVar(&f.artifacts, "artifacts", "", "the `URL` of the night's pages, for issues")
 	cmd.Flags().StringVar(&f.junit, "junit", "", "write a testcase for each finding, as JUnit XML, to `FILE`")
-	cmd.Flags().StringVar(&f.page, "nights", "", "write a page over all nights that the ledger has kept to `FILE`")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print the outcome as JSON, and nothing else, on standard output")
+	cmd.Flags().StringVar(&f.page, "nights", "", "write a page over all nights in the ledger to `FILE`")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print only the outcome, as JSON, on standard output")
 	return cmd
 }
 
@@ -108,10 +107,10 @@ func (f *triageFlags) triage(args []string, stdout io.Writer) error {
 		f.day = time.Now().UTC().Format(time.DateOnly)
 	}
 	if _, err := time.Parse(time.DateOnly, f.day); err != nil || !aDay.MatchString(f.day) {
-		return cli.Fail(cli.ExitUsage, "--day is %.40q, which is no day; give one such as 2026-11-27", f.day)
+		return cli.Fail(cli.ExitUsage, "--day is %.40q, not a day; give one such as 2026-11-27", f.day)
 	}
 	if f.commit != "" && !aCommit.MatchString(f.commit) {
-		return cli.Fail(cli.ExitUsage, "--commit is %.80q, which is no commit; give its hash, as `git rev-parse --short HEAD` prints it", f.commit)
+		return cli.Fail(cli.ExitUsage, "--commit is %.80q, not a commit; give a hash, as `git rev-parse --short HEAD` prints it", f.commit)
 	}
 	if err := f.fit(); err != nil {
 		return err
@@ -147,7 +146,7 @@ func (f *triageFlags) triage(args []string, stdout io.Writer) error {
 	if say := cli.NewPrinter(stdout); !f.json && f.write {
 		say.Line("Ledger: %s", l.Dir)
 	} else if !f.json && len(r.Outcomes) > 0 {
-		say.Line("The ledger is as it was; --write brings it up to date.")
+		say.Line("The ledger is unchanged; --write brings it up to date.")
 	}
 	switch {
 	case r.Alarms() > 0 || r.Unexamined > 0:
@@ -165,7 +164,7 @@ func (f *triageFlags) fit() error {
 	}
 	entries, _ := os.ReadDir(f.ledger) // the project's own is beside the code of package ledger
 	if len(entries) > 0 && f.ledger != ledgerDir && !there(in(f.ledger, ledger.NightsFile)) && !there(in(f.ledger, ledger.FindingsDir)) {
-		return cli.Fail(cli.ExitUsage, "%s holds %s, and is no ledger; name the folder of one, or an empty one, with --ledger", f.ledger, entries[0].Name())
+		return cli.Fail(cli.ExitUsage, "%s holds %s, and is not a ledger; name the folder of a ledger, or an empty folder, with --ledger", f.ledger, entries[0].Name())
 	}
 	for _, file := range [][2]string{{f.junit, reports.XMLBegins}, {f.page, reports.PageBegins}} {
 		if file[0] == "" {
@@ -205,7 +204,7 @@ func (f *triageFlags) night(args []string) (*ledger.Night, error) {
 		}
 	}
 	if len(n.Campaigns) == 0 {
-		return nil, cli.Fail(cli.ExitUsage, "%s holds no campaign that looks for broken promises; give folders that fuzz, exhaust, orders or merge has left", strings.Join(args, ", "))
+		return nil, cli.Fail(cli.ExitUsage, "%s holds no campaign that looks for broken promises; give folders that fuzz, exhaust, orders or merge wrote", strings.Join(args, ", "))
 	}
 	return n, nil
 }
@@ -213,7 +212,7 @@ func (f *triageFlags) night(args []string) (*ledger.Night, error) {
 // campaignsIn lists the folders of campaigns in a folder, or itself.
 func campaignsIn(root string) (dirs []string, err error) {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
-		return nil, cli.Fail(cli.ExitUsage, "%s is no folder; give one that fuzz, exhaust, orders or merge has left", root)
+		return nil, cli.Fail(cli.ExitUsage, "%s is not a folder; give one that fuzz, exhaust, orders or merge wrote", root)
 	}
 	err = fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error { // which follows a link that is root
 		if err != nil || !d.IsDir() {

@@ -36,9 +36,9 @@ func newVerify() *cobra.Command {
 		Use:   "verify SCENARIO|FILE|all",
 		Short: "Check that equal seeds give equal runs, in two processes",
 		Long: `Verify runs each seed in two processes at once, one with GOMAXPROCS=1 and one
-with GOMAXPROCS=2, beside goroutines that do nothing but take processor time,
-and compares the runs event by event. Of runs that differ it prints the first
-event that does, and keeps both traces.
+with GOMAXPROCS=2, beside goroutines that only use processor time,
+and compares the runs event by event. If two runs differ, it prints the first
+event that differs, and keeps both traces.
 
 With --redis-server the first process runs over miniredis, and the other over
 redis-server.
@@ -56,8 +56,8 @@ Exit codes: 0 all are equal, 2 usage or input, 4 some differ, 130 interrupted.`,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.seeds, "seeds", "1-100", "the seeds, `FIRST-LAST` or one")
-	noShards(cmd, "runs that agree leave nothing to put together; give each machine seeds of its own with --seeds")
-	cmd.Flags().IntVar(&f.busy, "load", 1, "goroutines that keep processors busy meanwhile, `N`")
+	noShards(cmd, "runs that agree leave nothing to combine; give each machine its own seeds with --seeds")
+	cmd.Flags().IntVar(&f.busy, "load", 1, "keep processors busy with `N` goroutines")
 	return cmd
 }
 
@@ -70,7 +70,7 @@ func (f *verifyFlags) verify(ctx context.Context, arg string, stdout, stderr io.
 		return cli.Fail(cli.ExitUsage, "--load is %d, out of range; give 0 to %d", f.busy, busyMax)
 	}
 	if strictyaml.FromStandardInput(arg) {
-		return cli.Fail(cli.ExitUsage, "verify reads the plan in two processes, and standard input can be read once; give a file")
+		return cli.Fail(cli.ExitUsage, "verify reads the plan in two processes, but standard input can be read only once; give a file")
 	}
 	names := []string{arg}
 	if arg == "all" {
@@ -155,7 +155,7 @@ func parseSeeds(text string) (seedRange, error) {
 	last, err2 := strconv.ParseUint(to, 10, 64)
 	switch {
 	case err1 != nil || err2 != nil:
-		return seedRange{}, cli.Fail(cli.ExitUsage, "--seeds is %.60q, no range of seeds; write 1-100, or one seed", text)
+		return seedRange{}, cli.Fail(cli.ExitUsage, "--seeds is %.60q, not a range of seeds; write 1-100, or one seed", text)
 	case first > last:
 		return seedRange{}, cli.Fail(cli.ExitUsage, "--seeds is %q, which ends before it begins; write %d-%d", text, last, first)
 	case last-first >= seedsMax:
@@ -278,7 +278,7 @@ func (c *comparison) mismatch(t task, a, b outcome, sides []*worker) error {
 	}
 	c.say.Line("Both traces: %s", dir)
 	if c.differ++; c.differ == differMost {
-		return &cli.Error{Code: cli.ExitNotDeterministic, Text: fmt.Sprintf("%d runs differ, and the rest was not made", c.differ)}
+		return &cli.Error{Code: cli.ExitNotDeterministic, Text: fmt.Sprintf("%d runs differ; the remaining runs were not made", c.differ)}
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func newVerifyWorker() *cobra.Command {
 	var traces string
 	cmd := &cobra.Command{
 		Use:    verifyWorker + " SCENARIO|FILE...",
-		Short:  "Run what verify asks for on standard input",
+		Short:  "Make the runs that verify asks for on standard input",
 		Hidden: true,
 		Args:   cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,7 +58,7 @@ func newVerifyWorker() *cobra.Command {
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&traces, "traces", "", "folder for the traces")
+	cmd.Flags().StringVar(&traces, "traces", "", "the folder of the traces")
 	return cmd
 }
 
@@ -129,7 +129,7 @@ func (w *worker) receive(want task) (o outcome, err error) {
 	case err != nil:
 		return o, w.died(err)
 	case o.task != want:
-		return o, fmt.Errorf("the process with %s answered out of turn", w.name)
+		return o, fmt.Errorf("the process with %s gave an answer out of order", w.name)
 	case o.Error != "":
 		return o, fmt.Errorf("the run with %s broke down: %s", w.name, o.Error)
 	}

@@ -36,44 +36,46 @@ func newWhy() *cobra.Command {
 	var f whyFlags
 	cmd := &cobra.Command{
 		Use:   "why SCENARIO|FILE",
-		Short: "Find what a violation hangs on, by running the plan again",
-		Long: `Why runs a plan that breaks an invariant, and then runs it again and again: once
-without each fault and each setting, and once with each part of the engine that
-it does without. What the violation cannot come without is necessary. Where it
-came by a fault, and comes without that in another way, why says when. Of each
-change why says what else goes wrong with it: other invariants that break, and
-jobs that do not settle or fail. A run in which the invariant is not exercised
-does not break it, and does not show that it holds. Where the preset hardened
-prevents it, and no part of that alone, why finds those that do at once.
+		Short: "Find what a violation depends on, by running the plan again",
+		Long: `Why runs a plan that breaks an invariant, and then runs it with one change at a time:
+without each fault, without each setting, and with each part of the engine that the
+plan switches off. If the violation does not come without a fault or a setting, that is
+necessary. If a fault brought the violation about, and it also comes without the fault
+in another way, why says when. For each change, why says what else goes wrong: other
+invariants that break, and jobs that do not settle or that fail. A run that does not
+exercise the invariant neither breaks it nor shows that it holds. If the preset hardened
+prevents the violation, but no single part of the preset does, why finds the parts that
+do so together.
 
-Of the runs in which the invariant holds, and nothing else goes wrong if there is
-one, the nearest is that with the part of the engine which is there for the
-invariant, and else that which goes longest as the plan's own does. Why shows the
-events at which the two part. Where those are of no job on the path to the
-violation, it shows the first that differ of one that is.
+Why also shows the nearest run without the violation. It is a run in which the invariant
+holds and, if possible, nothing else goes wrong: the run with the part of the engine that
+is there for the invariant, or else the run that is longest equal to the plan's own. Why
+shows the events at which the two runs part. If these events are of no job on the path to
+the violation, why shows the first events that differ of a job that is on it.
 
-The faults of the plan strike in every order of the steps, so most violations come
-in whatever order: why says nothing then. Where the order matters, the violation
-comes in each of eight orders of all that follows the point of no return. Why looks
-for it by halves: from a later step there are fewer orders, so what is certain at
-one step is certain at every later one. Eight orders are few: the point may be later
-than why says. A change with which the violation comes in another of eight orders
-has only changed the order, and prevents nothing.
+The faults of the plan strike in every order of the steps, so most violations come in any
+order. Why then says nothing about the order. If the order matters, there is a point of
+no return: the violation comes in each of eight orders of everything after it. Why finds
+the point by halving: from a later step there are fewer orders, so what is certain at one
+step is certain at every later step. Eight orders are few, and the point may be later than
+why says. If the violation comes in one of eight orders in spite of a change, the change
+only altered the order, and prevents nothing.
 
-All these runs together have 500,000 steps, which take less than a minute on two
-processors. Besides these, why makes the plan's own run twice, and two runs up to
-the events at which they part. What the steps do not suffice for is not known, and
-why says so.
+All these runs together have at most 500,000 steps, which take less than a minute on two
+processors. In addition, why makes the plan's own run twice, and two runs up to the events
+at which they part. If the steps do not suffice for something, why says that it is not
+known.
 
-With --against, another build of wavetank runs the plan, too. Why says whether
-the invariant holds in that build, and shows the first event that is another there.
-Where a change to the code broke the promise, it acts at that event or before: what
-is left out is seen at whatever comes next.
+With --against, another build of wavetank runs the plan, too. Why says whether the
+invariant holds in that build, and shows the first event that differs. If a change to the
+code broke the promise, the change acts at that event or before it: an operation that is
+left out shows at the next event.
 
-Which invariant: the first that the run breaks, of promises if it breaks any.
+By default, why explains the first promise that the run breaks, or else the first
+invariant that it breaks.
 
 Exit codes: 0 a cause was found, 2 usage or input, 3 nothing was broken, or the
-violation comes whatever is changed, or the steps did not suffice to find a
+violation comes in spite of every change, or the steps did not suffice to find a
 cause, 130 interrupted.`,
 		Example: `  wavetank why publish-ack-lost
   wavetank why publish-ack-lost --invariant one-effect-per-key
@@ -84,7 +86,7 @@ cause, 130 interrupted.`,
 		ValidArgsFunction: completeScenarios(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("timeout") && f.against == "" {
-				return cli.Usage(cmd, "--timeout is of the run of another build; give one with --against, or leave --timeout away")
+				return cli.Usage(cmd, "--timeout limits the run of another build; give that build with --against, or leave --timeout out")
 			}
 			return f.why(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -92,9 +94,9 @@ cause, 130 interrupted.`,
 	f.add(cmd)
 	cmd.Flags().Var(&f.seed, "seed", "the root of every draw, `N` (default the plan's)")
 	cmd.Flags().StringVar(&f.invariant, "invariant", "", "explain the violation of `INVARIANT` (default the first that is broken)")
-	cmd.Flags().Var((*program)(&f.against), "against", "let another build of wavetank run the plan, too, the program `PATH`, and show where the two part")
+	cmd.Flags().Var((*program)(&f.against), "against", "also run the plan with another build of wavetank, the program `PATH`, and show where the two runs part")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", otherTimeout, "how long the run of the other build may take, `TIME`")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print the cause as JSON, and nothing else, on standard output")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print only the cause, as JSON, on standard output")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return cmd
 }
@@ -174,7 +176,7 @@ func (f *whyFlags) explain(ctx context.Context, plan *plans.Plan, other *otherBu
 	}
 	cause, err := whatif.Explain(ctx, plan, opt)
 	if broken := res.broken(f.invariant); errors.Is(err, whatif.ErrHeld) && broken != "" {
-		return nil, fmt.Errorf("%w; in build %s, %s breaks: let that build explain it, with --against and this one", err, res.Build, broken)
+		return nil, fmt.Errorf("%w; in build %s, %s breaks: run why with that build, and give this one to --against", err, res.Build, broken)
 	}
 	if err != nil {
 		return nil, err
@@ -189,18 +191,18 @@ func notFound(c *why.Cause) error {
 	case c.Found():
 		return nil
 	case len(c.Unknown)+len(c.Unready) > 0:
-		return cli.Fail(cli.ExitInconclusive, "no cause was found, and of %s it is not known what comes", cli.Plural(len(c.Unknown)+len(c.Unready), "change"))
+		return cli.Fail(cli.ExitInconclusive, "no cause was found, and what comes with %s is not known", cli.Plural(len(c.Unknown)+len(c.Unready), "change"))
 	case len(c.Untried) > 0:
 		return cli.Fail(cli.ExitInconclusive, "no cause was found: the plan is not valid without %s", why.Clip(strings.Join(c.Untried, ", ")))
 	case c.Hardened == why.Holds:
-		return cli.Fail(cli.ExitInconclusive, "no fault and no setting of the plan is necessary; the preset hardened prevents it, and which parts of that it takes is not known")
+		return cli.Fail(cli.ExitInconclusive, "no fault and no setting of the plan is necessary; the preset hardened prevents the violation, but which of its parts do is not known")
 	case slices.ContainsFunc(c.Tried, func(t why.Tried) bool { return t.Idle && !t.Needed }):
-		return cli.Fail(cli.ExitInconclusive, "no cause was found: in each run without the violation nothing happens that the invariant judges")
+		return cli.Fail(cli.ExitInconclusive, "no cause was found: in each run without the violation, nothing happens that the invariant judges")
 	}
 	if c.Shuffled() {
-		return cli.Fail(cli.ExitInconclusive, "the violation comes whatever is changed, in this order of the steps or in another: no fault and no setting is necessary")
+		return cli.Fail(cli.ExitInconclusive, "the violation comes in spite of every change, in this order of the steps or in another: no fault and no setting is necessary")
 	}
-	return cli.Fail(cli.ExitInconclusive, "the violation comes whatever is changed: no fault and no setting is necessary")
+	return cli.Fail(cli.ExitInconclusive, "the violation comes in spite of every change: no fault and no setting is necessary")
 }
 
 func printCause(p *cli.Printer, s *subject, c *why.Cause) {
@@ -212,33 +214,33 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 		p.Line("  %s", says)
 	}
 	cli.Section(p, "How it came", c.Path, pointed)
-	cli.Section(p, "Necessary: without any one of these it does not come", c.Blamed(), changed)
-	cli.Section(p, "Circumstances that it needs, too", c.Circumstances(), changed)
+	cli.Section(p, "Necessary: if one of these is left out, the violation does not come", c.Blamed(), changed)
+	cli.Section(p, "Circumstances that the violation needs, too", c.Circumstances(), changed)
 	cli.Section(p, "Not necessary", c.Unneeded(), unneeded)
-	cli.Section(p, "Not known what comes", slices.Concat(c.Unknown, c.Unready), why.Clip)
+	cli.Section(p, "Outcome not known", slices.Concat(c.Unknown, c.Unready), why.Clip)
 	if len(c.Together) > 0 {
-		heading := "One of these is necessary: without all of them it does not come"
+		heading := "One of these is necessary: without all of them the violation does not come"
 		if c.Apart.Idle {
 			heading = "One of these is necessary: without all of them nothing happens that the invariant judges"
 		}
 		cli.Section(p, heading+c.Apart.But(), c.Together, why.Clip)
 	}
-	cli.Section(p, "Would have prevented it, each alone", c.Remedies(), remedy)
-	cli.Section(p, "Would have prevented it, all at once and no fewer"+c.Joined.But(), c.Jointly, func(part why.Missing) string { return "--set " + part.Set })
+	cli.Section(p, "Would have prevented the violation, each alone", c.Remedies(), remedy)
+	cli.Section(p, "Would have prevented the violation, only all together"+c.Joined.But(), c.Jointly, func(part why.Missing) string { return "--set " + part.Set })
 	if n := c.Nearest; n != nil {
-		p.Line("\n%s", p.Paint(cli.Bold, "Nearest run without it"))
+		p.Line("\n%s", p.Paint(cli.Bold, "Nearest run without the violation"))
 		with := n.With()
 		if n.Idle {
 			with += " (nothing happens that the invariant judges)"
 		}
 		if n.PartsAt == 0 {
-			p.Line("  %s: equal in all its steps; what differs leaves no event, as a metric does not", with)
+			p.Line("  %s: equal in all its steps; the difference leaves no event, as in a metric", with)
 		} else {
 			p.Line("  %s: equal up to step %d, and then", with, n.PartsAt-1)
 			printParting(p, &n.Parting)
 		}
 		if n.Then != nil {
-			p.Line("  the first that differ of %s:", n.Then.Job)
+			p.Line("  the first events of %s that differ:", n.Then.Job)
 			printParting(p, n.Then)
 		}
 	}
@@ -260,13 +262,13 @@ func printOther(p *cli.Printer, c *why.Cause) {
 
 func unneeded(t why.Tried) string {
 	if t.Shuffled {
-		return why.Clip(t.Says) + " (without it, it comes in another order of the steps)"
+		return why.Clip(t.Says) + " (without it, the violation comes in another order of the steps)"
 	}
 	if t.What == why.Strike && t.Did == "" {
-		return why.Clip(t.Says) + " (it had not struck by then)"
+		return why.Clip(t.Says) + " (the fault had not struck by then)"
 	}
 	if t.Otherwise > 0 {
-		return fmt.Sprintf("%s (without it, it comes at %s)", why.Clip(t.Says), words.Instant(t.Otherwise))
+		return fmt.Sprintf("%s (without it, the violation comes at %s)", why.Clip(t.Says), words.Instant(t.Otherwise))
 	}
 	return why.Clip(t.Says)
 }

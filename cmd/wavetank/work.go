@@ -24,16 +24,15 @@ func newWork() *cobra.Command {
 		Use:   "work --queue URL",
 		Short: "Do runs of the campaigns that wait in a queue",
 		Long: `Work joins the campaigns that fuzz, exhaust, sweep and compare have put on a
-nats-server with --queue, with a process for each processor, and waits for the next
-when one is over. It may join and leave at any time, and as many may work as there
-are machines. What one has begun and not finished when it leaves goes to another. Of
-several campaigns it does runs of the oldest that has some for it.
+nats-server with --queue. It runs one process for each processor, and waits for the next
+campaign when one is over. Any number of machines may work, and each may join and leave
+at any time. Runs that a machine has begun and not finished when it leaves go to another.
+If there are several campaigns, work does runs of the oldest that has runs for it.
 
-It refuses campaigns of another build: runs are the same only if the program is.
+It refuses campaigns of another build: runs are the same only in the same program.
 
 Exit codes: 0 it left, or with --once a campaign is over; 2 usage, another build, or a
-server that cannot be used, that permits too little or that has closed the connection
-for good.`,
+server that cannot be used, permits too little, or has closed the connection for good.`,
 		Example: `  wavetank work --queue nats://nats:4222
   wavetank work --queue tls://nats:4222 --queue-creds work.creds --workers 4`,
 		Args: cli.NoArgs,
@@ -45,7 +44,7 @@ for good.`,
 			return f.work(cmd.Context(), cmd.ErrOrStderr())
 		},
 	}
-	f.add(cmd, "where campaigns wait")
+	f.add(cmd, "where campaigns wait for machines")
 	cmd.Flags().IntVar(&f.workers, "workers", 0, "worker processes, `N` (default one for each processor)")
 	cmd.Flags().BoolVar(&f.once, "once", false, "leave when a campaign is over")
 	return cmd
@@ -54,7 +53,7 @@ for good.`,
 func (f *workFlags) check(cmd *cobra.Command) error {
 	switch {
 	case !cmd.Flags().Changed("queue"):
-		return cli.Usage(cmd, "work takes the queue's server, with --queue")
+		return cli.Usage(cmd, "work needs the queue's server; give it with --queue")
 	case cmd.Flags().Changed("workers") && f.workers < 1 || f.workers > workersMax:
 		return cli.Fail(cli.ExitUsage, "--workers is %d, out of range; give 1 to %d", f.workers, workersMax)
 	}

@@ -113,16 +113,16 @@ type TopicTimeouts string
 // tags carry what `wavetank list settings` prints and what a plan is checked against.
 // [Documented] and [Hardened] are complete sets; the zero value is not.
 type Settings struct {
-	DispatchOrder   DispatchOrder `yaml:"dispatch_order" json:"dispatch_order" oneof:"state-first,publish-first,outbox" doc:"which of state and bus a dispatch touches first (Dispatch ordering)"`
-	OutboxPoll      time.Duration `yaml:"outbox_poll" json:"outbox_poll" min:"10ms" max:"1h" doc:"with outbox, how often a relay looks for entries that are due, and how long a new entry is left to its writer (Dispatch ordering)"`
-	PublishDedup    PublishDedup  `yaml:"publish_dedup" json:"publish_dedup" oneof:"none,message-id" doc:"without epochs, what keeps the stream from storing a dispatch twice: nothing, or the job's id as its Nats-Msg-Id, for the stream's duplicate window"`
+	DispatchOrder   DispatchOrder `yaml:"dispatch_order" json:"dispatch_order" oneof:"state-first,publish-first,outbox" doc:"what a dispatch writes first: the job's state, the message on the bus, or an entry of an outbox (Dispatch ordering)"`
+	OutboxPoll      time.Duration `yaml:"outbox_poll" json:"outbox_poll" min:"10ms" max:"1h" doc:"with outbox, how often a relay looks for entries that are due, and how long the relay leaves a new entry to its writer (Dispatch ordering)"`
+	PublishDedup    PublishDedup  `yaml:"publish_dedup" json:"publish_dedup" oneof:"none,message-id" doc:"without epochs, what keeps the stream from storing a dispatch twice: none: nothing does; message-id: the job's id as Nats-Msg-Id does, within the stream's duplicate window"`
 	ReadError       ReadError     `yaml:"read_error" json:"read_error" oneof:"fail-closed,fail-open,cached-state" doc:"what to do when the job's state cannot be read (State-read errors)"`
-	StateCacheAge   time.Duration `yaml:"state_cache_age" json:"state_cache_age" min:"1ms" max:"24h" doc:"with cached-state, how long a replica goes by what it last read or wrote of a job (State-read errors)"`
+	StateCacheAge   time.Duration `yaml:"state_cache_age" json:"state_cache_age" min:"1ms" max:"24h" doc:"with cached-state, how long a replica relies on what it last read or wrote of a job (State-read errors)"`
 	StateCacheSize  int           `yaml:"state_cache_size" json:"state_cache_size" min:"1" max:"10000000" doc:"with cached-state, how many jobs a replica remembers (State-read errors)"`
-	StaleWorker     StaleWorker   `yaml:"stale_worker" json:"stale_worker" oneof:"fixed-retries,jittered-retries" doc:"how a dispatch picks again after a stale worker: at once, or after a drawn wait (Stale workers)"`
-	StaleReasonCode string        `yaml:"stale_reason_code" json:"stale_reason_code" oneof:"no_workers,stale_worker" doc:"reason code when every pick met a stale worker (Stale workers)"`
+	StaleWorker     StaleWorker   `yaml:"stale_worker" json:"stale_worker" oneof:"fixed-retries,jittered-retries" doc:"when a dispatch picks again after a stale worker: at once, or after a drawn wait (Stale workers)"`
+	StaleReasonCode string        `yaml:"stale_reason_code" json:"stale_reason_code" oneof:"no_workers,stale_worker" doc:"the reason code if every pick met a stale worker (Stale workers)"`
 
-	MaxDispatchRetries   int           `yaml:"max_dispatch_retries" json:"max_dispatch_retries" min:"1" max:"1000" doc:"picks in one handling before a stale worker sends the job back (Stale workers)"`
+	MaxDispatchRetries   int           `yaml:"max_dispatch_retries" json:"max_dispatch_retries" min:"1" max:"1000" doc:"how many picks one handling makes, if all meet stale workers, before it sends the job back (Stale workers)"`
 	StaleRetryJitter     time.Duration `yaml:"stale_retry_jitter" json:"stale_retry_jitter" min:"1ms" max:"1m" doc:"with jittered-retries, the wait before each re-pick, drawn from [0, this) (Stale workers)"`
 	MaxSchedulingRetries int           `yaml:"max_scheduling_retries" json:"max_scheduling_retries" min:"2" max:"10000" doc:"attempts before FAILED and the DLQ (Scheduler internals)"`
 	BackoffBase          time.Duration `yaml:"backoff_base" json:"backoff_base" min:"1ms" max:"1h" doc:"first delay of the exponential back-off (Scheduler internals)"`
@@ -132,80 +132,80 @@ type Settings struct {
 	RetryDelayBusy      time.Duration `yaml:"retry_delay_busy" json:"retry_delay_busy" min:"1ms" max:"1h" doc:"delay when the job's lock is busy (Scheduler internals)"`
 	RetryDelayStore     time.Duration `yaml:"retry_delay_store" json:"retry_delay_store" min:"1ms" max:"1h" doc:"delay after a store failure (State-read errors and Scheduler internals)"`
 	RetryDelayPublish   time.Duration `yaml:"retry_delay_publish" json:"retry_delay_publish" min:"1ms" max:"1h" doc:"delay after a failed publish that is not a dispatch, such as a void or a cancel notice (Scheduler internals)"`
-	RetryDelayNoWorkers time.Duration `yaml:"retry_delay_no_workers" json:"retry_delay_no_workers" min:"1ms" max:"1h" doc:"delay when there is no worker for the job; a busy pool has the back-off (Scheduler internals)"`
+	RetryDelayNoWorkers time.Duration `yaml:"retry_delay_no_workers" json:"retry_delay_no_workers" min:"1ms" max:"1h" doc:"delay when there is no worker for the job; when the pool is busy, the back-off applies (Scheduler internals)"`
 
 	StoreOpTimeout     time.Duration `yaml:"store_op_timeout" json:"store_op_timeout" min:"1ms" max:"10m" doc:"deadline of one Redis operation (Scheduler internals)"`
-	PublishTimeout     time.Duration `yaml:"publish_timeout" json:"publish_timeout" min:"1ms" max:"10m" doc:"deadline of one JetStream publish (the client library's default), and with confirm_acks of one ack"`
-	JobLockTTL         time.Duration `yaml:"job_lock_ttl" json:"job_lock_ttl" min:"10ms" max:"24h" doc:"TTL of cordum:scheduler:job:<id>, renewed every third of it (Scheduler internals)"`
+	PublishTimeout     time.Duration `yaml:"publish_timeout" json:"publish_timeout" min:"1ms" max:"10m" doc:"deadline of one JetStream publish (the client library's default), and, with confirm_acks, of one ack"`
+	JobLockTTL         time.Duration `yaml:"job_lock_ttl" json:"job_lock_ttl" min:"10ms" max:"24h" doc:"TTL of cordum:scheduler:job:<id>, which is renewed at every third of it (Scheduler internals)"`
 	MaxRenewalFailures int           `yaml:"max_renewal_failures" json:"max_renewal_failures" min:"1" max:"1000" doc:"consecutive renewal failures before renewal stops (Scheduler internals)"`
 
 	WorkerTTL     time.Duration `yaml:"worker_ttl" json:"worker_ttl" min:"10ms" max:"24h" doc:"how long a worker counts as alive after a heartbeat (Stale workers)"`
 	RegistrySweep time.Duration `yaml:"registry_sweep" json:"registry_sweep" min:"10ms" max:"24h" doc:"how often the registry evicts workers past their TTL; until then a snapshot still lists them"`
 
-	AckWait    time.Duration `yaml:"ack_wait" json:"ack_wait" min:"1s" max:"24h" doc:"JetStream redelivers what is not acknowledged within this (Scheduler internals)"`
+	AckWait    time.Duration `yaml:"ack_wait" json:"ack_wait" min:"1s" max:"24h" doc:"JetStream redelivers a message that is not acknowledged within this time (Scheduler internals)"`
 	MaxDeliver int           `yaml:"max_deliver" json:"max_deliver" min:"1" max:"100000" doc:"deliveries before JetStream gives a message up (Scheduler internals)"`
 	FetchWait  time.Duration `yaml:"fetch_wait" json:"fetch_wait" min:"1s" max:"10m" doc:"how long one pull request waits for messages"`
 	Handlers   int           `yaml:"handlers" json:"handlers" min:"1" max:"1024" doc:"messages of one kind that a replica handles at once"`
 
 	DLQEntryTTL time.Duration `yaml:"dlq_entry_ttl" json:"dlq_entry_ttl" min:"1s" max:"8760h" doc:"TTL of dlq:entry:<jobID> (Dead letters)"`
-	DLQOrder    DLQOrder      `yaml:"dlq_order" json:"dlq_order" oneof:"state-then-dlq,dlq-then-state,atomic" doc:"which comes first when a job fails: FAILED or its DLQ entry (Dead letters)"`
+	DLQOrder    DLQOrder      `yaml:"dlq_order" json:"dlq_order" oneof:"state-then-dlq,dlq-then-state,atomic" doc:"what is written first when a job fails: FAILED, its DLQ entry, or both in one write (Dead letters)"`
 
 	// What the hardened preset adds. Each is a toggle of its own.
-	Fence              bool `yaml:"fence" json:"fence" doc:"a state write is a compare-and-set: only under the job's own lock, and only over the version that was read; so is a write of the snapshot, under its writer's lock and over an older one"`
-	Epochs             bool `yaml:"epochs" json:"epochs" doc:"DISPATCHED mints an epoch, and the publish is a compare-and-set on it: the stream stores one dispatch of an epoch at most"`
-	ResumeIntents      bool `yaml:"resume_intents" json:"resume_intents" doc:"a publish to a worker that failed is repeated and not rolled back: by the redelivery, and by the replayer"`
-	RefuseStaleResults bool `yaml:"refuse_stale_results" json:"refuse_stale_results" doc:"with epochs, a result of an older one than the record's is ignored"`
-	VoidIntents        bool `yaml:"void_intents" json:"void_intents" doc:"with epochs, a job that ends while DISPATCHED, or in publish-first order while SCHEDULED, or leaves a dead worker, takes its dispatch's place in the stream, so that no late publish follows"`
-	RetryUnpublished   bool `yaml:"retry_unpublished" json:"retry_unpublished" doc:"with resume_intents, void_intents, recheck_timeouts and sweep_scheduled, a job whose dispatch was not published by its dispatch timeout goes back to SCHEDULED, which counts an attempt, and not to TIMEOUT"`
+	Fence              bool `yaml:"fence" json:"fence" doc:"a state write is a compare-and-set: it succeeds only under the job's own lock, and only over the version that was read; a write of the snapshot, too, succeeds only under its writer's lock and only over an older snapshot"`
+	Epochs             bool `yaml:"epochs" json:"epochs" doc:"writing DISPATCHED mints an epoch, and the publish is a compare-and-set on it: the stream stores at most one dispatch of an epoch"`
+	ResumeIntents      bool `yaml:"resume_intents" json:"resume_intents" doc:"a failed publish of a dispatch is not rolled back: the redelivery and the replayer repeat it"`
+	RefuseStaleResults bool `yaml:"refuse_stale_results" json:"refuse_stale_results" doc:"with epochs, a result of an older epoch than the record's is ignored"`
+	VoidIntents        bool `yaml:"void_intents" json:"void_intents" doc:"with epochs, a void takes the place of a job's dispatch in the stream, so that no late publish follows: when the job ends while DISPATCHED (in publish-first order, while SCHEDULED), and when it leaves a dead worker"`
+	RetryUnpublished   bool `yaml:"retry_unpublished" json:"retry_unpublished" doc:"with resume_intents, void_intents, recheck_timeouts and sweep_scheduled, a job whose dispatch was not published by its dispatch timeout goes back to SCHEDULED and not to TIMEOUT; this counts an attempt"`
 	CancelNotice       bool `yaml:"cancel_notice" json:"cancel_notice" doc:"the worker of a cancelled job is told"`
-	KeepCancellations  bool `yaml:"keep_cancellations" json:"keep_cancellations" doc:"a cancellation that comes before its job's record is kept where the record will be, and the job is cancelled before it is scheduled; one that no scheduler answers comes again after job_lock_ttl, and not after ack_wait"`
-	ConfirmAcks        bool `yaml:"confirm_acks" json:"confirm_acks" doc:"an ack is sent again until nats-server confirms it, and a scheduler's nak or term until it is sent, for up to ack_wait; else a message whose answer fails comes again after ack_wait; a simulated worker, too, remembers what it has executed, as that of the scheduler program always does, and reports it again where it would execute it again"`
-	WaitReplica        bool `yaml:"wait_replica" json:"wait_replica" doc:"a dispatch is published, and a message acknowledged, only once the replicas of Redis have what was written for it (WAIT), so that a failover loses nothing that nobody will send again; from when a replica has been seen"`
-	SweepScheduled     bool `yaml:"sweep_scheduled" json:"sweep_scheduled" doc:"the replayer takes up jobs that stay SCHEDULED, too"`
-	RecheckTimeouts    bool `yaml:"recheck_timeouts" json:"recheck_timeouts" doc:"the reconciler reads a job again, under its lock, before it times it out; with reconciler, whoever handles the request of a job that is past its deadline times it out, too"`
-	WatchWorkers       bool `yaml:"watch_workers" json:"watch_workers" doc:"a job that is RUNNING on a worker which has not been heard of for the dispatch timeout times out, though the running timeout leaves it more"`
-	BusyBackoff        bool `yaml:"busy_backoff" json:"busy_backoff" doc:"the delay of a message that met a busy lock, a failure of the store or the stream, or a safety kernel that throttles doubles with each delivery from retry_delay_busy, retry_delay_store or policy.throttle_delay, up to backoff_max; likewise, from 5s, that of one that can never be handled, while it cannot be put into the DLQ"`
-	EvenBackoff        bool `yaml:"even_backoff" json:"even_backoff" doc:"the delay of a job that finds no worker doubles with each attempt, from retry_delay_no_workers up to backoff_max; a failed publish that is rolled back waits for each of its two attempts; one that stays without an answer is given up, and counts an attempt, after backoff_max: whatever the cause, the attempts last equally long"`
-	SnapshotLastSeen   bool `yaml:"snapshot_last_seen" json:"snapshot_last_seen" doc:"a worker from the snapshot counts as seen when the snapshot's writer last heard of it, by the clock of Redis, and not now"`
+	KeepCancellations  bool `yaml:"keep_cancellations" json:"keep_cancellations" doc:"a cancellation that comes before its job's record is stored where the record will be, and the job is cancelled before it is scheduled; a cancellation that no scheduler answers comes again after job_lock_ttl and not after ack_wait"`
+	ConfirmAcks        bool `yaml:"confirm_acks" json:"confirm_acks" doc:"for up to ack_wait, an ack is sent again until nats-server confirms it, and a scheduler's nak or term is tried again until it is sent; otherwise a message whose answer fails comes again after ack_wait; a simulated worker also remembers what it has executed, and reports that again rather than execute it again (the worker of the scheduler program always does)"`
+	WaitReplica        bool `yaml:"wait_replica" json:"wait_replica" doc:"once a replica of Redis has been seen, a dispatch is published and a message is acknowledged only when the replicas have what was written for it (WAIT), so that a failover loses nothing that nobody will send again"`
+	SweepScheduled     bool `yaml:"sweep_scheduled" json:"sweep_scheduled" doc:"the replayer also takes up jobs that stay SCHEDULED"`
+	RecheckTimeouts    bool `yaml:"recheck_timeouts" json:"recheck_timeouts" doc:"the reconciler reads a job again, under the job's lock, before it times the job out; with reconciler, a scheduler that handles the request of a job past its deadline also times the job out"`
+	WatchWorkers       bool `yaml:"watch_workers" json:"watch_workers" doc:"a job that is RUNNING times out once its worker has sent no heartbeat for the dispatch timeout, even if the running timeout is longer"`
+	BusyBackoff        bool `yaml:"busy_backoff" json:"busy_backoff" doc:"when a message meets a busy lock, a failure of the store or the stream, or a safety kernel that throttles, its delay doubles with each delivery, from retry_delay_busy, retry_delay_store or policy.throttle_delay up to backoff_max; a message that can never be handled has such a delay, from 5s, while it cannot be put into the DLQ"`
+	EvenBackoff        bool `yaml:"even_backoff" json:"even_backoff" doc:"the attempts of a job last equally long, whatever the cause: if it finds no worker, its delay doubles with each attempt, from retry_delay_no_workers up to backoff_max; a failed publish that is rolled back counts two attempts, and waits for each of them; a publish that gets no answer is given up after backoff_max, and counts an attempt"`
+	SnapshotLastSeen   bool `yaml:"snapshot_last_seen" json:"snapshot_last_seen" doc:"a worker from the snapshot counts as last seen when the snapshot's writer last heard of it, by the clock of Redis; otherwise it counts as seen now"`
 
-	CountDispatches bool `yaml:"count_dispatches" json:"count_dispatches" doc:"a worker's load is what its last heartbeat said and what this replica has dispatched to it since; else every job between two heartbeats goes to the same worker"`
+	CountDispatches bool `yaml:"count_dispatches" json:"count_dispatches" doc:"a worker's load is what its last heartbeat said, plus what this replica has dispatched to it since; otherwise every job between two heartbeats goes to the same worker"`
 
 	// Parts of the documented design that can be taken away, to see what they are for.
 	Reconciler       bool           `yaml:"reconciler" json:"reconciler" doc:"time out jobs that stay DISPATCHED or RUNNING, or are past their deadline (Scheduler internals)"`
-	PendingReplayer  bool           `yaml:"pending_replayer" json:"pending_replayer" doc:"take up jobs that stay PENDING, or are approved and wait (Scheduler internals)"`
+	PendingReplayer  bool           `yaml:"pending_replayer" json:"pending_replayer" doc:"take up jobs that stay PENDING, or that are approved and wait (Scheduler internals)"`
 	WarmStart        bool           `yaml:"warm_start" json:"warm_start" doc:"fill the registry from sys:workers:snapshot at start (Scheduler internals)"`
-	IdempotencyGuard bool           `yaml:"idempotency_guard" json:"idempotency_guard" doc:"skip messages whose handling is known to be done, and note which are in flight (Scheduler internals)"`
+	IdempotencyGuard bool           `yaml:"idempotency_guard" json:"idempotency_guard" doc:"skip messages that are known to have been handled, and note which messages are in flight (Scheduler internals)"`
 	LockRenewal      bool           `yaml:"lock_renewal" json:"lock_renewal" doc:"renew a job's lock every third of its TTL (Scheduler internals)"`
 	LockRelease      LockRelease    `yaml:"lock_release" json:"lock_release" oneof:"owner-checked,unchecked" doc:"how a job's lock is given back (Scheduler internals)"`
-	TickLock         TickLock       `yaml:"tick_lock" json:"tick_lock" oneof:"until-expiry,renewed,released" doc:"what becomes of the reconciler's and the replayer's lock after a tick (Scheduler internals)"`
+	TickLock         TickLock       `yaml:"tick_lock" json:"tick_lock" oneof:"until-expiry,renewed,released" doc:"what happens to the reconciler's and the replayer's lock after a tick: it stays until it expires, is renewed, or is released (Scheduler internals)"`
 	SnapshotLock     bool           `yaml:"snapshot_lock" json:"snapshot_lock" doc:"one replica at a time writes the snapshot (Scheduler internals)"`
-	TerminateOrder   TerminateOrder `yaml:"terminate_order" json:"terminate_order" oneof:"dlq-first,term-first" doc:"which comes first for a message that can never be handled: its DLQ entry or its end (Scheduler internals)"`
-	TieBreak         TieBreak       `yaml:"tie_break" json:"tie_break" oneof:"worker-id,drawn" doc:"which of several equally loaded workers a job goes to"`
+	TerminateOrder   TerminateOrder `yaml:"terminate_order" json:"terminate_order" oneof:"dlq-first,term-first" doc:"what comes first for a message that can never be handled: its DLQ entry or its termination (Scheduler internals)"`
+	TieBreak         TieBreak       `yaml:"tie_break" json:"tie_break" oneof:"worker-id,drawn" doc:"how to choose between workers with the same load: the first by its id, or a draw"`
 
 	PollInterval    time.Duration `yaml:"poll_interval" json:"poll_interval" min:"100ms" max:"1h" doc:"how often reconciler and replayer tick; their locks' TTL is twice this (Scheduler internals)"`
 	DispatchTimeout time.Duration `yaml:"dispatch_timeout" json:"dispatch_timeout" min:"1s" max:"720h" doc:"how long a job may stay DISPATCHED (Dispatch ordering)"`
-	TopicTimeouts   TopicTimeouts `yaml:"topic_timeouts" json:"topic_timeouts" like:"job.fast=20s,job.slow=10m" doc:"dispatch timeouts of single topics, as job.fast=20s,job.slow=10m (Dispatch ordering, next step 3)"`
+	TopicTimeouts   TopicTimeouts `yaml:"topic_timeouts" json:"topic_timeouts" like:"job.fast=20s,job.slow=10m" doc:"dispatch timeouts of single topics, such as job.fast=20s,job.slow=10m (Dispatch ordering, next step 3)"`
 	RunningTimeout  time.Duration `yaml:"running_timeout" json:"running_timeout" min:"1s" max:"720h" doc:"how long a job may stay RUNNING (Scheduler internals)"`
 	BatchSize       int           `yaml:"batch_size" json:"batch_size" min:"1" max:"100000" doc:"jobs that the reconciler and the replayer read at once (Scheduler internals)"`
 	MaxIterations   int           `yaml:"max_iterations" json:"max_iterations" min:"1" max:"100000" doc:"batches in one tick (Scheduler internals)"`
-	MaxRetries      int           `yaml:"max_retries" json:"max_retries" min:"1" max:"100" doc:"tries of one job's timeout in one tick (Scheduler internals)"`
+	MaxRetries      int           `yaml:"max_retries" json:"max_retries" min:"1" max:"100" doc:"how often one tick tries to time out one job (Scheduler internals)"`
 	PendingAge      time.Duration `yaml:"pending_age" json:"pending_age" min:"1s" max:"24h" doc:"how long a job stays PENDING, or approved, before the replayer takes it up (Scheduler internals)"`
 	ScheduledAge    time.Duration `yaml:"scheduled_age" json:"scheduled_age" min:"1s" max:"24h" doc:"with sweep_scheduled, how long a job stays SCHEDULED before the replayer takes it up"`
 	IntentAge       time.Duration `yaml:"intent_age" json:"intent_age" min:"1s" max:"24h" doc:"with resume_intents, how long a job stays DISPATCHED before the replayer publishes it again"`
 
 	TenantLimit   int  `yaml:"tenant_limit" json:"tenant_limit" min:"0" max:"1000000" doc:"jobs that a tenant may have DISPATCHED or RUNNING at once; 0 is no limit (Scheduler internals, section 5, reason codes)"`
-	TenantReserve bool `yaml:"tenant_reserve" json:"tenant_reserve" doc:"with tenant_limit, a job takes its tenant's slot in the write of DISPATCHED; else the jobs in flight are counted before it, and replicas that count at once pass the limit"`
+	TenantReserve bool `yaml:"tenant_reserve" json:"tenant_reserve" doc:"with tenant_limit, a job takes a slot of its tenant in the write of DISPATCHED; otherwise the jobs in flight are counted before that write, and replicas that count at the same time exceed the limit"`
 
 	SnapshotEvery       time.Duration `yaml:"snapshot_every" json:"snapshot_every" min:"100ms" max:"1h" doc:"how often a replica writes sys:workers:snapshot (Scheduler internals)"`
 	SnapshotLockTTL     time.Duration `yaml:"snapshot_lock_ttl" json:"snapshot_lock_ttl" min:"10ms" max:"1h" doc:"TTL of cordum:scheduler:snapshot:writer (Scheduler internals)"`
 	SnapshotReadTimeout time.Duration `yaml:"snapshot_read_timeout" json:"snapshot_read_timeout" min:"1ms" max:"1m" doc:"how long a start waits for the snapshot (Scheduler internals)"`
 	InflightTTL         time.Duration `yaml:"inflight_ttl" json:"inflight_ttl" min:"1s" max:"24h" doc:"TTL of cordum:bus:inflight:<stream>:<seq> (Scheduler internals); that of cordum:bus:processed is ack_wait"`
 
-	Policy   Policy   `yaml:"policy" json:"policy" doc:"what holds of the safety kernel, its circuit breaker and approvals (Scheduler internals, sections 1 and 6)"`
-	Output   Output   `yaml:"output" json:"output" doc:"what holds of the output policy (Scheduler internals, sections 2 and 6)"`
-	Saga     Saga     `yaml:"saga" json:"saga" doc:"what holds of compensations and rollbacks"`
-	Workflow Workflow `yaml:"workflow" json:"workflow" doc:"what holds of workflow runs"`
-	Replay   Replay   `yaml:"replay" json:"replay" doc:"what holds of triage and replay of dead letters (Dead letters)"`
+	Policy   Policy   `yaml:"policy" json:"policy" doc:"settings of the safety kernel, its circuit breaker and approvals (Scheduler internals, sections 1 and 6)"`
+	Output   Output   `yaml:"output" json:"output" doc:"settings of the output policy (Scheduler internals, sections 2 and 6)"`
+	Saga     Saga     `yaml:"saga" json:"saga" doc:"settings of compensations and rollbacks"`
+	Workflow Workflow `yaml:"workflow" json:"workflow" doc:"settings of workflow runs"`
+	Replay   Replay   `yaml:"replay" json:"replay" doc:"settings of the triage and the replay of dead letters (Dead letters)"`
 }
 
 // Documented is the design as the specification describes it, caveats included.

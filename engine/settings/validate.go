@@ -15,7 +15,7 @@ import (
 func (s Settings) Validate() error {
 	errs := checkFields("", reflect.ValueOf(s))
 	if s.BackoffBase > s.BackoffMax {
-		errs = append(errs, fmt.Errorf("settings: backoff_base is %v, longer than backoff_max, %v; it must not be", s.BackoffBase, s.BackoffMax))
+		errs = append(errs, fmt.Errorf("settings: backoff_base is %v; it must not be longer than backoff_max, %v", s.BackoffBase, s.BackoffMax))
 	}
 	if err := s.Policy.validate(); err != nil {
 		errs = append(errs, err)
@@ -36,7 +36,7 @@ func (t TopicTimeouts) Parse() (map[string]time.Duration, error) {
 		topic, text, ok := strings.Cut(strings.TrimSpace(entry), "=")
 		d, err := time.ParseDuration(text)
 		if _, twice := timeouts[topic]; !ok || topic == "" || err != nil || d < time.Second || twice {
-			return nil, fmt.Errorf("has the entry %q; it must be topics, each once, with a duration from 1s on, as in job.fast=20s,job.slow=10m", entry)
+			return nil, fmt.Errorf("has the entry %q; list each topic once, with a duration of 1s or more, as in job.fast=20s,job.slow=10m", entry)
 		}
 		timeouts[topic] = d
 	}

@@ -79,7 +79,7 @@ func TestProgramsThatAreNoWorkers(t *testing.T) {
 	t.Parallel()
 	for says, command := range map[string][]string{
 		"a worker cannot be started (/no/such/program): no such file or directory": {"/no/such/program"},
-		"the workers end before they have done anything":                           {os.Args[0], asNothing},
+		"the workers end before they have answered anything":                       {os.Args[0], asNothing},
 		": the name of the program is unknown":                                     {os.Args[0], asNothing},
 		"campaign: the command that starts a worker is empty":                      nil,
 	} {

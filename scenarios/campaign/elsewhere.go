@@ -73,7 +73,7 @@ func (s *supervisor) sendAway() (err error) {
 		return nil
 	}
 	if s.todo.end == endless {
-		return errors.New("runs on other machines take a budget in runs: how many fit into a time is not the same on each machine")
+		return errors.New("runs on other machines take a budget in runs: how many runs fit into a time differs from machine to machine")
 	}
 	s.todo.next = s.todo.end // only runs that come back are handed out here
 	done := s.todo.done
@@ -93,7 +93,7 @@ func (s *supervisor) arrived(a Arrival) {
 			}
 		}
 	case !s.todo.has(a.Record.N) || !a.Record.agrees():
-		s.fail(fmt.Errorf("%s has answered what is no run of this campaign: number %d", a.From, a.Record.N))
+		s.fail(fmt.Errorf("%s has answered with run %d, which this campaign does not have", a.From, a.Record.N))
 	case !s.todo.done.has(a.Record.N):
 		s.record(a.Record)
 	default:

@@ -89,7 +89,7 @@ func differs(first *Record, plan *plans.Plan, again *Outcome) string {
 	was, is := first.Contained, second.Contained
 	switch {
 	case was != nil && was.Flaky:
-		return fmt.Sprintf("the first run was %s, and ended otherwise alone in a process", first.end())
+		return fmt.Sprintf("the first run was %s, but ended differently when it ran alone in a process", first.end())
 	case was != nil && is != nil && was.What == is.What:
 		return "" // a hang or a heap is not noticed at the same step each time
 	case was != nil || is != nil:
@@ -97,7 +97,7 @@ func differs(first *Record, plan *plans.Plan, again *Outcome) string {
 	case first.Digest != second.Digest:
 		return fmt.Sprintf("the first run's digest was %s, the second's %s", first.Digest, second.Digest)
 	case !slices.Equal(first.Broken, second.Broken):
-		return fmt.Sprintf("both runs have the digest %s, but the first broke %v, the second %v", first.Digest, first.Broken, second.Broken)
+		return fmt.Sprintf("both runs have the digest %s, but the first broke %v, and the second broke %v", first.Digest, first.Broken, second.Broken)
 	}
 	return ""
 }
@@ -113,7 +113,7 @@ func (o *Outcome) record(n int, plan *plans.Plan) *Record {
 func (x *probe) flaky(plan *plans.Plan, r *Record, difference string) (*Finding, error) {
 	f := &Finding{
 		Invariant: x.invariant, Cause: causeFlaky, Flaky: true, First: r.N, Runs: 1, Tries: 1,
-		Story: "The plan was run twice and did not give the same run, so what it shows cannot be relied upon: " + difference + ".", Detail: difference,
+		Story: "The plan was run twice, and the two runs differ, so what the plan shows cannot be relied upon: " + difference + ".", Detail: difference,
 		Verdict: r.Verdict, Digest: r.Digest,
 	}
 	for _, b := range r.Broken {
@@ -237,7 +237,7 @@ func (o *Outcome) job(invariant string) int {
 }
 
 // errNotAgain says that the smallest plan broke the promise, but did not when it was run again.
-var errNotAgain = errors.New("the smallest plan that broke the promise did not when it was run once more")
+var errNotAgain = errors.New("the smallest plan that broke the promise did not break it when it was run once more")
 
 // whole repeats the run of the drawn plan after shrinking has failed. If the run is the same as r, the drawn
 // plan is the finding.

@@ -238,7 +238,7 @@ func TestExamineFallsBackToTheWholePlan(t *testing.T) {
 		require.NoError(t, err)
 		if still {
 			assert.Equal(t, "a plan that could not be shrunk", f.Cause)
-			assert.Equal(t, "not shrunk: the smallest plan that broke the promise did not when it was run once more\n\nthe world does not move", f.Detail)
+			assert.Equal(t, "not shrunk: the smallest plan that broke the promise did not break it when it was run once more\n\nthe world does not move", f.Detail)
 			assert.True(t, f.explains(string(Hung), r))
 		}
 	}
@@ -259,7 +259,7 @@ func TestAnExaminationThatFailsLeavesTheWholePlan(t *testing.T) {
 		f, err := examineSafely(t.Context(), &supervisor{crew: crew{spec: *spec, calls: calls}}, broken{r.N, oneDispatch}, r)
 		require.NoError(t, err)
 		assert.Equal(t, "not shrunk: "+why, f.Detail)
-		assert.Contains(t, f.Story, "since it could not be shrunk: "+why+". one-dispatch-per-job is broken: at step ")
+		assert.Contains(t, f.Story, "could not be shrunk and is as it was drawn: "+why+". one-dispatch-per-job is broken: at step ")
 		assert.Equal(t, []int{r.N, 1, plan.Workload.Jobs, len(plan.Faults)}, []int{f.First, f.Runs, f.Jobs, f.Faults})
 		assert.False(t, f.Flaky)
 		p, err := plans.Parse(f.File, []byte(f.Plan))

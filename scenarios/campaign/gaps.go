@@ -24,7 +24,7 @@ func (e *GapsError) Error() string {
 	if e.Runs == 1 {
 		are = "run of it is"
 	}
-	return fmt.Sprintf("the campaign is not whole, %d %s missing: %s; %s", e.Runs, are, shown(e.Gaps), shown(e.remedies))
+	return fmt.Sprintf("the campaign is not complete: %d %s missing: %s; %s", e.Runs, are, shown(e.Gaps), shown(e.remedies))
 }
 
 func shown(list []string) string {
@@ -73,7 +73,7 @@ func (m *merger) owner(n int) (owner, remedy string) {
 		s := &m.sources[i]
 		if s.spec.span().has(n) && !sameFolder(s.dir, m.out) {
 			if Running(s.dir) {
-				return s.where() + " is not done yet, and is being run", "wait for " + s.dir
+				return s.where() + " is still running", "wait for " + s.dir
 			}
 			return s.where() + " was cut short", fmt.Sprintf("go on with %s (%s)", s.dir, s.goOn())
 		}
@@ -91,7 +91,7 @@ func (m *merger) owner(n int) (owner, remedy string) {
 	for size := m.spec.size(); !(Shard{k, of.N}).of(size).has(n); {
 		k++
 	}
-	return fmt.Sprintf("shard %d/%d is not there", k, of.N), fmt.Sprintf("run shard %d/%d (--shard %d/%d), or give its folder", k, of.N, k, of.N)
+	return fmt.Sprintf("shard %d/%d is missing", k, of.N), fmt.Sprintf("run shard %d/%d (--shard %d/%d), or give its folder", k, of.N, k, of.N)
 }
 
 // goOn is the command that continues the folder's campaign.

@@ -56,7 +56,7 @@ type examined struct {
 // drops a last line that is incomplete.
 func openJournal(dir string, h header, take func(entry) error) (*journal, error) {
 	if path := filepath.Join(dir, JournalFile); missing(path) { // a campaign has one from its beginning
-		return nil, fmt.Errorf("%s is missing, and with it what the campaign has done; %s", path, anew)
+		return nil, fmt.Errorf("%s, which holds the runs of the campaign, is missing; %s", path, anew)
 	}
 	j, err := lockJournal(dir)
 	if err != nil {
@@ -88,7 +88,7 @@ func (e entry) into(all span, done *set, run func(*Record) error, finding func(e
 	case e.Examined != nil && e.Examined.Finding != nil:
 		return nil
 	}
-	return errors.New("the line says nothing")
+	return errors.New("the line is empty")
 }
 
 // Running says whether a process is running the campaign in dir.
@@ -135,7 +135,7 @@ func (j *journal) open(h header, take func(entry) error) error {
 		return err
 	}
 	if found, _ := filepath.Glob(filepath.Join(filepath.Dir(j.path), FindingsDir, "*")); j.size == 0 && len(found) > 0 {
-		return fmt.Errorf("%s is empty, and the campaign has findings; %s", j.path, anew)
+		return fmt.Errorf("%s is empty, but the campaign has findings; %s", j.path, anew)
 	}
 	if err := j.rewind(); err != nil {
 		return unwritable(j.path, err)
@@ -184,7 +184,7 @@ func entryOf(n int, line []byte) (e entry, err error) {
 	case err != nil:
 		return e, fmt.Errorf("the line is broken: %s; %s", jsonReason(err), anew)
 	case n == 1 && was == nil || n > 1 && was != nil:
-		return e, fmt.Errorf("the line is not where it belongs; %s", anew)
+		return e, fmt.Errorf("the line is out of order; %s", anew)
 	}
 	return e, nil
 }
@@ -193,7 +193,7 @@ func entryOf(n int, line []byte) (e entry, err error) {
 func (h header) continues(was header) error {
 	switch {
 	case was.Spec != h.Spec:
-		return fmt.Errorf("the journal is of another campaign than %s; %s", SpecFile, anew)
+		return fmt.Errorf("the journal belongs to another campaign than %s; %s", SpecFile, anew)
 	case was != h:
 		return fmt.Errorf("%w; go on with that one, or %s", h.differs(was), anew)
 	}

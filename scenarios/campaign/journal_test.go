@@ -47,15 +47,15 @@ func TestAJournalThatCannotBeGoneOnWithIsRefused(t *testing.T) {
 	for _, c := range []struct{ name, journal, says string }{
 		{"a broken line", with(3, lines[2][:40]+"\n"), path + ":3: the line is broken: "},
 		{"another key", with(3, `{"recorded":{}}`+"\n"), path + `:3: the line is broken: unknown field "recorded"; remove`},
-		{"nothing", with(3, "{}\n"), path + ":3: the line says nothing; remove"},
-		{"a run that is there twice", with(3, lines[1]), path + ":3: run 0 is there twice; remove"},
+		{"nothing", with(3, "{}\n"), path + ":3: the line is empty; remove"},
+		{"a run that is there twice", with(3, lines[1]), path + ":3: run 0 occurs twice; remove"},
 		{"another verdict", with(3, strings.Replace(lines[2], `"verdict":"held"`, `"verdict":"violated"`, 1)), path + `:3: run 1 does not agree with itself: verdict "violated", 0 broken promises`},
-		{"a run that is not of the campaign", with(3, `{"record":{"n":20}}`+"\n"), path + ":3: there is no run 20; remove"},
-		{"no header", strings.Join(lines[1:], ""), path + ":1: the line is not where it belongs; remove"},
-		{"a second header", with(3, lines[0]), path + ":3: the line is not where it belongs; remove"},
+		{"a run that is not of the campaign", with(3, `{"record":{"n":20}}`+"\n"), path + ":3: the campaign has no run 20; remove"},
+		{"no header", strings.Join(lines[1:], ""), path + ":1: the line is out of order; remove"},
+		{"a second header", with(3, lines[0]), path + ":3: the line is out of order; remove"},
 		{"a newer version", with(1, strings.Replace(lines[0], `"version":2`, `"version":3`, 1)), path + ":1: the journal's format is version 3; this build writes version 2: go on with the build that began it, or remove"},
 		{"another build", with(1, strings.Replace(lines[0], `"build":"devel"`, `"build":"v9.9.9"`, 1)), "; to have that one, check out v9.9.9 and build it while git status lists no file; go on with that one, or remove the folder"},
-		{"another spec", with(1, strings.Replace(lines[0], `"spec":"`, `"spec":"x`, 1)), path + ":1: the journal is of another campaign than spec.json; remove"},
+		{"another spec", with(1, strings.Replace(lines[0], `"spec":"`, `"spec":"x`, 1)), path + ":1: the journal belongs to another campaign than spec.json; remove"},
 		{"another program", with(1, strings.Replace(lines[0], `"program":"`, `"program":"x`, 1)), path + ":1: the campaign was begun by another build (devel, program x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -113,8 +113,8 @@ func TestAJournalThatIsGoneIsRefused(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, FindingsDir, "x.yaml"), nil, 0o600))
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	_, err = Run(context.Background(), dir, quick(1, ""))
-	assert.EqualError(t, err, path+" is empty, and the campaign has findings; remove the folder and begin the campaign anew")
+	assert.EqualError(t, err, path+" is empty, but the campaign has findings; remove the folder and begin the campaign anew")
 	require.NoError(t, os.Remove(path))
 	_, err = Run(context.Background(), dir, quick(1, ""))
-	assert.EqualError(t, err, path+" is missing, and with it what the campaign has done; remove the folder and begin the campaign anew")
+	assert.EqualError(t, err, path+", which holds the runs of the campaign, is missing; remove the folder and begin the campaign anew")
 }

@@ -65,7 +65,7 @@ func newMerger(dirs []string, out string, opt Options) (*merger, error) {
 	m := &merger{out: out, head: header{SpecVersion, buildname.Of(), program, ""}, examined: map[broken]examined{}}
 	for _, dir := range dirs {
 		if sameFolder(dir, out) {
-			return nil, fmt.Errorf("%s is to be merged, and is where to; choose another folder", dir)
+			return nil, fmt.Errorf("%s is both a folder to merge and the folder to write; choose another folder to write", dir)
 		}
 		s, err := sourceOf(dir)
 		if err != nil {
@@ -77,11 +77,11 @@ func newMerger(dirs []string, out string, opt Options) (*merger, error) {
 			}
 		}
 		if s.spec.Budget > 0 {
-			return nil, fmt.Errorf("%s is of a campaign whose budget is a time, of which no other folder can have a part", dir)
+			return nil, fmt.Errorf("%s is of a campaign whose budget is a time; such a campaign has no other parts to merge", dir)
 		}
 		if len(m.sources) > 0 {
 			if how := s.differs(&m.sources[0]); how != "" {
-				return nil, fmt.Errorf("%s is of another campaign than %s: %s", dir, dirs[0], how)
+				return nil, fmt.Errorf("%s belongs to another campaign than %s: %s", dir, dirs[0], how)
 			}
 		}
 		m.sources = append(m.sources, s)
@@ -111,7 +111,7 @@ func (m *merger) adopt() error {
 	}
 	if state == Finished {
 		if there, err := Load(m.out); err != nil || !there.Equal(m.spec) {
-			return fmt.Errorf("%s holds another campaign, which is over; remove it, or choose another folder", m.out)
+			return fmt.Errorf("%s holds another campaign, which has ended; remove it, or choose another folder", m.out)
 		}
 		if m.over = missing(filepath.Join(m.out, PageFile)); m.over {
 			return nil
@@ -185,7 +185,7 @@ func (m *merger) finding(s *source, x examined) error {
 		m.examined[b] = x
 	case was.Finding.Flaky || hashOf(was.Finding) == hashOf(x.Finding):
 	default:
-		return unlike(&m.spec, x.N, fmt.Sprintf("another smallest plan by which it breaks %s", x.Invariant), s.dir, "another folder")
+		return unlike(&m.spec, x.N, fmt.Sprintf("a different smallest plan that breaks %s", x.Invariant), s.dir, "another folder")
 	}
 	return nil
 }

@@ -164,7 +164,7 @@ func TestMergeOfACopyThatWasCutOff(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, data[:len(data)-10], 0o644))
 	was, err := os.ReadFile(filepath.Join(dirs[1], ResultFile))
 	require.NoError(t, err)
-	assert.ErrorContains(t, refused(t, dirs...), "the campaign is not whole, 1 run of it is missing: "+dirs[1]+" (shard 2/2) was cut short (run ")
+	assert.ErrorContains(t, refused(t, dirs...), "the campaign is not complete: 1 run of it is missing: "+dirs[1]+" (shard 2/2) was cut short (run ")
 	ran(t, dirs[1], quick(1, ""))
 	is, err := os.ReadFile(filepath.Join(dirs[1], ResultFile))
 	require.NoError(t, err)
@@ -224,7 +224,7 @@ func TestMergeOfQuarters(t *testing.T) {
 }
 
 func namesGaps(t *testing.T, dirs []string) {
-	assert.EqualError(t, refused(t, dirs[0], dirs[2]), "the campaign is not whole, 10 runs of it are missing: shard 2/4 is not there (runs 5 to 9); shard 4/4 is not there (runs 15 to 19); run shard 2/4 (--shard 2/4), or give its folder; run shard 4/4 (--shard 4/4), or give its folder")
+	assert.EqualError(t, refused(t, dirs[0], dirs[2]), "the campaign is not complete: 10 runs of it are missing: shard 2/4 is missing (runs 5 to 9); shard 4/4 is missing (runs 15 to 19); run shard 2/4 (--shard 2/4), or give its folder; run shard 4/4 (--shard 4/4), or give its folder")
 	spec := found()
 	spec.Shard = &Shard{2, 3}
 	third := begun(t, spec)
@@ -239,7 +239,7 @@ func namesDifference(t *testing.T, dirs []string) {
 	require.ErrorAs(t, err, &differ)
 	assert.Equal(t, 12, differ.N)
 	assert.Contains(t, differ.Plan, "name: drawn")
-	assert.Regexp(t, "^run 12 is not deterministic: .* has that it was held with digest [0-9a-f]{16}, and .* that it was held with digest 0[0-9a-f]{16}$", err.Error())
+	assert.Regexp(t, "^run 12 is not deterministic: .* says that it was held with digest [0-9a-f]{16}, and .* that it was held with digest 0[0-9a-f]{16}$", err.Error())
 	assert.ErrorContains(t, err, again)
 }
 
@@ -280,7 +280,7 @@ func TestMergeRefusesWhatIsNoShardOfTheCampaign(t *testing.T) {
 	spec.Seed = 7
 	spec.Shard = &Shard{2, 2}
 	foreign := begun(t, spec)
-	assert.EqualError(t, refused(t, dirs[0], foreign), foreign+" is of another campaign than "+dirs[0]+": seed 7 rather than 1")
+	assert.EqualError(t, refused(t, dirs[0], foreign), foreign+" belongs to another campaign than "+dirs[0]+": seed 7 rather than 1")
 
 	other := copied(t, dirs[1])
 	edit(t, other, `"program":"`, `"program":"f`)
@@ -294,7 +294,7 @@ func TestMergeRefusesWhatIsNoShardOfTheCampaign(t *testing.T) {
 	timed.Budget = 1
 	assert.ErrorContains(t, refused(t, begun(t, timed)), "is of a campaign whose budget is a time")
 	_, err = Merge(context.Background(), dirs, dirs[1], quick(1, ""))
-	assert.EqualError(t, err, dirs[1]+" is to be merged, and is where to; choose another folder")
+	assert.EqualError(t, err, dirs[1]+" is both a folder to merge and the folder to write; choose another folder to write")
 	_, err = Merge(context.Background(), dirs, foreign, quick(1, ""))
 	assert.ErrorContains(t, err, foreign+" holds a campaign that was cut short")
 }

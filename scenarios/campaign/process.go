@@ -96,7 +96,7 @@ func (p *process) listen() {
 		if err := lines.Decode(&a); err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed) {
 			break
 		} else if err != nil {
-			p.answers <- Answer{Problem: fmt.Sprintf("a worker answered what is no answer: %s", jsonReason(err))}
+			p.answers <- Answer{Problem: fmt.Sprintf("a worker wrote what is not an answer: %s", jsonReason(err))}
 			_ = p.cmd.Process.Kill()
 			break
 		}

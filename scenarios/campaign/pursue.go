@@ -31,7 +31,7 @@ func (s *supervisor) examine() {
 func examineSafely(ctx context.Context, s *supervisor, b broken, r *Record) (*Finding, error) {
 	if c := r.Contained; c != nil && c.Stack == tookTooLong { // each trial would take as long
 		return safely(func() (*Finding, error) {
-			return unshrunk(&s.spec, r, b.invariant, "how long a run takes is not the same each time")
+			return unshrunk(&s.spec, r, b.invariant, "the time that a run takes differs from one run to the next")
 		})
 	}
 	f, err := safely(func() (*Finding, error) {

@@ -33,9 +33,9 @@ type Record struct {
 func (r *Record) check(all span, done set) error {
 	switch {
 	case !all.has(r.N):
-		return fmt.Errorf("there is no run %d", r.N)
+		return fmt.Errorf("the campaign has no run %d", r.N)
 	case done.has(r.N):
-		return fmt.Errorf("run %d is there twice", r.N)
+		return fmt.Errorf("run %d occurs twice", r.N)
 	case !r.agrees():
 		return fmt.Errorf("run %d does not agree with itself: verdict %q, %d broken promises, %d steps", r.N, r.Verdict, len(r.Broken), r.Steps)
 	}

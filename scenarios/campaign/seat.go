@@ -163,7 +163,7 @@ func (s *crew) gone(t *seat) {
 	}
 	if !t.leaves && (!t.spoke || run < 0 && call == nil) {
 		if t.idlers++; t.idlers > idlersMax {
-			s.fail(fmt.Errorf("the workers end before they have done anything (%s)%s", strings.Join(s.opt.Command, " "), firstLine(death.Output)))
+			s.fail(fmt.Errorf("the workers end before they have answered anything (%s)%s", strings.Join(s.opt.Command, " "), firstLine(death.Output)))
 		}
 	}
 }

@@ -46,7 +46,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opt ServeOptions) e
 	if err := lines.Decode(&s.hello); err == io.EOF {
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("what a worker is told first cannot be read: %w", err)
+		return fmt.Errorf("the first message to a worker cannot be read: %w", err)
 	}
 	s.heap = newHeap(s.MemoryMax)
 	go s.listen(lines)

@@ -24,7 +24,7 @@ func ParseShard(text string) (Shard, error) {
 	s.K, errK = strconv.Atoi(k)
 	s.N, errN = strconv.Atoi(n)
 	if !ok || errK != nil || errN != nil {
-		return s, fmt.Errorf("%.60q is no shard; write which of how many, such as 3/16", text)
+		return s, fmt.Errorf("%.60q is not a shard; write K/N, such as 3/16", text)
 	}
 	return s, s.validate()
 }

@@ -55,7 +55,7 @@ func (s *source) each(take func(entry) error) error {
 		case n > 1:
 			return take(e)
 		case e.Header.Spec != s.spec.hash():
-			return fmt.Errorf("the journal is of another campaign than %s; %s", SpecFile, anew)
+			return fmt.Errorf("the journal belongs to another campaign than %s; %s", SpecFile, anew)
 		}
 		s.head = *e.Header
 		return nil
@@ -91,18 +91,18 @@ func (res *Result) Check(dir string) error {
 	judged := res.Verdicts[scenarios.Held] + res.Verdicts[scenarios.Violated]
 	switch {
 	case res.Runs != all:
-		return fmt.Errorf("it says that there were %d runs, and it has verdicts of %d", res.Runs, all)
+		return fmt.Errorf("it counts %d runs, but has the verdicts of %d", res.Runs, all)
 	case res.Conclusive != judged:
-		return fmt.Errorf("it says that %d runs were conclusive, and %d held or were violated", res.Conclusive, judged)
+		return fmt.Errorf("it counts %d conclusive runs, but %d runs held or were violated", res.Conclusive, judged)
 	case res.Unjudged > judged:
-		return fmt.Errorf("it says that in %d runs an invariant was not judged, and %d were conclusive", res.Unjudged, judged)
+		return fmt.Errorf("it counts %d runs in which an invariant was not judged, but only %d runs were conclusive", res.Unjudged, judged)
 	case missing(filepath.Join(dir, JournalFile)):
 		return nil
 	}
 	runs, s := 0, source{dir: dir, spec: res.Spec}
 	_, err := s.replay(func(*Record) error { runs++; return nil }, nil)
 	if err == nil && runs != res.Runs {
-		err = fmt.Errorf("it says that there were %d runs, and %s has %d", res.Runs, JournalFile, runs)
+		err = fmt.Errorf("it counts %d runs, but %s has %d", res.Runs, JournalFile, runs)
 	}
 	return err
 }
@@ -127,7 +127,7 @@ func (s *source) differs(from *source) string {
 	case a.size() != b.size():
 		return fmt.Sprintf("%d runs rather than %d", a.size(), b.size())
 	}
-	return "its plans are others"
+	return "its plans differ"
 }
 
 // where describes the folder, and the part of the campaign in it.
@@ -157,7 +157,7 @@ type NotDeterministicError struct {
 }
 
 func (e *NotDeterministicError) Error() string {
-	return fmt.Sprintf("run %d is not deterministic: %s has %s", e.N, e.One, e.Says)
+	return fmt.Sprintf("run %d is not deterministic: %s says %s", e.N, e.One, e.Says)
 }
 
 // notDeterministic returns the error of two different records of a run.

@@ -198,22 +198,22 @@ func (s *Spec) Validate() error {
 	case s.Version != SpecVersion:
 		return fmt.Errorf("the campaign's format is version %d; this build reads version %d: use the build that wrote it", s.Version, SpecVersion)
 	case s.sources() != 1:
-		return errors.New("a campaign draws its plans, has a grid, strikes one plan, or is given plans: one of the four")
+		return errors.New("a campaign draws its plans, has a grid, strikes one plan, or is given plans; give exactly one of the four")
 	case s.Runs < 0 || s.Budget < 0:
-		return errors.New("a campaign's budget is not negative")
+		return errors.New("a campaign's budget must not be negative")
 	case s.size() == 0 && s.Budget == 0:
 		return errors.New("a campaign needs a budget: runs, or time")
 	}
 	if s.Shard != nil {
 		if s.Budget > 0 {
-			return errors.New("a shard is of a campaign whose budget is in runs: how many fit into a time is not the same on each machine")
+			return errors.New("a campaign with shards has its budget in runs: how many runs fit into a time differs from machine to machine")
 		}
 		if err := s.Shard.validate(); err != nil {
 			return err
 		}
 	}
 	if s.Struck != nil && slices.ContainsFunc(s.Struck.Sets, s.Struck.strange) {
-		return errors.New("a set names a fault that is not there")
+		return errors.New("a set names a fault that the plan does not have")
 	}
 	if s.Grid != nil && s.Grid.size() == 0 {
 		return errors.New("a grid needs a plan, a point and a seed")

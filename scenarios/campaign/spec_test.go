@@ -42,7 +42,7 @@ func TestSetsOfFaults(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []faults.Fault{struck.Faults[1], struck.Faults[0]}, both.Faults)
 	struck.Sets = [][2]int{{0, 2}}
-	assert.EqualError(t, spec.Validate(), "a set names a fault that is not there")
+	assert.EqualError(t, spec.Validate(), "a set names a fault that the plan does not have")
 }
 
 // A finding accounts for runs that have its settings with the values that matter, not with any.

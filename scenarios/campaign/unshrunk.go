@@ -17,7 +17,7 @@ func unshrunk(spec *Spec, r *Record, invariant, reason string) (*Finding, error)
 	f := &Finding{
 		Invariant: invariant, Cause: causeUnshrunk, Kinds: r.Drawn, First: r.N, Runs: 1,
 		Verdict: r.Verdict, Digest: r.Digest,
-		Story: "The plan is as it was drawn, since it could not be shrunk: " + reason + ".", Detail: "not shrunk: " + reason,
+		Story: "The plan could not be shrunk and is as it was drawn: " + reason + ".", Detail: "not shrunk: " + reason,
 	}
 	for _, words := range r.Settings {
 		if isCause(settingOf(words)) {

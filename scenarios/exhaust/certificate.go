@@ -85,33 +85,33 @@ type Certificate struct {
 func (c *Certificate) Check() error {
 	for i, f := range c.Firsts {
 		if !c.has(f.Site, f.Kind) {
-			return fmt.Errorf("first fault %d is of an operation or a kind that is not there", i+1)
+			return fmt.Errorf("first fault %d names an operation or a kind that the certificate does not list", i+1)
 		}
 	}
 	counts := map[Outcome]int{}
 	for i := range c.Tries {
 		t := &c.Tries[i]
 		if !c.has(t.Site, t.Kind) || t.First < 0 || t.First > len(c.Firsts) || c.Pairs != (t.First > 0) {
-			return fmt.Errorf("run %d is of an operation or a fault that is not there", i+1)
+			return fmt.Errorf("run %d names an operation or a fault that the certificate does not list", i+1)
 		}
 		if !t.agrees() {
-			return fmt.Errorf("run %d is %q, and names %d invariants", i+1, t.Outcome, len(t.Invariants))
+			return fmt.Errorf("run %d is %q, but names %d invariants", i+1, t.Outcome, len(t.Invariants))
 		}
 		counts[t.Outcome]++
 	}
 	if made := len(c.Tries); made > c.All || c.Complete && made < c.All {
-		return fmt.Errorf("it has %d of %d runs, and complete is %v", made, c.All, c.Complete)
+		return fmt.Errorf("it has %d of %d runs, but complete is %v", made, c.All, c.Complete)
 	}
 	for i := range c.Releases {
 		if first := c.Releases[i].First; first < 0 || first >= len(c.Tries) {
-			return fmt.Errorf("%s was first released in a run that is not there", c.Releases[i].Invariant)
+			return fmt.Errorf("%s was first released in a run that the certificate does not have", c.Releases[i].Invariant)
 		}
 	}
 	if !slices.Equal(unjudged(c.Tries), c.Unjudged) {
-		return errors.New("what was not judged is not that of its runs")
+		return errors.New("the invariants that were not judged do not agree with its runs")
 	}
 	if !maps.Equal(counts, c.Counts) {
-		return errors.New("its counts are not those of its runs")
+		return errors.New("its counts do not agree with its runs")
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func unjudged(tries []Tried) (list []Unjudged) {
 // certificate is too old to say.
 func (c *Certificate) NotJudged() string {
 	if !c.saysUnjudged() {
-		return fmt.Sprintf("What was not judged is not known: version %d of a certificate does not say", c.Version)
+		return fmt.Sprintf("Which invariants were not judged is not known: version %d of a certificate does not say", c.Version)
 	}
 	if len(c.Unjudged) == 0 {
 		return ""

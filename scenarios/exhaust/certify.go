@@ -37,10 +37,10 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 	for _, r := range records {
 		if r.N == 0 {
 			if r.Contained != nil {
-				return nil, fmt.Errorf("the run without a fault went out of bounds (%s), so that nothing can be said of more faults", r.Contained.What)
+				return nil, fmt.Errorf("the run without a fault went out of bounds (%s), so runs with faults would show nothing", r.Contained.What)
 			}
 			if r.Digest != d.Calm {
-				return nil, fmt.Errorf("the run without a fault has the digest %s, and had %s when the operations were listed: the plan does not always run the same", r.Digest, d.Calm)
+				return nil, fmt.Errorf("the run without a fault has the digest %s, but had %s when the operations were listed: the plan is not deterministic", r.Digest, d.Calm)
 			}
 			c.Baseline = baselineOf(r)
 			continue

@@ -37,9 +37,9 @@ func (d *Definition) Differs(c *Certificate) string {
 	case d.Aside != c.Aside:
 		return fmt.Sprintf("%d operations are of jobs that the plan is not about, and the certificate says %d", d.Aside, c.Aside)
 	case d.Own != c.Own:
-		return fmt.Sprintf("%d faults are left out as one that comes before strikes the operation or keeps it from its server, and the certificate says %d", d.Own, c.Own)
+		return fmt.Sprintf("%d faults are left out because an earlier fault strikes the operation or keeps it from its server, and the certificate says %d", d.Own, c.Own)
 	case d.Apart != c.Apart:
-		return fmt.Sprintf("%d operations are such that no fault can name them, and the certificate says %d", d.Apart, c.Apart)
+		return fmt.Sprintf("%d operations cannot be named by a fault, and the certificate says %d", d.Apart, c.Apart)
 	case !slices.Equal(d.Lengths, c.Lengths):
 		return fmt.Sprintf("faults that last have the lengths %v, and the certificate says %v", d.Lengths, c.Lengths)
 	case !slices.Equal(d.columns(), c.Kinds):
@@ -67,7 +67,7 @@ func (d *Definition) Differs(c *Certificate) string {
 		}
 	}
 	if is := c.digest(); c.Complete && is != c.Digest {
-		return fmt.Sprintf("its runs have the digest %s together, and the certificate says %s", is, c.Digest)
+		return fmt.Sprintf("all its runs together have the digest %s, and the certificate says %s", is, c.Digest)
 	}
 	return ""
 }
@@ -112,7 +112,7 @@ func (d *Definition) again(ctx context.Context, c *Certificate, n int) (r *campa
 	case is != t.Outcome || !slices.Equal(broken, t.Invariants):
 		differs = fmt.Sprintf("%s: the run is %s, and the certificate says %s", c.Words(n), came(is, broken), t.Came())
 	case c.saysUnjudged() && !slices.Equal(r.Unjudged, t.Unjudged):
-		differs = fmt.Sprintf("%s: of the run these invariants are not judged: %s; the certificate says %s", c.Words(n), named(r.Unjudged), named(t.Unjudged))
+		differs = fmt.Sprintf("%s: these invariants are not judged in the run: %s; the certificate says %s", c.Words(n), named(r.Unjudged), named(t.Unjudged))
 	}
 	return r, differs, nil
 }
@@ -131,7 +131,7 @@ func (d *Definition) Repeat(ctx context.Context, c *Certificate, list []int, tel
 		return "", 0, err
 	}
 	if is := baselineOf(own); !slices.EqualFunc(is, c.Baseline, sameBreak) {
-		return fmt.Sprintf("the plan by itself breaks outside of promises: %s; the certificate says %s", breaksIn(is), breaksIn(c.Baseline)), 0, nil
+		return fmt.Sprintf("the plan by itself breaks these invariants outside of promises: %s; the certificate says %s", breaksIn(is), breaksIn(c.Baseline)), 0, nil
 	}
 	records := []*campaign.Record{own}
 	for i, n := range list {
@@ -156,7 +156,7 @@ func (d *Definition) Repeat(ctx context.Context, c *Certificate, list []int, tel
 	}
 	for i := range max(len(again.Releases), len(c.Releases)) {
 		if is, says := again.saysOfRelease(i), c.saysOfRelease(i); is != says {
-			return fmt.Sprintf("of what is outside of a promise, number %d is %s; the certificate says %s", i+1, is, says), made, nil
+			return fmt.Sprintf("number %d of the violations outside of a promise is %s; the certificate says %s", i+1, is, says), made, nil
 		}
 	}
 	return "", made, nil

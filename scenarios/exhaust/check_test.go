@@ -152,13 +152,13 @@ func TestACertificateAgreesWithItself(t *testing.T) {
 	sound := certified(t, d)
 	require.NoError(t, sound.Check())
 	for name, forge := range map[string]func(*Certificate){
-		"it has 1 of 2 runs, and complete is true":     func(c *Certificate) { c.Tries = c.Tries[:1] },
-		"it has 2 of 1 runs, and complete is true":     func(c *Certificate) { c.All = 1 },
-		"it has 2 of 1 runs, and complete is false":    func(c *Certificate) { c.All, c.Complete = 1, false },
-		"its counts are not those of its runs":         func(c *Certificate) { c.Counts[Missed]++ },
-		`run 1 is "broken", and names 0 invariants`:    func(c *Certificate) { c.Tries[0] = Tried{Outcome: Broken} },
-		`run 1 is "held", and names 1 invariants`:      func(c *Certificate) { c.Tries[0] = Tried{Outcome: Held, Invariants: []string{"x"}} },
-		`run 1 is "all right", and names 0 invariants`: func(c *Certificate) { c.Tries[0].Outcome = "all right" },
+		"it has 1 of 2 runs, but complete is true":     func(c *Certificate) { c.Tries = c.Tries[:1] },
+		"it has 2 of 1 runs, but complete is true":     func(c *Certificate) { c.All = 1 },
+		"it has 2 of 1 runs, but complete is false":    func(c *Certificate) { c.All, c.Complete = 1, false },
+		"its counts do not agree with its runs":        func(c *Certificate) { c.Counts[Missed]++ },
+		`run 1 is "broken", but names 0 invariants`:    func(c *Certificate) { c.Tries[0] = Tried{Outcome: Broken} },
+		`run 1 is "held", but names 1 invariants`:      func(c *Certificate) { c.Tries[0] = Tried{Outcome: Held, Invariants: []string{"x"}} },
+		`run 1 is "all right", but names 0 invariants`: func(c *Certificate) { c.Tries[0].Outcome = "all right" },
 	} {
 		c := copied(t, sound)
 		forge(c)

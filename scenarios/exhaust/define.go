@@ -84,9 +84,9 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 	case len(d.Tries) > 0:
 		return d, nil
 	case d.Alike > first:
-		return nil, nothing("each second fault on %s looks the same as without a first one; try them unpruned", p.Name)
+		return nil, nothing("each second fault on %s looks the same as one without a first fault; use --unpruned to try them", p.Name)
 	}
-	return nil, nothing("%s makes no operation after a first fault that a second can strike", p.Name)
+	return nil, nothing("%s makes no operation that a second fault can strike after a first", p.Name)
 }
 
 // BrokenError is the error of a plan that breaks a promise by itself, so that added faults would show
@@ -98,7 +98,7 @@ type BrokenError struct {
 }
 
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("%s breaks a promise by itself, %s at step %d, so that nothing can be said of more faults: run it alone first", e.Name, e.Invariant, e.Step)
+	return fmt.Sprintf("%s breaks a promise by itself, %s at step %d, so runs with more faults would show nothing; run the plan alone first", e.Name, e.Invariant, e.Step)
 }
 
 // NothingError is the error of a plan with nothing to try.
@@ -131,7 +131,7 @@ func (d *Definition) nothingAt(p *plans.Plan, moments []moment) error {
 	}
 	switch kinds := slices.DeleteFunc(Kinds(), func(kind string) bool { return !can[kind] }); {
 	case d.Own > 0:
-		return nothing("%s, as a fault of the plan strikes it or keeps it from its server", says)
+		return nothing("%s, since a fault of the plan strikes it or keeps it from its server", says)
 	case len(kinds) > 0:
 		return nothing("%s; kinds that can: %s", says, strings.Join(kinds, ", "))
 	}

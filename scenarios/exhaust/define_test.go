@@ -19,9 +19,9 @@ func TestWhereThereIsNothingToTryNothingIsDefined(t *testing.T) {
 	}{
 		{"a kind", "", "one makes no operation of phase publish that a fault of kind duplicate can strike; kinds that can: fail-before, fail-after, ", Options{Phases: []string{"publish"}, Kinds: []string{"duplicate"}}},
 		{"pairs without a first", "", "one makes no operation of phase rollback_write that a fault of kind duplicate can strike first; no kind can", Options{Pairs: true, Phases: []string{"rollback_write"}, Kinds: []string{"duplicate"}}},
-		{"pairs without a second", "", "one makes no operation after a first fault that a second can strike", Options{Pairs: true, Phases: []string{"submit_write"}, Kinds: []string{"fail-after"}}},
-		{"pairs that are alike", "", "each second fault on one looks the same as without a first one; try them unpruned", Options{Pairs: true, Phases: []string{"lock_release"}, Kinds: []string{"fail-after"}}},
-		{"the plan's own", "faults: [{on: {job: 1, phase: lock_release}, do: fail-after, times: 99}]", "can strike, as a fault of the plan strikes it or keeps it from its server", Options{Phases: []string{"lock_release"}, Kinds: []string{"crash"}}},
+		{"pairs without a second", "", "one makes no operation that a second fault can strike after a first", Options{Pairs: true, Phases: []string{"submit_write"}, Kinds: []string{"fail-after"}}},
+		{"pairs that are alike", "", "each second fault on one looks the same as one without a first fault; use --unpruned to try them", Options{Pairs: true, Phases: []string{"lock_release"}, Kinds: []string{"fail-after"}}},
+		{"the plan's own", "faults: [{on: {job: 1, phase: lock_release}, do: fail-after, times: 99}]", "can strike, since a fault of the plan strikes it or keeps it from its server", Options{Phases: []string{"lock_release"}, Kinds: []string{"crash"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := plans.Parse("one.yaml", []byte("name: one\npreset: documented\ntopology: {schedulers: 1, workers: 1}\nworkload: {jobs: 1}\n"+c.faults))

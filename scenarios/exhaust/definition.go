@@ -42,11 +42,11 @@ type Options struct {
 // Check returns the errors in the options that do not depend on the plan.
 func (o *Options) Check() error {
 	if o.Reduced && o.Unpruned {
-		return errors.New("a reduced search leaves faults out, and an unpruned one leaves none; ask for one of them")
+		return errors.New("a reduced search leaves faults out, and an unpruned search leaves none out; ask for one of the two")
 	}
 	for _, kind := range o.Kinds {
 		if !slices.Contains(Kinds(), kind) {
-			return fmt.Errorf("%.60q is no kind of fault%s; there are %s", kind, suggest.Hint(kind, Kinds()), strings.Join(Kinds(), ", "))
+			return fmt.Errorf("%.60q is not a kind of fault%s; the kinds are %s", kind, suggest.Hint(kind, Kinds()), strings.Join(Kinds(), ", "))
 		}
 	}
 	return nil

@@ -175,7 +175,7 @@ func TestACertificateSaysWhatCameOfEachTry(t *testing.T) {
 	assert.Equal(t, []string{"one-execution-per-job"}, c.Tries[1].Unjudged)
 	require.NoError(t, c.Check())
 	c.Tries[1].Unjudged = nil
-	assert.ErrorContains(t, c.Check(), "what was not judged is not that of its runs")
+	assert.ErrorContains(t, c.Check(), "the invariants that were not judged do not agree with its runs")
 	require.Len(t, c.Releases, 2)
 	assert.Equal(t, "redis-failover (promised with: wait_replica)", c.Releases[0].Says())
 	assert.Equal(t, 1, c.Releases[0].First)
@@ -187,7 +187,7 @@ func TestACertificateSaysWhatCameOfEachTry(t *testing.T) {
 
 	records[0].Digest = "0" // in a worker, the plan ran otherwise
 	_, err = d.Certify(records, &campaign.Result{Complete: true})
-	assert.ErrorContains(t, err, "the plan does not always run the same")
+	assert.ErrorContains(t, err, "the plan is not deterministic")
 	records[0].Contained = &campaign.Contained{What: campaign.Hung}
 	_, err = d.Certify(records, &campaign.Result{Complete: true})
 	assert.ErrorContains(t, err, "the run without a fault went out of bounds (no-hang)")

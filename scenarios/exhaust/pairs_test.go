@@ -192,7 +192,7 @@ func TestPairsCountEveryFaultThatIsLeftOut(t *testing.T) {
 	assert.Equal(t, len(all.Tries)+singles.Alike, len(pairs.Tries)+pairs.Alike)
 	o.Unpruned = true
 	_, err = Define(t.Context(), p, o)
-	assert.EqualError(t, err, "a reduced search leaves faults out, and an unpruned one leaves none; ask for one of them")
+	assert.EqualError(t, err, "a reduced search leaves faults out, and an unpruned search leaves none out; ask for one of the two")
 }
 
 // A pair's second fault strikes after its first, at an operation that the run of the first alone makes. The closest pairs
@@ -228,7 +228,7 @@ func TestPairsAreOfTheRunOfTheirFirst(t *testing.T) {
 	assert.Empty(t, d.Differs(c))
 	assert.Equal(t, d.Firsts[d.Tries[0].First].Fault.String()+"; then "+d.Tries[0].Fault.String(), c.Words(0))
 	c.Tries[1].First = len(c.Firsts) + 1
-	assert.ErrorContains(t, c.Check(), "run 2 is of an operation or a fault that is not there")
+	assert.ErrorContains(t, c.Check(), "run 2 names an operation or a fault that the certificate does not list")
 }
 
 // A process in which pairs are looked for lists what this one does. A first fault that takes it down has no second, and is

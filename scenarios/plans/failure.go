@@ -52,7 +52,7 @@ func ParseFailing(text string) (f Failing, err error) {
 			err = fmt.Errorf("it is not known")
 		}
 		if err != nil || f.Times < 1 || f.Succeeds < 0 || succeeds && f.Succeeds == 0 {
-			return f, fmt.Errorf("after the reason code come, each behind a semicolon, once, twice or 3 times; committed; succeeds after 5s; not %q", part)
+			return f, fmt.Errorf("after the reason code write, each after a semicolon, once, twice or 3 times; committed; succeeds after 5s; not %q", part)
 		}
 		switch before, twice := said[about]; {
 		case twice && before == part:
@@ -74,7 +74,7 @@ func checkFailing(p *Plan) *strictyaml.Error {
 	for _, n := range slices.Sorted(maps.Keys(p.Workload.OperatorOf)) {
 		if strings.TrimSpace(p.Workload.OperatorOf[n]) == "" {
 			path := fmt.Sprintf("workload.operator_of.%d", n)
-			return &strictyaml.Error{Path: path, Message: path + " is empty", Remedy: "name a group, as in interns, or leave it out"}
+			return &strictyaml.Error{Path: path, Message: path + " is empty", Remedy: "name a group, such as interns, or leave the key out"}
 		}
 	}
 	return nil

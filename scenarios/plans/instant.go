@@ -23,7 +23,7 @@ func (i *Instant) UnmarshalText(text []byte) error {
 	}
 	switch at = at.UTC(); {
 	case err != nil, !at.Equal(at.Truncate(time.Second)):
-		return fmt.Errorf("no instant in whole seconds")
+		return fmt.Errorf("not an instant in whole seconds")
 	case at.Before(firstInstant), at.After(lastInstant):
 		return fmt.Errorf("not between %s and %s", firstInstant.Format(time.DateOnly), lastInstant.Format(time.DateOnly))
 	}

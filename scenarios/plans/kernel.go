@@ -14,18 +14,18 @@ import (
 // Kernel is the safety kernel of a world, and its output policy: a node named kernel that every scheduler
 // asks before a job runs. A plan that does not mention it has none.
 type Kernel struct {
-	Default string              `yaml:"default" json:"default" oneof:"none,ALLOW,REQUIRE_APPROVAL,DENY,THROTTLE,UNKNOWN" doc:"what the safety kernel decides of a job that none of kernel.rules is about; none: the world has no kernel; in a plan with a kernel it is ALLOW unless said"`
-	Rules   []kernel.Rule       `yaml:"rules,omitempty" json:"rules,omitempty" doc:"what it decides of jobs; the first that matches counts"`
-	Output  []kernel.OutputRule `yaml:"output,omitempty" json:"output,omitempty" doc:"what it decides of results; the first that matches counts, and one that none is about is allowed"`
-	Then    []KernelChange      `yaml:"then,omitempty" json:"then,omitempty" doc:"when it goes by other rules; what an entry leaves out stays as the one before it had it"`
+	Default string              `yaml:"default" json:"default" oneof:"none,ALLOW,REQUIRE_APPROVAL,DENY,THROTTLE,UNKNOWN" doc:"what the safety kernel decides about a job that no rule of kernel.rules matches; none: the world has no kernel; a plan with a kernel has ALLOW unless it says otherwise"`
+	Rules   []kernel.Rule       `yaml:"rules,omitempty" json:"rules,omitempty" doc:"what the safety kernel decides about jobs; the first rule that matches counts"`
+	Output  []kernel.OutputRule `yaml:"output,omitempty" json:"output,omitempty" doc:"what the safety kernel decides about results; the first rule that matches counts, and a result that no rule matches is allowed"`
+	Then    []KernelChange      `yaml:"then,omitempty" json:"then,omitempty" doc:"when its rules change; what an entry leaves out stays as it was before"`
 }
 
 // KernelChange replaces parts of a kernel's policy at a time, and keeps the rest.
 type KernelChange struct {
-	At      time.Duration       `yaml:"at" json:"at" min:"1ms" max:"720h" doc:"when, since the world began"`
-	Default string              `yaml:"default,omitempty" json:"default,omitempty" oneof:"ALLOW,REQUIRE_APPROVAL,DENY,THROTTLE,UNKNOWN" doc:"instead of the default before; without, that stays"`
-	Rules   []kernel.Rule       `yaml:"rules,omitempty" json:"rules,omitempty" doc:"instead of all rules before; without, those stay"`
-	Output  []kernel.OutputRule `yaml:"output,omitempty" json:"output,omitempty" doc:"instead of all output rules before; without, those stay"`
+	At      time.Duration       `yaml:"at" json:"at" min:"1ms" max:"720h" doc:"when the rules change, since the world began"`
+	Default string              `yaml:"default,omitempty" json:"default,omitempty" oneof:"ALLOW,REQUIRE_APPROVAL,DENY,THROTTLE,UNKNOWN" doc:"replaces the default; if not given, the default stays"`
+	Rules   []kernel.Rule       `yaml:"rules,omitempty" json:"rules,omitempty" doc:"replaces all rules for jobs; if not given, they stay"`
+	Output  []kernel.OutputRule `yaml:"output,omitempty" json:"output,omitempty" doc:"replaces all rules for results; if not given, they stay"`
 }
 
 // NoKernel is the Default of a world without a kernel.
@@ -78,7 +78,7 @@ func checkKernel(p *Plan) *strictyaml.Error {
 	k := &p.Kernel
 	if !k.On() {
 		if len(k.Rules)+len(k.Output)+len(k.Then) > 0 {
-			return &strictyaml.Error{Path: "kernel.default", Message: "kernel.default is none, and the kernel has rules", Remedy: "give kernel.default a decision such as ALLOW, or take the rules away"}
+			return &strictyaml.Error{Path: "kernel.default", Message: "kernel.default is none, but the kernel has rules", Remedy: "give kernel.default a decision such as ALLOW, or remove the rules"}
 		}
 		return nil
 	}
@@ -131,7 +131,7 @@ func checkTimes(p *Plan) *strictyaml.Error {
 	for i, t := range p.Kernel.Then {
 		if t.At == 0 {
 			path := fmt.Sprintf("kernel.then[%d]", i)
-			return &strictyaml.Error{Path: path + ".at", Message: path + " changes the policy at no time", Remedy: "give at, from 1ms to 720h, as in at: 30s"}
+			return &strictyaml.Error{Path: path + ".at", Message: path + " does not say when it changes the policy", Remedy: "give at, from 1ms to 720h, as in at: 30s"}
 		}
 	}
 	return nil
@@ -187,7 +187,7 @@ func (k *Kernel) renumber(number func(int) int) {
 
 func checkOutput(p *Plan) *strictyaml.Error {
 	if p.Engine.Output.Enabled && !p.Kernel.On() {
-		return &strictyaml.Error{Path: "engine.output.enabled", Message: "engine.output.enabled is true, and there is no kernel to ask", Remedy: "give the plan a kernel, such as kernel: {default: ALLOW}, or turn it off"}
+		return &strictyaml.Error{Path: "engine.output.enabled", Message: "engine.output.enabled is true, but the plan has no kernel to ask", Remedy: "give the plan a kernel, such as kernel: {default: ALLOW}, or set engine.output.enabled to false"}
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func TestAKernelIsReadStrictly(t *testing.T) {
 		"kernel: {rules: [{decision: DENY, constraints: a=b}]}":                     `plan.yaml:2:48: kernel.rules[0].constraints bind nobody`,
 		"kernel: {default: none, rules: [{decision: DENY}]}":                        `the kernel has rules`,
 		"kernel: {then: [{at: 1m}]}":                                                `kernel.then[0] changes nothing`,
-		"kernel: {then: [{default: DENY}]}":                                         `kernel.then[0] changes the policy at no time; give at`,
+		"kernel: {then: [{default: DENY}]}":                                         `kernel.then[0] does not say when it changes the policy; give at`,
 		"kernel: {rules: [{job_id: job-99, decision: DENY}]}":                       `plan.yaml:2:27: there is no job-99; the workload has job-1 to job-10`,
 		"kernel: {output: [{job_id: job-0, decision: DENY}]}":                       `there is no job-0`,
 		"kernel: {then: [{at: 1m, rules: [{job_id: job-11, decision: DENY}]}]}":     `there is no job-11`,

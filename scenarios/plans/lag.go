@@ -131,7 +131,7 @@ func lagOf(text string) (canonical Lag, at func(uint64) time.Duration, err error
 	case "normal", "lognormal":
 		quantile, err = bell(kind, parts)
 	default:
-		return "", nil, errors.New("no distribution that there is")
+		return "", nil, errors.New("not a known distribution")
 	}
 	if err != nil {
 		return "", nil, err
@@ -172,9 +172,9 @@ func listed(kind string, list []time.Duration) (func(uint64) time.Duration, erro
 	case kind == "samples" && len(list) <= lagSamples:
 		return func(draw uint64) time.Duration { return list[draw%uint64(len(list))] }, nil
 	case kind == "samples":
-		return nil, fmt.Errorf("%d samples, of which there are at most %d", len(list), lagSamples)
+		return nil, fmt.Errorf("%d samples, more than the limit of %d", len(list), lagSamples)
 	case kind == "uniform":
-		return nil, errors.New("without two ends, the first below the second")
+		return nil, errors.New("without two bounds, the first below the second")
 	}
 	return nil, errors.New("more than one duration")
 }
@@ -204,7 +204,7 @@ func bell(kind string, parts []string) (func(z float64) float64, error) {
 		return func(z float64) float64 { return mean + float64(sd*z) }, nil
 	}
 	if m <= 0 || s <= m {
-		return nil, fmt.Errorf("with %s not above the median, or a median of nothing", name)
+		return nil, fmt.Errorf("with a median of 0s, or with %s not above the median", name)
 	}
 	sigma := math.Log(sd/mean) / (math.Sqrt2 * math.Erfinv(2*share/100-1))
 	return func(z float64) float64 { return mean * math.Exp(sigma*z) }, nil

@@ -62,9 +62,9 @@ func TestLagsAreDistributed(t *testing.T) {
 
 func TestLagsAreReadStrictly(t *testing.T) {
 	for text, want := range map[string]string{
-		"5": "without a unit", "-1s": "out of range", "25h": "out of range", "soon": "not a duration", "gamma:5s": "no distribution that there is", "fixed:1s:2s": "more than one duration",
-		"uniform:8s:2s": "without two ends, the first below the second", "uniform:8s": "without two ends", "normal:mean=5s": "without mean= and sd=", "normal:5s:2s": "without mean= and sd=",
-		"normal:mean=5s:p99=9s": "without mean= and sd=", "lognormal:median=5s:p99=3s": "p99 not above the median", "lognormal:median=0s:p99=3s": "a median of nothing", "lognormal:median=5s:p40=9s": "without median= and p99=",
+		"5": "without a unit", "-1s": "out of range", "25h": "out of range", "soon": "not a duration", "gamma:5s": "not a known distribution", "fixed:1s:2s": "more than one duration",
+		"uniform:8s:2s": "without two bounds, the first below the second", "uniform:8s": "without two bounds", "normal:mean=5s": "without mean= and sd=", "normal:5s:2s": "without mean= and sd=",
+		"normal:mean=5s:p99=9s": "without mean= and sd=", "lognormal:median=5s:p99=3s": "p99 not above the median", "lognormal:median=0s:p99=3s": "a median of 0s", "lognormal:median=5s:p40=9s": "without median= and p99=",
 		"lognormal:median=1h:p51=3h": "one in a million takes", "samples:1s:x": `of which "x" is not a duration`, "samples:": `of which "" is`, "lognormal:median=5:p99=30s": "without a unit",
 	} {
 		p := plans.Defaults()

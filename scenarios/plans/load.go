@@ -69,7 +69,7 @@ func readPlan(path string) ([]byte, error) {
 func Parse(name string, data []byte) (*Plan, error) {
 	var result struct{ Verdict, Digest string }
 	if json.Unmarshal(data, &result) == nil && result.Verdict != "" && result.Digest != "" {
-		return nil, &strictyaml.Error{File: name, Message: "this is the result of a run, and no plan", Remedy: "give the plan.yaml beside it"}
+		return nil, &strictyaml.Error{File: name, Message: "this is the result of a run, not a plan", Remedy: "give the plan.yaml beside it"}
 	}
 	doc, err := planFile.Parse(name, data)
 	if err != nil {

@@ -97,11 +97,11 @@ func TestParseRefuses(t *testing.T) {
 		{"outcome said twice", "name: x\nworkload:\n  fail: {1: timeout; committed; committed}\n", `p.yaml:3:13: workload.fail.1 is "timeout; committed; committed"; say "committed" once`},
 		{"strategy", "name: x\nschedule: {strategy: ptc}\n", `p.yaml:2:22: schedule.strategy is "ptc"; it must be latency, random, pct or bounded (did you mean "pct"?)`},
 		{"change points", "name: x\nschedule: {strategy: pct, change_points: 21}\n", `p.yaml:2:42: schedule.change_points is 21, out of range; give 0 to 20`},
-		{"pre-emption without a step", "name: x\nschedule: {strategy: bounded, preemptions: scheduler-2}\n", `p.yaml:2:44: schedule.preemptions is "scheduler-2": "scheduler-2" is no step and whose turn it becomes; give rising steps, each with who goes, as in 17=scheduler-2,40=scheduler-1/job-1#2`},
+		{"pre-emption without a step", "name: x\nschedule: {strategy: bounded, preemptions: scheduler-2}\n", `p.yaml:2:44: schedule.preemptions is "scheduler-2": "scheduler-2" is no step and whose turn it becomes; give rising steps, each with the actor that goes, as in 17=scheduler-2,40=scheduler-1/job-1#2`},
 		{"pre-emptions in no order", "name: x\nschedule: {strategy: bounded, preemptions: '17=scheduler-2,17=scheduler-1'}\n", `p.yaml:2:44: schedule.preemptions is "17=scheduler-2,17=scheduler-1": the steps do not rise from 1; give rising steps`},
 		{"pre-emption of nobody", "name: x\nschedule: {strategy: bounded, preemptions: 17=schedular-2}\n", `p.yaml:2:44: there is no node "schedular-2"; the nodes are scheduler-1, scheduler-2, worker-1, worker-2, worker-3, submitter (did you mean "scheduler-2"?)`},
 		{"two numbers of failures", "name: x\nworkload:\n  fail: {1: timeout; twice; 3 times}\n", `p.yaml:3:13: workload.fail.1 is "timeout; twice; 3 times"; say "twice" or "3 times", not both`},
-		{"operator of no group", "name: x\nworkload:\n  operator_of: {1: ' '}\n", `p.yaml:3:20: workload.operator_of.1 is empty; name a group, as in interns, or leave it out`},
+		{"operator of no group", "name: x\nworkload:\n  operator_of: {1: ' '}\n", `p.yaml:3:20: workload.operator_of.1 is empty; name a group, such as interns, or leave the key out`},
 		{"unknown key below", "name: x\nworkload:\n  job: 3\n", `p.yaml:3:3: unknown key "job" in workload (did you mean "jobs"?); known are jobs, every, work, cpu, gpu, submissions, tries, tenants, shared_keys, poison, saga, unreadable, slow, cancel, deadline, label, requires, approve, change, topic, answer, runs, steps, step_delay, step_until, last_step_delay, step_retries, step_backoff, step_failures, step_undo, fail, approve_replay, mend_replay, ask_replay, deny_replay, operator_of`},
 		{"unknown engine key", "name: x\nengine: {max_dispatch_retrys: 3}\n", `p.yaml:2:10: unknown key "max_dispatch_retrys" in engine \(did you mean "max_dispatch_retries"\?\); ` + "`wavetank explain engine`" + ` lists`},
 		{"text for a number", "name: x\nworkload: {jobs: many}\n", `p.yaml:2:18: workload.jobs is "many", not an integer; give 1 to 100000`},
@@ -111,8 +111,8 @@ func TestParseRefuses(t *testing.T) {
 		{"zero", "name: x\nworkload: {jobs: 0}\n", `p.yaml:2:18: workload.jobs is 0, out of range`},
 		{"number for a mapping", "name: x\nworkload: 3\n", `p.yaml:2:11: workload is not a mapping; give keys such as jobs, every, work`},
 		{"name for a job's number", "name: x\nworkload: {slow: {job-3: 15m}}\n", `p.yaml:2:19: "job-3" in workload.slow is not a number`},
-		{"situation under violates", "name: x\nexpect: {violates: [ack-lost]}\n", `p.yaml:2:21: ack-lost is a situation that runs reach, not a promise to violate; put it under sometimes`},
-		{"promise under sometimes", "name: x\nexpect: {sometimes: [one-dispatch-per-job]}\n", `p.yaml:2:22: one-dispatch-per-job is a promise, not a situation to reach; put it under violates`},
+		{"situation under violates", "name: x\nexpect: {violates: [ack-lost]}\n", `p.yaml:2:21: ack-lost is a situation, which a run reaches; it is not a promise that a run can violate; put it under sometimes`},
+		{"promise under sometimes", "name: x\nexpect: {sometimes: [one-dispatch-per-job]}\n", `p.yaml:2:22: one-dispatch-per-job is a promise, not a situation that a run reaches; put it under violates`},
 		{"slow out of range", "name: x\nworkload: {slow: {3: 25h}}\n", `p.yaml:2:22: workload.slow.3 is 25h, out of range; give a duration`},
 		{"choice", "name: x\nengine: {read_error: fail-opn}\n", `p.yaml:2:22: engine.read_error is "fail-opn"; it must be fail-closed, fail-open or cached-state (did you mean "fail-open"?)`},
 		{"preset", "name: x\npreset: documentd\n", `p.yaml:2:9: preset is "documentd"; it must be documented or hardened (did you mean "documented"?)`},
@@ -122,12 +122,12 @@ func TestParseRefuses(t *testing.T) {
 		{"name", "name: My Plan\n", `p.yaml:1:7: the name "My Plan" is not in kebab-case`},
 		{"name that is a path", "name: ../x\n", `p.yaml:1:7: the name "../x" is not in kebab-case`},
 		{"story of lines", "name: x\nstory: \"a\\nb\"\n", `p.yaml:2:8: the story is not one line of text`},
-		{"story that turns", "name: x\nstory: \"a \u202eb\"\n", `p.yaml:2:8: the story has a character that turns the direction of its text`},
+		{"story that turns", "name: x\nstory: \"a \u202eb\"\n", `p.yaml:2:8: the story has an invisible character that changes the direction of its text`},
 		{"story with a line separator", "name: x\nstory: \"a\u2028b\"\n", `p.yaml:2:8: the story is not one line of text`},
 		{"list", "- name: x\n", `p.yaml:1:1: a plan is not a mapping; give keys such as version, name, story`},
 		{"word", "hello\n", `p.yaml:1:1: a plan is not a mapping; give keys such as version, name, story`},
 		{"empty", "", `p.yaml: this is empty; a plan has at least a name`},
-		{"submissions past a year", "name: x\nworkload: {jobs: 100000, every: 24h}\n", `p.yaml:2:33: the last of 100000 jobs would be submitted after 2399976h; let them all come within 8760h`},
+		{"submissions past a year", "name: x\nworkload: {jobs: 100000, every: 24h}\n", `p.yaml:2:33: the last of 100000 jobs would be submitted after 2399976h; submit all of them within 8760h`},
 		{"cancelled job that is not there", "name: x\nworkload: {cancel: {11: 2s}}\n", `p.yaml:2:25: there is no job 11; the workload has jobs 1 to 10`},
 		{"deadline of a job that is not there", "name: x\nworkload: {deadline: {0: 2s}}\n", `p.yaml:2:26: there is no job 0; the workload has jobs 1 to 10`},
 		{"topic timeouts that are none", "name: x\nengine: {topic_timeouts: job.fast}\n", `p.yaml:2:26: engine.topic_timeouts is "job.fast"; give topics, each once, with a duration from 1s on, as in job.fast=20s,job.slow=10m`},
@@ -135,11 +135,11 @@ func TestParseRefuses(t *testing.T) {
 		{"slow job that is not there", "name: x\nworkload: {slow: {11: 15m}}\n", `p.yaml:2:23: there is no job 11; the workload has jobs 1 to 10`},
 		{"back-off", "name: x\nengine: {backoff_base: 1m}\n", `p.yaml:2:24: engine.backoff_base is 1m, longer than engine.backoff_max; give at most 30s`},
 		{"about", "name: x\nabout: [1, 11]\n", `p.yaml:2:12: there is no job 11; the workload has jobs 1 to 10`},
-		{"about twice", "name: x\nabout: [1, 1]\n", `p.yaml:2:12: job 1 is there already`},
-		{"preset's situation", "name: x\nexpect: {documented: {violates: [ack-lost]}}\n", `p.yaml:2:34: ack-lost is a situation that runs reach, not a promise to violate; put it under sometimes`},
-		{"own preset twice", "name: x\nexpect: {violates: [one-dispatch-per-job], hardened: {sometimes: [ack-lost]}}\n", `p.yaml:2:54: expect.hardened is said twice: hardened is the plan's own preset; put all of it under expect.hardened`},
+		{"about twice", "name: x\nabout: [1, 1]\n", `p.yaml:2:12: job 1 is listed twice`},
+		{"preset's situation", "name: x\nexpect: {documented: {violates: [ack-lost]}}\n", `p.yaml:2:34: ack-lost is a situation, which a run reaches; it is not a promise that a run can violate; put it under sometimes`},
+		{"own preset twice", "name: x\nexpect: {violates: [one-dispatch-per-job], hardened: {sometimes: [ack-lost]}}\n", `p.yaml:2:54: expect.hardened is given twice: hardened is the plan's own preset; put all of it under expect.hardened`},
 		{"invariant", "name: x\nexpect: {violates: [one-dispatch-per-jobb]}\n", "p.yaml:2:21: unknown invariant \"one-dispatch-per-jobb\"; `wavetank list invariants` names them (did you mean \"one-dispatch-per-job\"?)"},
-		{"invariant twice", "name: x\nexpect: {violates: [one-dispatch-per-job, one-dispatch-per-job]}\n", `p.yaml:2:43: one-dispatch-per-job is there already`},
+		{"invariant twice", "name: x\nexpect: {violates: [one-dispatch-per-job, one-dispatch-per-job]}\n", `p.yaml:2:43: one-dispatch-per-job is listed twice`},
 		{"phase", "name: x\nfaults:\n  - on: {job: 3, phase: publsh}\n    do: hang\n", "p.yaml:3:25: unknown phase \"publsh\"; `wavetank list faults` names the phases (did you mean \"publish\"?)"},
 		{"phase missing", "name: x\nfaults:\n  - on: {job: 3}\n    do: hang\n", `p.yaml:3:9: the phase is missing; say which operation`},
 		{"effect", "name: x\nfaults:\n  - {on: {phase: publish}, do: fail-befor}\n", `p.yaml:3:32: unknown fault "fail-befor"; do is one of .* \(did you mean "fail-before"\?\)`},
@@ -196,7 +196,7 @@ func TestParseRefusesToStrikeTwice(t *testing.T) {
 		}
 		require.Error(t, err, c.second)
 		assert.Nil(t, p)
-		assert.Regexp(t, `^p.yaml:4:\d+: faults\[1\] strikes what faults\[0\] strikes already; give another occurrence$`, err.Error())
+		assert.Regexp(t, `^p.yaml:4:\d+: faults\[1\] strikes the same operation as faults\[0\]; give another occurrence$`, err.Error())
 	}
 }
 

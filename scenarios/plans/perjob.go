@@ -36,7 +36,7 @@ var perJobs = []PerJob{
 	{key: "mend_replay", usual: "never", Example: "1m", needs: hasReplays, scenario: "replay-mended"},
 	{key: "ask_replay", usual: "never", Example: "1m", needs: hasReplays, scenario: "replay-asked"},
 	{key: "deny_replay", usual: "never", Example: "1m", needs: hasReplays, scenario: "replay-asked"},
-	{key: "operator_of", usual: "that of the triage policy", Example: "interns", needs: hasOperator, scenario: "replay-approval"},
+	{key: "operator_of", usual: "the group that the triage policy names", Example: "interns", needs: hasOperator, scenario: "replay-approval"},
 	{key: "topic", usual: Topic, Example: "job.gpu"},
 	{key: "answer", usual: "SUCCEEDED", Example: "FAILED_FATAL"},
 }

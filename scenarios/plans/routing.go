@@ -71,7 +71,7 @@ func (w *Workload) Route(r *job.Request, n int) error {
 	if text, ok := w.Requires[n]; ok {
 		r.Requires = strings.Split(text, ",")
 		if slices.Contains(r.Requires, "") {
-			return fmt.Errorf("it names a capability that is empty")
+			return fmt.Errorf("it names an empty capability")
 		}
 	}
 	if text, ok := w.Label[n]; ok {
@@ -109,7 +109,7 @@ func checkRoutes(p *Plan) *strictyaml.Error {
 		}
 	}
 	if t := p.Topology; t.GPUWorkers > t.Workers {
-		return &strictyaml.Error{Path: "topology.gpu_workers", Message: fmt.Sprintf("topology.gpu_workers is %d, more than there are workers", t.GPUWorkers), Remedy: fmt.Sprintf("give at most %d", t.Workers)}
+		return &strictyaml.Error{Path: "topology.gpu_workers", Message: fmt.Sprintf("topology.gpu_workers is %d, more than topology.workers", t.GPUWorkers), Remedy: fmt.Sprintf("give at most %d", t.Workers)}
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 
 // Sections lists the parts of a plan that have keys, the plan itself first.
 func Sections() []strictyaml.Section {
-	return strictyaml.Sections(reflect.TypeFor[Plan](), strictyaml.Section{Name: SectionPlan, Doc: "everything that a run depends on besides the build"})
+	return strictyaml.Sections(reflect.TypeFor[Plan](), strictyaml.Section{Name: SectionPlan, Doc: "everything that a run depends on, except the build"})
 }
 
 // SectionPlan is the name of the section that is the whole plan.

@@ -27,7 +27,7 @@ func TestSettingsAreThePlansKeys(t *testing.T) {
 		assert.NotContains(t, byName, s.Name)
 		byName[s.Name] = s
 	}
-	assert.Equal(t, Setting{Name: "engine.max_dispatch_retries", Type: "integer", Default: "3", Doc: "picks in one handling before a stale worker sends the job back (Stale workers)", Allowed: "1 to 1000", Scenario: "stale-worker"}, byName["engine.max_dispatch_retries"])
+	assert.Equal(t, Setting{Name: "engine.max_dispatch_retries", Type: "integer", Default: "3", Doc: "how many picks one handling makes, if all meet stale workers, before it sends the job back (Stale workers)", Allowed: "1 to 1000", Scenario: "stale-worker"}, byName["engine.max_dispatch_retries"])
 	assert.Equal(t, "stale_worker", byName["engine.stale_reason_code"].Hardened)
 	assert.Equal(t, "no_workers", byName["engine.stale_reason_code"].Default)
 	assert.Equal(t, "45m", byName["then.settle_within"].Default)

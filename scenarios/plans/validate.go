@@ -47,7 +47,7 @@ func checkName(p *Plan) *strictyaml.Error {
 	case len(p.Name) > NameLengthMax || !kebab.MatchString(p.Name):
 		return &strictyaml.Error{Path: "name", Message: fmt.Sprintf("the name %.80q is not in kebab-case", p.Name), Remedy: fmt.Sprintf("use small letters, digits and single dashes, at most %d", NameLengthMax)}
 	case strings.ContainsFunc(p.Story, visible.Turns):
-		return &strictyaml.Error{Path: "story", Message: "the story has a character that turns the direction of its text, which nobody sees", Remedy: "leave U+202A to U+202E, U+2066 to U+2069 and the like out"}
+		return &strictyaml.Error{Path: "story", Message: "the story has an invisible character that changes the direction of its text", Remedy: "leave U+202A to U+202E, U+2066 to U+2069 and the like out"}
 	case strings.ContainsFunc(p.Story, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) }) || strings.TrimSpace(p.Story) != p.Story || strings.ToValidUTF8(p.Story, "") != p.Story:
 		return &strictyaml.Error{Path: "story", Message: "the story is not one line of text", Remedy: "write it as one sentence or two"}
 	}
@@ -67,7 +67,7 @@ func checkTriage(p *Plan) *strictyaml.Error {
 func checkWorkload(p *Plan) *strictyaml.Error {
 	w := p.Workload
 	if last := time.Duration(w.Jobs-1) * w.Every; last > submissionsMax {
-		return &strictyaml.Error{Path: "workload.every", Message: fmt.Sprintf("the last of %d jobs would be submitted after %s", w.Jobs, strictyaml.DurationText(last)), Remedy: fmt.Sprintf("let them all come within %s", strictyaml.DurationText(submissionsMax))}
+		return &strictyaml.Error{Path: "workload.every", Message: fmt.Sprintf("the last of %d jobs would be submitted after %s", w.Jobs, strictyaml.DurationText(last)), Remedy: fmt.Sprintf("submit all of them within %s", strictyaml.DurationText(submissionsMax))}
 	}
 	return strictyaml.Together(checkFailing(p), checkPerJob(p), checkRuns(p), checkRoutes(p))
 }
@@ -101,7 +101,7 @@ func checkSchedule(p *Plan) *strictyaml.Error {
 	const path = "schedule.preemptions"
 	list, err := sim.ParsePreemptions(p.Schedule.Preemptions)
 	if err != nil {
-		return &strictyaml.Error{Path: path, Message: fmt.Sprintf("%s is %.80q: %v", path, p.Schedule.Preemptions, err), Remedy: "give rising steps, each with who goes, as in 17=scheduler-2,40=scheduler-1/job-1#2"}
+		return &strictyaml.Error{Path: path, Message: fmt.Sprintf("%s is %.80q: %v", path, p.Schedule.Preemptions, err), Remedy: "give rising steps, each with the actor that goes, as in 17=scheduler-2,40=scheduler-1/job-1#2"}
 	}
 	nodes := p.Nodes()
 	for _, one := range list {
@@ -122,7 +122,7 @@ func CheckStrikes(p *Plan) *strictyaml.Error {
 				if f.After != nil {
 					field = "after"
 				}
-				return &strictyaml.Error{Path: fmt.Sprintf("faults[%d].%s", i, field), Message: fmt.Sprintf("faults[%d] strikes what faults[%d] strikes already", i, j), Remedy: "give another occurrence"}
+				return &strictyaml.Error{Path: fmt.Sprintf("faults[%d].%s", i, field), Message: fmt.Sprintf("faults[%d] strikes the same operation as faults[%d]", i, j), Remedy: "give another occurrence"}
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func checkAbout(p *Plan) *strictyaml.Error {
 		case n < 1 || n > p.Workload.Jobs:
 			return &strictyaml.Error{Path: path, Message: fmt.Sprintf("there is no job %d", n), Remedy: fmt.Sprintf("the workload has jobs 1 to %d", p.Workload.Jobs)}
 		case slices.Contains(p.About[:i], n):
-			return &strictyaml.Error{Path: path, Message: fmt.Sprintf("job %d is there already", n), Remedy: "name each job once"}
+			return &strictyaml.Error{Path: path, Message: fmt.Sprintf("job %d is listed twice", n), Remedy: "name each job once"}
 		}
 	}
 	return nil
@@ -162,7 +162,7 @@ func checkAbout(p *Plan) *strictyaml.Error {
 func checkExpect(p *Plan) *strictyaml.Error {
 	own := "expect." + p.Preset
 	if *p.Expect.under(p.Preset) != nil {
-		return &strictyaml.Error{Path: own, Message: own + " is said twice: " + p.Preset + " is the plan's own preset", Remedy: "put all of it under " + own}
+		return &strictyaml.Error{Path: own, Message: own + " is given twice: " + p.Preset + " is the plan's own preset", Remedy: "put all of it under " + own}
 	}
 	if e := checkExpected("expect", &Expected{Violates: p.Expect.Violates, Sometimes: p.Expect.Sometimes, Judged: p.Expect.Judged}); e != nil {
 		return e
@@ -190,9 +190,9 @@ func checkExpected(path string, e *Expected) *strictyaml.Error {
 		others       []string // invariants that belong under the other key
 		not, instead string
 	}{
-		{"violates", e.Violates, violable(), reachable(), "is a situation that runs reach, not a promise to violate", "sometimes"},
-		{"sometimes", e.Sometimes, reachable(), violable(), "is a promise, not a situation to reach", "violates"},
-		{"judged", e.Judged, violable(), reachable(), "is a situation that runs reach, and nothing that can be broken", "sometimes"},
+		{"violates", e.Violates, violable(), reachable(), "is a situation, which a run reaches; it is not a promise that a run can violate", "sometimes"},
+		{"sometimes", e.Sometimes, reachable(), violable(), "is a promise, not a situation that a run reaches", "violates"},
+		{"judged", e.Judged, violable(), reachable(), "is a situation, which a run reaches; it is not an invariant that a run can break", "sometimes"},
 	} {
 		for i, name := range list.names {
 			path := fmt.Sprintf("%s.%s[%d]", path, list.key, i)
@@ -202,7 +202,7 @@ func checkExpected(path string, e *Expected) *strictyaml.Error {
 			case !slices.Contains(list.known, name):
 				return &strictyaml.Error{Path: path, Message: fmt.Sprintf("unknown invariant %q", name), Remedy: "`wavetank list invariants` names them" + suggest.Hint(name, list.known)}
 			case slices.Contains(list.names[:i], name):
-				return &strictyaml.Error{Path: path, Message: fmt.Sprintf("%s is there already", name), Remedy: "name it once"}
+				return &strictyaml.Error{Path: path, Message: fmt.Sprintf("%s is listed twice", name), Remedy: "name it once"}
 			}
 		}
 	}

@@ -115,7 +115,7 @@ func TestThePartingIsOfTheJob(t *testing.T) {
 // Of what else the run breaks, the part of the engine that is there for it says what goes wrong.
 func TestAnotherInvariantsMechanism(t *testing.T) {
 	c := explained(t, "paused-holder")
-	assert.True(t, strings.HasPrefix(c.Brief(), "Without engine.fence, a replica whose lock has run out"), "%s", c)
+	assert.True(t, strings.HasPrefix(c.Brief(), "Without engine.fence, a replica whose lock has expired"), "%s", c)
 	assert.Equal(t, []string{"one-dispatch-per-job", "lock-mutual-exclusion"}, c.Also)
 	assert.Contains(t, c.Holding(), "but then lock-mutual-exclusion still breaks")
 }

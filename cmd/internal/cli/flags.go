@@ -53,7 +53,7 @@ func flagProblem(cmd *cobra.Command, err error) string {
 
 // JSONFlag adds --json to a command that prints what it has to say.
 func JSONFlag(cmd *cobra.Command, f *bool) {
-	cmd.Flags().BoolVar(f, "json", false, "print JSON, and nothing else, on standard output")
+	cmd.Flags().BoolVar(f, "json", false, "print only JSON on standard output")
 }
 
 // NamesFiles refuses a flag that is given and names no file or folder, where its help calls its value FILE or DIR.

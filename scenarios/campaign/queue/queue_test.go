@@ -222,7 +222,7 @@ func TestARunThatIsDoneTwiceMustBeTheSame(t *testing.T) {
 	differ := new(campaign.NotDeterministicError)
 	require.ErrorAs(t, err, &differ)
 	assert.Equal(t, 1, differ.N)
-	assert.Regexp(t, `^run 1 is not deterministic: .*campaign has that it was held with digest b, and .*/\d+ that it was held with digest [0-9a-f]{16}$`, err.Error())
+	assert.Regexp(t, `^run 1 is not deterministic: .*campaign says that it was held with digest b, and .*/\d+ that it was held with digest [0-9a-f]{16}$`, err.Error())
 	assert.Contains(t, said.all(), `one/1 has sent a record with the digest of another campaign, "another"; it is left out`)
 }
 

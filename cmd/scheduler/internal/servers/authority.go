@@ -16,7 +16,7 @@ func ReadAuthority(said, path string) (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, cli.Fail(cli.ExitUsage, "%s is %s, which holds no certificate in PEM; name the authority's", said, path)
+		return nil, cli.Fail(cli.ExitUsage, "%s is %s, which holds no certificate in PEM; name a file with the authority's certificate", said, path)
 	}
 	return pool, nil
 }

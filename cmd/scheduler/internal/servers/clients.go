@@ -118,9 +118,9 @@ func (f *Flags) CheckURLs() error {
 	}
 	switch {
 	case f.NATSCreds != "" && f.NATSURL == "":
-		return cli.Fail(cli.ExitUsage, "--nats-creds is for a NATS that is given, and none is; give it with --nats, or leave --nats-creds out")
+		return cli.Fail(cli.ExitUsage, "--nats-creds is for a NATS that is given, but none is; give one with --nats, or leave --nats-creds out")
 	case f.TLSCA != "" && !overTLS.MatchString(f.RedisURL) && !overTLS.MatchString(f.NATSURL):
-		return cli.Fail(cli.ExitUsage, "--tls-ca is about TLS, and neither server is asked for it; write rediss:// with --redis or tls:// with --nats, or leave --tls-ca out")
+		return cli.Fail(cli.ExitUsage, "--tls-ca is for TLS, but neither URL asks for TLS; write rediss:// with --redis or tls:// with --nats, or leave --tls-ca out")
 	}
 	if _, err := f.authority(); err != nil {
 		return err

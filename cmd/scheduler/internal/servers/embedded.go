@@ -38,7 +38,7 @@ func (f *Flags) StartEmbedded(redisAddr, natsAddr, dir string) (e *Embedded, err
 			return e, err
 		}
 		if e.Redis, err = startRedis(redisAddr); err != nil {
-			return e, cli.Fail(cli.ExitUsage, "%s cannot be listened on: %v; give another with --embedded-redis", redisAddr, NetReason(err))
+			return e, cli.Fail(cli.ExitUsage, "cannot listen on %s: %v; give another address with --embedded-redis", redisAddr, NetReason(err))
 		}
 		f.RedisURL = "redis://" + e.Redis.Addr() + "/0"
 	}
@@ -68,7 +68,7 @@ func (f *Flags) StartEmbedded(redisAddr, natsAddr, dir string) (e *Embedded, err
 	e.NATS = srv
 	srv.Start()
 	if !srv.ReadyForConnections(AnswerWithin) || !srv.JetStreamEnabled() {
-		return e, cli.Fail(cli.ExitUsage, "nats-server cannot start on %s with its streams in %s; look after both, or choose others with --embedded-nats and --data", natsAddr, dir)
+		return e, cli.Fail(cli.ExitUsage, "nats-server cannot start on %s with its streams in %s; check both, or choose others with --embedded-nats and --data", natsAddr, dir)
 	}
 	f.NATSURL = srv.ClientURL()
 	return e, nil
@@ -79,7 +79,7 @@ func (f *Flags) StartEmbedded(redisAddr, natsAddr, dir string) (e *Embedded, err
 func free(addr, flag, instead string) error {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return cli.Fail(cli.ExitUsage, "%s, for a server of this process's own, cannot be listened on: %v; give another with %s, or a server that runs with %s", addr, NetReason(err), flag, instead)
+		return cli.Fail(cli.ExitUsage, "cannot listen on %s for this process's own server: %v; give another address with %s, or a running server with %s", addr, NetReason(err), flag, instead)
 	}
 	return l.Close()
 }
@@ -94,7 +94,7 @@ func CheckAddr(flag, addr string) error {
 		}
 	}
 	if err != nil {
-		return cli.Fail(cli.ExitUsage, "%s is %q, which is no address; write HOST:PORT, as in 127.0.0.1:0", flag, addr)
+		return cli.Fail(cli.ExitUsage, "%s is %q, not an address; write HOST:PORT, as in 127.0.0.1:0", flag, addr)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func DialKernel(addr string) (conn *grpc.ClientConn, how string, err error) {
 	}
 	host, port, err := net.SplitHostPort(addr)
 	if n, bad := strconv.Atoi(port); err != nil || bad != nil || host == "" || n < 1 || n > 65535 {
-		return nil, "", cli.Fail(cli.ExitUsage, "--safety-kernel is %q, which is no address; write HOST:PORT", addr)
+		return nil, "", cli.Fail(cli.ExitUsage, "--safety-kernel is %q, not an address; write HOST:PORT", addr)
 	}
 	creds, how, err := kernelCredentials()
 	if err != nil {
@@ -68,9 +68,9 @@ func kernelCredentials() (creds grpctls.TransportCredentials, how string, err er
 	ca := os.Getenv(EnvKernelCA)
 	switch {
 	case plain && required:
-		return nil, "", cli.Fail(cli.ExitUsage, "%s asks for plaintext, which %s refuses; take one of the two away", EnvKernelInsecure, EnvKernelTLS)
+		return nil, "", cli.Fail(cli.ExitUsage, "%s asks for plaintext, which %s refuses; remove one of the two", EnvKernelInsecure, EnvKernelTLS)
 	case plain && ca != "":
-		return nil, "", cli.Fail(cli.ExitUsage, "%s asks for plaintext, and %s for TLS; take one of the two away", EnvKernelInsecure, EnvKernelCA)
+		return nil, "", cli.Fail(cli.ExitUsage, "%s asks for plaintext, and %s for TLS; remove one of the two", EnvKernelInsecure, EnvKernelCA)
 	case plain:
 		return insecure.NewCredentials(), "in plaintext", nil
 	case ca == "":

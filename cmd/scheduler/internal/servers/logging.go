@@ -18,7 +18,7 @@ type LogFlags struct {
 // Add adds the flags to a command.
 func (f *LogFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.format, "log-format", "text", "`FORMAT` of the log on standard error: text or json")
-	cmd.Flags().StringVar(&f.level, "log-level", "info", "what is logged, from this `LEVEL` on: debug, info, warn or error")
+	cmd.Flags().StringVar(&f.level, "log-level", "info", "log messages of this `LEVEL` and above: debug, info, warn or error")
 	_ = cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -31,7 +31,7 @@ func checkNATS(text string) error {
 		case unreadable(text, "/?#,"):
 			return cli.Fail(cli.ExitUsage, "--nats is %q, which "+escapeIt, Public(text))
 		default:
-			return cli.Fail(cli.ExitUsage, "--nats is %q, which is no URL of a nats-server; write nats://HOST:4222", Public(text))
+			return cli.Fail(cli.ExitUsage, "--nats is %q, not the URL of a nats-server; write nats://HOST:4222", Public(text))
 		}
 	}
 	return nil
@@ -60,7 +60,7 @@ func (f *Flags) KeepNATS(name string, log *slog.Logger, lost func(error), more .
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
 			why, remedy := f.natsTrouble(err)
 			if firstInOutage(log, why) {
-				log.Warn("NATS cannot be used; trying on", slog.String("url", Public(f.NATSURL)), slog.String("error", why), slog.String("remedy", remedy))
+				log.Warn("NATS cannot be used; trying again", slog.String("url", Public(f.NATSURL)), slog.String("error", why), slog.String("remedy", remedy))
 			}
 		}),
 		nats.ClosedHandler(func(nc *nats.Conn) {
@@ -84,11 +84,11 @@ func (f *Flags) natsTrouble(err error) (why, remedy string) {
 	var op *net.OpError
 	switch {
 	case errors.Is(err, nats.ErrSecureConnWanted):
-		return "it takes no TLS", "write nats://, or have it take TLS"
+		return "it takes no TLS", "write nats://, or configure the server for TLS"
 	case errors.Is(err, nats.ErrAuthorization):
 		return "it refuses: " + err.Error(), natsCredentials
 	case errors.Is(err, nats.ErrNoInfoReceived), errors.Is(err, io.EOF), errors.As(err, &op) && op.Op == "read":
-		return fmt.Sprintf("what listens there does not greet as a nats-server does: %v", NetReason(err)), "look whether that is the port of a nats-server, and whether it hangs, or give another with --nats"
+		return fmt.Sprintf("the program that listens there does not greet as a nats-server does: %v", NetReason(err)), "check that a nats-server has this port and does not hang, or give another server with --nats"
 	}
 	return NetReason(err).Error(), startOrElse(err, f.NATSURL, EmbeddedNATSAddr, "nats-server -js", "--nats")
 }

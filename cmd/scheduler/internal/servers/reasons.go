@@ -24,7 +24,7 @@ func startOrElse(err error, at, embedded, program, flag string) string {
 		return "name the file with its authority's certificate with --tls-ca"
 	}
 	if strings.Contains(at, embedded) {
-		program = "`scheduler serve`, which brings one along"
+		program = "`scheduler serve`, which runs its own"
 	}
 	other := fmt.Sprintf("start %s, or give another with %s", program, flag)
 	if strings.HasPrefix(at, "rediss://") && !errors.Is(err, syscall.ECONNREFUSED) { // a Redis without TLS waits for more of what it takes for a command

@@ -50,7 +50,7 @@ func (f *Flags) RedisOptions() (opt redisOptions, err error) {
 		if err != nil {
 			of += ": " + urlReason(err)
 		}
-		return bad("is no URL of "+of, remedy)
+		return bad("is not the URL of "+of, remedy)
 	}
 	u, err := url.Parse(f.RedisURL)
 	switch {
@@ -153,7 +153,7 @@ func AskRedis(ctx context.Context, client *redis.Client, to access) error {
 	}
 	switch it := hello.Val(); {
 	case it["mode"] == modeCluster:
-		return &unfit{"it is a node of a cluster, which refuses a MULTI over a job's keys", "give one that is not, with --redis"}
+		return &unfit{"it is a node of a cluster, which refuses a MULTI over a job's keys", "give a Redis without a cluster with --redis"}
 	case it["mode"] == modeSentinel:
 		return &unfit{"it is a Sentinel", "name the master that it watches: redis://HOST:26379/0?" + masterName + "=NAME"}
 	case to == Reads:
@@ -162,7 +162,7 @@ func AskRedis(ctx context.Context, client *redis.Client, to access) error {
 		return &unfit{"it is a replica, which takes no writes", "give its master with --redis, or its Sentinels: redis://HOST:26379/0?" + masterName + "=NAME"}
 	}
 	if policy := evicts(client.Info(ctx, "memory").Val()); policy != "" {
-		return &unfit{"its maxmemory-policy is " + policy + ", and it drops keys that are needed once it is full", "run CONFIG SET maxmemory-policy noeviction there, and keep it so in its configuration, or give another with --redis"}
+		return &unfit{"its maxmemory-policy is " + policy + ", so it drops keys that are needed once it is full", "run CONFIG SET maxmemory-policy noeviction there, and set the same in its configuration, or give another Redis with --redis"}
 	}
 	// A write that changes nothing, as no job has an empty name. It fails for want of rights, of replicas
 	// (min-replicas-to-write), of a disk, or, as what could add something, of memory (maxmemory).
@@ -204,26 +204,26 @@ func (f *Flags) NoRedis(err error, sentinels bool) error {
 	case errors.As(err, &what):
 		return cli.Fail(cli.ExitUsage, "Redis at %s cannot be used: %s; %s", at, what.what, what.remedy)
 	case redis.IsPermissionError(err):
-		return cli.Fail(cli.ExitUsage, "Redis at %s refuses: %s; grant that to the user, or give another in the URL", at, cli.FirstLine(err))
+		return cli.Fail(cli.ExitUsage, "Redis at %s refuses: %s; grant that to the user, or give another user in the URL", at, cli.FirstLine(err))
 	case redis.IsAuthError(err):
 		remedy := "give the user and the password in the URL: redis://USER:PASSWORD@HOST:6379/0, or redis://:PASSWORD@HOST:6379/0 without a user"
 		if sentinels {
-			remedy = "give those of Redis as &username=USER&password=PASSWORD in the URL, and those of the Sentinels before the @"
+			remedy = "give the user and the password of Redis as &username=USER&password=PASSWORD in the URL, and those of the Sentinels before the @"
 		}
 		return cli.Fail(cli.ExitUsage, "Redis at %s refuses: %s; %s", at, cli.FirstLine(err), remedy)
 	case redis.IsOOMError(err):
-		return cli.Fail(cli.ExitInconclusive, "Redis at %s refuses: %s; give it more memory than its maxmemory, let it hold less, or give another with --redis", at, cli.FirstLine(err))
+		return cli.Fail(cli.ExitInconclusive, "Redis at %s refuses: %s; raise its maxmemory, let it hold less, or give another Redis with --redis", at, cli.FirstLine(err))
 	case takesNoWrites(err):
-		return cli.Fail(cli.ExitInconclusive, "Redis at %s refuses: %s; mend that, or give another with --redis", at, cli.FirstLine(err))
+		return cli.Fail(cli.ExitInconclusive, "Redis at %s refuses: %s; mend that, or give another Redis with --redis", at, cli.FirstLine(err))
 	case Refused(err):
-		return cli.Fail(cli.ExitUsage, "Redis at %s refuses: %s; mend that, or give another with --redis", at, cli.FirstLine(err))
+		return cli.Fail(cli.ExitUsage, "Redis at %s refuses: %s; mend that, or give another Redis with --redis", at, cli.FirstLine(err))
 	}
 	if strings.HasPrefix(err.Error(), "redis: can't parse") { // with what it has said
-		return cli.Fail(cli.ExitUsage, "what listens at %s does not answer as Redis does; look whether that is its port, or give another with --redis", at)
+		return cli.Fail(cli.ExitUsage, "the program that listens at %s does not answer as Redis does; check the port, or give another Redis with --redis", at)
 	}
 	program := "redis-server"
 	if sentinels {
-		program = "what is missing of the Sentinels and their master"
+		program = "the Sentinel or the master that is missing"
 	}
 	return cli.Fail(cli.ExitUsage, "Redis at %s does not answer: %v; %s", at, NetReason(err), startOrElse(err, f.RedisURL, EmbeddedRedisAddr, program, "--redis"))
 }
