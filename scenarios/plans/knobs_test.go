@@ -31,7 +31,7 @@ func TestKnobsAreOfSettings(t *testing.T) {
 // Every setting by which runs are judged comes from the engine's of that name, and from no other.
 func TestJudgingReadsTheEnginesSettings(t *testing.T) {
 	fixed := []string{
-		"Outages", "Routing", "Approvals.Kernel", "Approvals.Looks", "Policy.Kernel", "Replay.Wanted", "Replay.Rules", "Replay.Kernel", "Replay.Decides", "Replay.Operators", "Replay.Errands", "Replay.Mended", "Replay.Denied", "Deduplicate", "SyncAlways", "RedisSynced", "Ledger", "FanOut", "Jobs", "Runs", "Cancels", "Executions", "Asked.Request", "Asked.Run", "Asked.Reason", "Workers", "HeartbeatEvery", "HeartbeatLag",
+		"Outages", "Routing", "Approvals.Kernel", "Approvals.Looks", "Policy.Kernel", "Replay.Wanted", "Replay.Rules", "Replay.Kernel", "Replay.Decides", "Replay.Operators", "Replay.Errands", "Replay.Mended", "Replay.Denied", "Deduplicate", "SyncAlways", "RedisSynced", "Ledger", "FanOut", "Jobs", "Runs", "Cancels", "Submissions", "Executions", "Asked.Request", "Asked.Run", "Asked.Reason", "Workers", "HeartbeatEvery", "HeartbeatLag",
 	}
 	leaves := func(s settings.Settings) map[string]any {
 		c, err := config.Configure(s)

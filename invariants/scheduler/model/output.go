@@ -63,7 +63,7 @@ func (a *OutputVerdict) Blocks(scan bool) bool {
 // outputs is what is known of the output policy, except what concerns single jobs.
 type outputs struct {
 	Kept     map[string]time.Duration // the jobs in cordum:output:scans, and when each was last put off there
-	Unlisted time.Duration            // when Redis last refused to tell what is due there, or to leave it to the process that asks
+	Unlisted time.Duration            // when Redis last refused to tell what is due there, or to leave it to the process that asks, or there were last more than a tick lists
 	Soon     map[string]scan          // the jobs whose scans their processes are about to begin
 	due      map[string]due           // likewise
 	listed   map[string]int           // the step at which a process last asked what is due there
@@ -276,6 +276,9 @@ func (f *Facts) ScanKept(s *Step, c *sim.Change, id string) {
 	if id == "" && c.Gone {
 		clear(o.Kept)
 		return
+	}
+	if len(o.Kept) > f.Config.BatchSize {
+		o.Unlisted = f.At
 	}
 	was, kept := o.due[id], o.kept(id)
 	delete(o.Kept, id)
