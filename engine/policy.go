@@ -145,10 +145,14 @@ func (e *Engine) awaitApproval(ctx context.Context, h *handling, v *safety.Verdi
 	return nil
 }
 
-// deny ends the job as DENIED, with its DLQ entry.
+// deny ends the job as DENIED, with its DLQ entry. The record keeps the request that was denied.
 func (e *Engine) deny(ctx context.Context, h *handling, v *safety.Verdict, decided store.Decided) error {
+	keep, err := e.keepDecided(h)
+	if err != nil {
+		return err
+	}
 	f := h.failure(job.ReasonSafetyDenied, v.Reason)
-	f.phase, f.to, f.decided = phase.DeniedWrite, job.Denied, &decided
+	f.phase, f.to, f.decided, f.also = phase.DeniedWrite, job.Denied, &decided, keep
 	return e.fail(ctx, f)
 }
 

@@ -171,6 +171,19 @@ func TestADeniedJobEndsInTheDLQ(t *testing.T) {
 	}
 }
 
+// The decision goes with the request that the kernel was asked about, even if another was submitted before under that id.
+func TestTheDeniedRequestIsKept(t *testing.T) {
+	h, k := withKernel(t)
+	k.answer = &safetypb.CheckResponse{Decision: safetypb.Decision_DENY}
+	other := changed(h.submit())
+	require.NoError(t, h.handle(other))
+	rec := h.record()
+	kept, err := rec.Request()
+	require.NoError(t, err)
+	assert.Equal(t, job.Denied, rec.State)
+	assert.Equal(t, other.Hash(), kept.Hash())
+}
+
 func TestAJobThatNeedsAnApprovalIsParked(t *testing.T) {
 	h, k := withKernel(t)
 	k.answer = &safetypb.CheckResponse{Decision: safetypb.Decision_REQUIRE_APPROVAL}

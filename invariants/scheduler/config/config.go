@@ -102,7 +102,8 @@ type Config struct {
 	Workflow  WorkflowConfig `setting:"workflow."`
 	Replay    ReplayConfig   `setting:"replay." Wanted:"-" Rules:"-" Kernel:"-" Decides:"-" Operators:"-" Errands:"-" Mended:"-" Denied:"-"`
 
-	topics map[string]time.Duration // parsed from TopicTimeouts
+	topics     map[string]time.Duration // parsed from TopicTimeouts
+	configured bool                     // by [Configure]: a zero is a value
 }
 
 // configSetting is a setting that judging needs.
@@ -152,6 +153,7 @@ func Configure(settings any) (c Config, err error) {
 		}
 		to.Set(from.Convert(to.Type()))
 	}
+	c.configured = true
 	return c, nil
 }
 
@@ -183,9 +185,10 @@ var documentedConfig = Config{
 	Saga:   SagaConfig{LockTTL: 2 * time.Minute, RollbackTimeout: 30 * time.Second}, Workflow: WorkflowConfig{RunLockTTL: 30 * time.Second},
 }
 
+// WithDefaults returns the Config with the values of the documented design in place of zeros, unless [Configure] made it.
 func (c Config) WithDefaults() Config {
 	for _, s := range configSettings {
-		if v := reflect.ValueOf(&c).Elem().FieldByIndex(s.index); v.IsZero() {
+		if v := reflect.ValueOf(&c).Elem().FieldByIndex(s.index); v.IsZero() && !c.configured {
 			v.Set(reflect.ValueOf(documentedConfig).FieldByIndex(s.index))
 		}
 	}
