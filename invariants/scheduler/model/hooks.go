@@ -28,6 +28,7 @@ type Checker struct {
 	Acked           func(*Step, *Message)                               // a scheduler acknowledged a message; nil if the stream was not seen to store it
 	Termed          func(*Step, *Message)                               // a scheduler terminated a message; likewise
 	SentBack        func(*Step, *Message)                               // a scheduler sent a message back
+	Resent          func(j *Job, u *Unconfirmed, late bool)             // a failed answer to a delivery is sent again, or is late with that
 	Back            func(*Step, *Message)                               // a message that was sent back was redelivered, for no other reason
 	Again           func(*Step, *Message)                               // a message whose handling is known to be done was redelivered
 	Twice           func(*Step, *Message)                               // and is handled again
@@ -90,6 +91,7 @@ type Hooks struct {
 	Acked           []func(*Step, *Message)
 	Termed          []func(*Step, *Message)
 	SentBack        []func(*Step, *Message)
+	Resent          []func(j *Job, u *Unconfirmed, late bool)
 	Back            []func(*Step, *Message)
 	Again           []func(*Step, *Message)
 	Twice           []func(*Step, *Message)
