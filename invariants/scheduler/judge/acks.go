@@ -57,3 +57,17 @@ var ackedOnlyWhenDurable = rule.New(invariants.Invariant{
 		}
 	}}
 })
+
+var unconfirmedAckIsSentAgain = rule.New(invariants.Invariant{
+	Name:   "unconfirmed-ack-is-sent-again",
+	Says:   "With confirm_acks, a process that is up sends an ack again that has failed, or that nats-server did not confirm, within its retry delay and its timeout, until AckWait is over. A scheduler does the same with a nak or a term that it could not send.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 9: JetStream redelivers what is not acknowledged, after AckWait",
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Resent: func(j *model.Job, u *model.Unconfirmed, late bool) {
+		t.Exercise()
+		if late {
+			t.Violation(j, "the %s that %s sent at step %d has failed, and was not sent again within %s", u.Kind, u.Process, invariants.StepNo(u.Step), u.Within)
+		}
+	}}
+})

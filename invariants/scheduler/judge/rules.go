@@ -34,7 +34,7 @@ var all = sync.OnceValue(func() []rule.Rule {
 		attemptsEqualScheduledWrites, attemptsDrainByTwo, retryWaitsItsDelay, attemptsNeverPastCeiling,
 		succeededImpliesFinishedExecution, resultIsWhatWasExecuted, resultOfCurrentEpoch, jobEndsAsItsResultSays, oneExecutionPerDispatch, oneExecutionAtATime, oneExecutionPerJob,
 		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, lockRenewedByThirds, oneWriterATick, snapshotStaysFresh,
-		ackedOnlyWhenDurable, dispatchAckedOnlyWhenAnswered, processedMessageNotHandledAgain, noMessageGivenUp, onlyPoisonIsTerminated, terminatedMessageHasDLQEntry, hangingOperationIsGivenUp,
+		ackedOnlyWhenDurable, dispatchAckedOnlyWhenAnswered, unconfirmedAckIsSentAgain, processedMessageNotHandledAgain, noMessageGivenUp, onlyPoisonIsTerminated, terminatedMessageHasDLQEntry, hangingOperationIsGivenUp,
 		redisIndexAgreesWithRecord, timesAreThoseOfTheirWrites, recordNamesItsWorker, intentIsSafeBeforeDispatch, keysLastAsStated, countersEqualTrace,
 		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, deadLetterTellsItsFailure, auditEventTellsItsChange, cancelledJobIsTold, toldWorkerStops, cancelledOnlyWhenAsked, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, derivedRequestMatchesItsSource, noFailureForWantOfAttempts, givenUpOnlyAtTheCeiling, attemptsLastTheirBudget, lastCauseIsTrue, workloadIsSubmitted, nothingIsPublishedTwice, whatIsAskedIsStored, requestsCanBeRead, everyJobSettles, noLockOutlivesItsHolder,
 	}

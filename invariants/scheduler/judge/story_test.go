@@ -70,6 +70,9 @@ func (s *story) injected() *story {
 // stalls is a pause of a scheduler that begins and ends where the story stands.
 func (s *story) stalls(node string) *story { return s.control("pause", node).control("resume", node) }
 
+// outcome is what the last step's caller was told.
+func (s *story) outcome(said string) *story { s.last().Outcome = said; return s }
+
 func (s *story) lost() *story { s.last().Fault = "lose"; return s }
 
 // at1 makes the last step about the first message of its stream.

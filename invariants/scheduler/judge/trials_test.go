@@ -132,6 +132,18 @@ var trials = map[string]trial{
 			s.submit(job2).dispatched(s1, job2, w1).replies(w1, job2, `{"status":"TIMEOUT"}`).completed(s1, job2, "TIMEOUT")
 		},
 	},
+	"unconfirmed-ack-is-sent-again": {
+		cfg: config.Config{ConfirmAcks: true},
+		breaks: func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).message(w1, job1, "job_deliver", sim.KindDeliver, 1).of(1).executed(w1, job1)
+			s.ack(w1, job1, "job_ack").of(1).fails().wait(8*time.Second).beat(w1, s1)
+		},
+		says: "the ack that worker-1 sent at step 17 has failed, and was not sent again within 7s",
+		holds: func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).message(w1, job1, "job_deliver", sim.KindDeliver, 1).of(1).executed(w1, job1)
+			s.ack(w1, job1, "job_ack").of(1).fails().wait(6*time.Second).ack(w1, job1, "job_ack").of(1)
+		},
+	},
 	"one-execution-per-dispatch": {
 		breaks: func(s *story) {
 			s.submit(job1).dispatched(s1, job1, w1).effect(w1, job1, "begin").message(w1, job1, "job_deliver", sim.KindDeliver, 2).of(1).effect(w1, job1, "begin")

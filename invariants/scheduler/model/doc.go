@@ -10,7 +10,7 @@
 //	likeness.go                         what a fault finds at a moment
 //	facts.go                            everything that is known
 //	orphans.go, open.go, due.go         jobs that nobody handles, jobs that have not ended, and jobs past their time
-//	left.go                             messages that nobody has answered
+//	left.go, unconfirmed.go             messages that nobody has answered, and answers that failed
 //	wantofattempts.go                   jobs that use up their attempts
 //	away.go                             how long a request that is sent back stays away
 //	hanging.go                          operations that nobody answers

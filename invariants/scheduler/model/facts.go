@@ -30,6 +30,7 @@ type Facts struct {
 	Effects   map[string]Effect  // at the workers' sink, by tenant and idempotency key
 	UsedBy    map[string]string  // the tenant that had the first effect of an idempotency key
 	Filed     map[string]*Filing // the DLQ entries of messages, by their places, and of compensations, by the entries' IDs
+	failing   []*Unconfirmed     // answers to deliveries
 	reused    map[string]uint64  // by stream: the last sequence that nats-server has used twice
 
 	Policy policyFacts

@@ -76,6 +76,7 @@ type Checker struct {
 	Changed         func(*Step, *history.Fact)                            // a step changed a key of Redis, or a stream; all of its changes are known
 	Ended           func(*invariants.End)                                 // the run is over
 	Audited         func(*invariants.End)                                 // only the content of the servers is known, without events
+	Resent          func(j *Job, u *Unconfirmed, late bool)               // a failed answer to a delivery is sent again, or is late with that
 }
 
 // Hooks are the functions of all checkers. Its fields have the names of the checker's.
@@ -96,6 +97,7 @@ type Hooks struct {
 	Acked           []func(*Step, *Message)
 	Termed          []func(*Step, *Message)
 	SentBack        []func(*Step, *Message)
+	Resent          []func(j *Job, u *Unconfirmed, late bool)
 	Back            []func(*Step, *Message)
 	Again           []func(*Step, *Message)
 	Twice           []func(*Step, *Message)

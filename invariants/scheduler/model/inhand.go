@@ -3,6 +3,7 @@ package model
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -13,6 +14,7 @@ import (
 // delivery is a delivery of a message that has reached a process.
 type delivery struct {
 	step    int
+	at      time.Duration
 	process string
 	end     sim.Kind    // the kind of its answer, or died; "" while the process has the message in hand
 	back    bool        // a nak of it has reached JetStream
@@ -32,7 +34,7 @@ type deliveries []delivery
 // says that the delivery already had that answer.
 func (d *deliveries) follow(e *sim.Event) (first, again bool) {
 	if e.Kind == sim.KindDeliver {
-		*d = append(*d, delivery{step: e.Step, process: invariants.Process(e.Node, e.Incarnation), nth: e.Delivered})
+		*d = append(*d, delivery{step: e.Step, at: e.At, process: invariants.Process(e.Node, e.Incarnation), nth: e.Delivered})
 		return false, false
 	}
 	for i := range *d {

@@ -17,6 +17,7 @@ func (o *Observer) Observe(e *sim.Event) []history.Fact {
 	f.Step, f.At = e.Step, e.At
 	f.Struck(e)
 	f.Hangs(e)
+	f.Confirm(e)
 	if e.Kind == sim.KindSend && e.Target == history.SubjectBeat {
 		f.Beat(e)
 		for _, check := range o.hooks.Beat {
