@@ -98,7 +98,7 @@ func TestCoverageNamesWhatWasNeverMet(t *testing.T) {
 	said := text(sectionOf(t, page, "invariants"))
 	assert.Contains(t, said, "Never exercised: attempts-never-past-ceiling")
 	assert.Contains(t, said, "always 11,023 409 214", "exercised, broken, outside")
-	assert.Less(t, strings.Index(said, "A stream stores at most one dispatch"), strings.Index(said, "What the steps were seen to change"), "what broke comes first")
+	assert.Less(t, strings.Index(said, "The stream stores at most one dispatch"), strings.Index(said, "The changes that the steps made"), "what broke comes first")
 	said = text(sectionOf(t, page, "situations"))
 	assert.Contains(t, said, "Never reached: result-for-ended-job , deliveries-exhausted")
 	said = text(sectionOf(t, page, "faults"))

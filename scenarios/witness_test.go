@@ -254,9 +254,9 @@ func showsGap(p *plans.Plan, w witness) error {
 
 // turns is what makes a plan have a setting of the matrix, or not, where its name does not say.
 var turns = map[string][2]string{
-	"a dispatch timeout that leaves time for it":                {"dispatch_timeout=10m", "dispatch_timeout=30s"},
+	"a dispatch timeout that leaves time to resume an intent":   {"dispatch_timeout=10m", "dispatch_timeout=30s"},
 	"deliveries that outlast every outage by half an hour":      {"max_deliver=400", "max_deliver=10"},
-	"another dispatch_order than outbox":                        {"dispatch_order=state-first", "dispatch_order=outbox"},
+	"a dispatch_order other than outbox":                        {"dispatch_order=state-first", "dispatch_order=outbox"},
 	"an intent before each dispatch":                            {"dispatch_order=state-first", "dispatch_order=publish-first"},
 	"dispatch_order=state-first":                                {"dispatch_order=state-first", "dispatch_order=outbox"},
 	"dispatch_order=outbox":                                     {"dispatch_order=outbox", "dispatch_order=state-first"},
@@ -269,11 +269,11 @@ var turns = map[string][2]string{
 	"tick_lock=released":                                        {"tick_lock=released", "tick_lock=until-expiry"},
 	"dlq_order=atomic":                                          {"dlq_order=atomic", "dlq_order=state-then-dlq"},
 	"dlq_order=dlq-then-state":                                  {"dlq_order=dlq-then-state", "dlq_order=state-then-dlq"},
-	"ticks of 200 jobs at least":                                {"batch_size=200", "batch_size=1"},
+	"ticks of at least 200 jobs":                                {"batch_size=200", "batch_size=1"},
 	"read_error=fail-closed":                                    {"read_error=fail-closed", "read_error=fail-open"},
-	"a job_lock_ttl of 1s at least":                             {"job_lock_ttl=1m", "job_lock_ttl=500ms"},
-	"a saga.lock_ttl of 1m at least":                            {"saga.lock_ttl=1m", "saga.lock_ttl=10s"},
-	"an output.scan_timeout of twice retry_delay_busy at least": {"output.scan_timeout=30s", "output.scan_timeout=1s"},
+	"a job_lock_ttl of at least 1s":                             {"job_lock_ttl=1m", "job_lock_ttl=500ms"},
+	"a saga.lock_ttl of at least 1m":                            {"saga.lock_ttl=1m", "saga.lock_ttl=10s"},
+	"an output.scan_timeout of at least twice retry_delay_busy": {"output.scan_timeout=30s", "output.scan_timeout=1s"},
 	"stale_reason_code=stale_worker":                            {"stale_reason_code=stale_worker", "stale_reason_code=no_workers"},
 }
 

@@ -131,11 +131,11 @@ func TestReducedBreaksWhatTheWholeBreaks(t *testing.T) {
 // What the settings promise nothing of is of no strike and no gap. A gap counts beside a strike.
 func TestTheCellIsOfWhatReleased(t *testing.T) {
 	for says, o := range map[string]campaign.Outside{
-		"it is promised only with twice as many deliveries as attempts":                     {Invariant: "no-message-given-up", Unprovided: true, Released: []string{"delivery-lost"}},
-		"delivery-lost (impossible: deliveries that are lost, or come twice, use up those ": {Invariant: "no-message-given-up", Released: []string{"delivery-lost"}},
-		"a kernel that still throttles at the last delivery (open: each time ":              {Invariant: "no-message-given-up", InGap: true},
-		"that a message has); a kernel that still throttles at the last delivery (open: ":   {Invariant: "no-message-given-up", InGap: true, Released: []string{"delivery-lost"}},
-		"it is promised only with a job_lock_ttl of 1s at least":                            {Invariant: "lock-kept-by-living-holder", Unprovided: true, Released: []string{"scheduler-away"}},
+		"it is promised only with twice as many deliveries as attempts":                                {Invariant: "no-message-given-up", Unprovided: true, Released: []string{"delivery-lost"}},
+		"delivery-lost (impossible: each lost or duplicate delivery uses up ":                          {Invariant: "no-message-given-up", Released: []string{"delivery-lost"}},
+		"a kernel that still throttles at the last delivery (open: each question ":                     {Invariant: "no-message-given-up", InGap: true},
+		"one of the message's deliveries); a kernel that still throttles at the last delivery (open: ": {Invariant: "no-message-given-up", InGap: true, Released: []string{"delivery-lost"}},
+		"it is promised only with a job_lock_ttl of at least 1s":                                       {Invariant: "lock-kept-by-living-holder", Unprovided: true, Released: []string{"scheduler-away"}},
 	} {
 		b := Break{o, cellsOf(o)}
 		assert.Contains(t, b.Says(), says)

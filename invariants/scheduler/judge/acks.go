@@ -10,7 +10,7 @@ import (
 
 var dispatchAckedOnlyWhenAnswered = rule.New(invariants.Invariant{
 	Name:   "dispatch-acked-only-when-answered",
-	Says:   "A worker acknowledges a dispatch only once a result of it is stored, or once the worker was told that the job is cancelled.",
+	Says:   "A worker acknowledges a dispatch only once a result of the dispatch is stored, or once the worker was told that the job is cancelled.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9, for workers as for schedulers: what was acknowledged comes no more",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
@@ -29,7 +29,7 @@ var dispatchAckedOnlyWhenAnswered = rule.New(invariants.Invariant{
 
 var ackedOnlyWhenDurable = rule.New(invariants.Invariant{
 	Name:   "acked-only-when-durable",
-	Says:   "A request is acknowledged only when its job is terminal, DISPATCHED, RUNNING or waiting for an approval, or goes on by the request of its approval. A result or a cancellation is acknowledged only when its job is terminal, or when the result is of an older epoch. A message that was handled before is judged by the state that its job had then.",
+	Says:   "A scheduler acknowledges a request only if its job is terminal, DISPATCHED, RUNNING or waiting for an approval, or if the job goes on by the request of its approval. It acknowledges a result or a cancellation only if its job is terminal, or if the result has an older epoch. For a message that was handled before, the job's state at that time counts.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9; Dispatch ordering, the redelivery gate",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {

@@ -32,7 +32,7 @@ var attemptsEqualScheduledWrites = rule.New(invariants.Invariant{
 
 var attemptsDrainByTwo = rule.New(invariants.Invariant{
 	Name:   "attempts-drain-by-two",
-	Says:   "A replay whose publish failed and was rolled back costs exactly two attempts; no replay costs more.",
+	Says:   "A replay whose publish failed and was rolled back costs exactly two attempts. No replay costs more.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, attempt accounting: SCHEDULED, then rollback SCHEDULED",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -60,7 +60,7 @@ const drawsThatDiffer = 8
 
 var retryWaitsItsDelay = rule.New(invariants.Invariant{
 	Name:   "retry-waits-its-delay",
-	Says:   "A message that a scheduler sends back is sent back for its retry delay, and comes again no sooner: min(base x 2^attempt + jitter, max) for a publish that failed, a pool that is overloaded or a tenant at its limit, retry_delay_no_workers for want of workers, and the delay of its own for a busy lock, a failure of the store, a notice that is not published, a safety kernel that throttles or cannot be reached, and a DLQ entry that is not written. The jitter is drawn anew each time. Where events do not say why, it is for no less than the shortest of all delays, and no more than the longest.",
+	Says:   "A scheduler sends a message back for the retry delay of its reason, and the message is not delivered again sooner. The delay is min(base x 2^attempt + jitter, max) for a failed publish, an overloaded pool or a tenant at its limit. It is retry_delay_no_workers if there are no workers. There is a delay for each of these reasons: a busy lock, a failure of the store, a notice that is not published, a safety kernel that throttles or cannot be reached, and a DLQ entry that is not written. The jitter is drawn anew each time. If the events do not show the reason, the delay is between the shortest and the longest of all delays.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, exponential backoff, section 6, fail-closed, section 7, retry delays, and section 9, DLQ-first termination",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -96,7 +96,7 @@ var retryWaitsItsDelay = rule.New(invariants.Invariant{
 
 var attemptsNeverPastCeiling = rule.New(invariants.Invariant{
 	Name:   "attempts-never-past-ceiling",
-	Says:   "A job's attempts never pass the ceiling of scheduling retries, at which it moves to FAILED.",
+	Says:   "A job's attempts never exceed the ceiling of scheduling retries. At the ceiling, the job becomes FAILED.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, max scheduling retries; Dead letters, retry ceiling before DLQ",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

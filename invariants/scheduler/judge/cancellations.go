@@ -14,7 +14,7 @@ import (
 
 var cancellationTakesEffect = rule.New(invariants.Invariant{
 	Name:   "cancellation-takes-effect",
-	Says:   "A cancellation that is stored before the job is over takes effect: the job ends CANCELLED, or TIMEOUT past its deadline. It may end otherwise for as long as the cancellation may wait for the job's lock, its next delivery and its handling. If a scheduler was given the cancellation before the job had a record, it may not.",
+	Says:   "If a cancellation is stored before its job is over, the job ends CANCELLED, or TIMEOUT past its deadline. The job may end otherwise only for as long as the cancellation may wait for the job's lock, its next delivery and its handling. It may not do so at all if a scheduler was given the cancellation before the job had a record.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: cancelled by user request, whether the request or its cancellation comes first; jobLockTTL, retryDelayBusy and backoffMax",
 	Needs:  []string{"terminal-states-final"}, // a job that runs again is not CANCELLED any more
@@ -80,7 +80,7 @@ var cancellationTakesEffect = rule.New(invariants.Invariant{
 
 var cancelledOnlyWhenAsked = rule.New(invariants.Invariant{
 	Name:   "cancelled-only-when-asked",
-	Says:   "A job becomes CANCELLED only once somebody has asked for that: a stream has stored a cancellation of the job, a client has kept one in its record, or a worker has answered CANCELLED.",
+	Says:   "A job becomes CANCELLED only once its cancellation has been asked for: a stream has stored a cancellation of the job, a client has written one into the job's record, or a worker has answered CANCELLED.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: cancelled by user request",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
@@ -98,7 +98,7 @@ var cancelledOnlyWhenAsked = rule.New(invariants.Invariant{
 
 var toldWorkerStops = rule.New(invariants.Invariant{
 	Name:   "told-worker-stops",
-	Says:   "A worker that was told that its job is cancelled begins no execution of it any more, and ends the one under way without its effect: at once, but for the time for which the worker itself is paused, or cut off from a server.",
+	Says:   "A worker that has been told that its job is cancelled begins no further execution of the job. It ends the execution under way at once, without its effect. The time for which the worker is paused or cut off from a server does not count.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: cancelled by user request; the word to the worker is what keeps the effect from being had",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

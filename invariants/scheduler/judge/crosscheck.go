@@ -16,7 +16,7 @@ import (
 
 var eventsAgreeWithServers = rule.New(invariants.Invariant{
 	Name:   "events-agree-with-servers",
-	Says:   "What the steps were seen to change adds up to the records that Redis holds at the end.",
+	Says:   "The changes that the steps made add up to the records that Redis holds at the end.",
 	Kind:   invariants.Always,
 	Source: "the testbed itself: an oracle that misses a change can judge nothing",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -43,7 +43,7 @@ var eventsAgreeWithServers = rule.New(invariants.Invariant{
 
 var redisIndexAgreesWithRecord = rule.New(invariants.Invariant{
 	Name:   "redis-index-agrees-with-record",
-	Says:   "Every record is in the index of its state, with the time of its last update, and in no other. A job that is not over is in job:deadlines with its deadline, if it has one, and no other is.",
+	Says:   "Every record is in the index of its state, with the time of its last update, and in no other index. A job that has a deadline and is not over is in job:deadlines with that deadline. No other job is there.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, sections 1 and 3: the reconciler finds stale jobs by state and updated_at, and those with explicit deadlines",
 	Needs:  []string{"events-agree-with-servers"},

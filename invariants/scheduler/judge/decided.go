@@ -10,7 +10,7 @@ import (
 
 var dispatchIsWhatWasDecided = rule.New(invariants.Invariant{
 	Name:   "dispatch-is-what-was-decided",
-	Says:   "A dispatch can be read, and names its job and the worker that it goes to. It has the topic, the tenant, the payload, the idempotency key, the labels and the environment of the request that the record kept when the safety kernel's last decision was written; the kernel's constraints may be among the labels. Where no kernel decides, it has those of a request of the job. It is of the attempt that its handling has counted.",
+	Says:   "A dispatch can be read, and names its job and its worker. It has the topic, the tenant, the payload, the idempotency key, the labels and the environment of a request: the one in the record when the safety kernel's last decision was written. If no kernel decides, it has those of any request of the job. The labels may include the kernel's constraints. The dispatch has the number of the attempt that its handling has counted.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, safety check and dispatch; that what was allowed is what runs is the testbed's own wording",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {

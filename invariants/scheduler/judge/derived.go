@@ -10,7 +10,7 @@ import (
 
 var derivedRequestMatchesItsSource = rule.New(invariants.Invariant{
 	Name:   "derived-request-matches-its-source",
-	Says:   "A replay asks for what its original asks, a compensation for what its job says undoes it, and the job of a step for what its run says: by the same tenant, and in all else but their own id, labels and mended payload. A replay has a key of its own; a compensation that names none has the hash of its workflow, job, topic, capability and step.",
+	Says:   "A replay has the request of its original, a compensation has the request that its job names to undo it, and a step's job has the request that its run names. The tenant is the same, and so is every field but the id, the labels and a mended payload. The idempotency key of a replay is not compared. A compensation that names no key has the hash of its workflow, job, topic, capability and step.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker; Scheduler internals, section 4, recording compensation, and section 8, workflow steps",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

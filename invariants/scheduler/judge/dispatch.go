@@ -12,7 +12,7 @@ import (
 
 var oneDispatchPerJob = rule.New(invariants.Invariant{
 	Name:   "one-dispatch-per-job",
-	Says:   "The stream stores at most one dispatch of a job. With epochs it stores at most one of each epoch; a dispatch to a topic has none.",
+	Says:   "The stream stores at most one dispatch of a job. With epochs, it stores at most one dispatch of each epoch. A dispatch to a topic has no epoch.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, the redelivery gate and the dispatch ordering; State-read errors",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -47,7 +47,7 @@ func ofEpoch(d *model.Dispatch) string {
 
 var intentBeforeDispatch = rule.New(invariants.Invariant{
 	Name:   "intent-before-dispatch",
-	Says:   "In state-first and outbox order, a dispatch is stored only while its job is DISPATCHED to the worker that the dispatch goes to. With an outbox it is published only from there.",
+	Says:   "In state-first and outbox order, the stream stores a dispatch only while its job is DISPATCHED to the dispatch's worker. In outbox order, a dispatch is published only from the outbox.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, dispatch ordering: the transition to DISPATCHED happens before the publish",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -73,7 +73,7 @@ var intentBeforeDispatch = rule.New(invariants.Invariant{
 
 var noDispatchAfterFailedRead = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-after-failed-read",
-	Says:   "A handling whose state read failed publishes no dispatch.",
+	Says:   "A handling does not publish a dispatch if its state read failed.",
 	Kind:   invariants.Always,
 	Source: "State-read errors, the fail-closed branch",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {

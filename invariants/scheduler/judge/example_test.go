@@ -37,7 +37,7 @@ func ExampleExplain() {
 	// Output:
 	// no-dispatch-after-failed-read (always)
 	//
-	// A handling whose state read failed publishes no dispatch.
+	// A handling does not publish a dispatch if its state read failed.
 	//
 	// Judged after every step, from what the step changed in Redis and in the streams.
 	// Promised with read_error=fail-closed, and then under every fault; otherwise nothing is promised.

@@ -13,7 +13,7 @@ import (
 
 var succeededImpliesFinishedExecution = rule.New(invariants.Invariant{
 	Name:   "succeeded-implies-finished-execution",
-	Says:   "A job is SUCCEEDED only after a worker has finished executing it; with deduplication by idempotency key, another job of its key will do.",
+	Says:   "A job becomes SUCCEEDED only after a worker has finished executing it. With deduplication by idempotency key, it suffices that a worker has finished executing another job of the same key.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: RUNNING, succeeded",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -41,7 +41,7 @@ var succeededImpliesFinishedExecution = rule.New(invariants.Invariant{
 
 var resultIsWhatWasExecuted = rule.New(invariants.Invariant{
 	Name:   "result-is-what-was-executed",
-	Says:   "A worker answers a dispatch that it was given, under its own name, with how its execution has ended: the status, the reason code and the reason, and the output that it has stored.",
+	Says:   "A worker answers each dispatch that it was given with a result under its own name. The result says how the execution has ended: the status, the reason code, the reason and the stored output.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: SUCCEEDED, the worker succeeded; FAILED, the worker failed",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -58,7 +58,7 @@ var resultIsWhatWasExecuted = rule.New(invariants.Invariant{
 
 var oneExecutionPerDispatch = rule.New(invariants.Invariant{
 	Name:   "one-execution-per-dispatch",
-	Says:   "A worker begins a job only for a dispatch that names it, and once for each.",
+	Says:   "A worker begins a job only for a dispatch that names the worker, and only once for each such dispatch.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, the production problem: a second dispatch is a second side effect",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
@@ -120,7 +120,7 @@ var oneExecutionAtATime = rule.New(invariants.Invariant{
 
 var oneExecutionPerJob = rule.New(invariants.Invariant{
 	Name:   "one-execution-per-job",
-	Says:   "Workers begin a job at most once, whatever its epochs.",
+	Says:   "All workers together begin a job at most once, over all its epochs.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, the production problem: a second dispatch is a second side effect",
 	Needs:  []string{"one-dispatch-per-job", "one-execution-per-dispatch"},

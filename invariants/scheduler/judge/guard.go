@@ -12,7 +12,7 @@ import (
 
 var processedMessageNotHandledAgain = rule.New(invariants.Invariant{
 	Name:   "processed-message-not-handled-again",
-	Says:   "A message whose handling is known to be done is acknowledged and not handled when it is delivered again. With idempotency_guard that is noted in Redis before the ack, for AckWait, unless Redis refuses the note.",
+	Says:   "If the handling of a message is known to be done, a scheduler acknowledges the message when it is delivered again, and does not handle it. With idempotency_guard, the scheduler notes the handling in Redis before the ack, for AckWait, unless Redis refuses the note.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9, idempotency guard",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -40,7 +40,7 @@ var processedMessageNotHandledAgain = rule.New(invariants.Invariant{
 
 var noMessageGivenUp = rule.New(invariants.Invariant{
 	Name:   "no-message-given-up",
-	Says:   "No request, result or cancellation runs out of deliveries while its job still needs it. None stays unanswered for longer than AckWait while a scheduler is up, nor a dispatch while its worker is up and has nothing else to do.",
+	Says:   "No request, result or cancellation runs out of deliveries while its job still needs it. While a scheduler is up, none of them stays unanswered for longer than AckWait. The same holds for a dispatch while its worker is up and has nothing else to do.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9, MaxDeliver; section 7, retry delays",
 	Needs:  []string{"lock-released-by-owner-or-expiry"},
@@ -92,7 +92,7 @@ func needsMessage(j *model.Job, m *model.Message) bool {
 
 var onlyPoisonIsTerminated = rule.New(invariants.Invariant{
 	Name:   "only-poison-is-terminated",
-	Says:   "A scheduler terminates only a message that can never be handled: a request that nobody can read, or a result without a legal status.",
+	Says:   "A scheduler terminates a message only if the message can never be handled: a request that cannot be read, or a result without a legal status.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9, DLQ-first termination: a message that is terminated comes no more",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
@@ -109,7 +109,7 @@ var onlyPoisonIsTerminated = rule.New(invariants.Invariant{
 
 var terminatedMessageHasDLQEntry = rule.New(invariants.Invariant{
 	Name:   "terminated-message-has-dlq-entry",
-	Says:   "A message that can never be handled has an entry of its own in the DLQ, by its place in the stream, once it was terminated or has run out of deliveries. The entry is in the index, and lasts for dlq_entry_ttl.",
+	Says:   "A message that can never be handled gets its own entry in the DLQ once it is terminated or has run out of deliveries. The entry is named by the message's place in the stream. It is in the index, and lasts for dlq_entry_ttl.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 9, DLQ-first termination and MaxDeliver",
 	Needs:  []string{"events-agree-with-servers"},

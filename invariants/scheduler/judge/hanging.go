@@ -14,7 +14,7 @@ import (
 
 var hangingOperationIsGivenUp = rule.New(invariants.Invariant{
 	Name:   "hanging-operation-is-given-up",
-	Says:   "A scheduler waits for the answer to an operation on Redis for store_op_timeout at most, and at its start for the snapshot for snapshot_read_timeout; to a publish for publish_timeout; to a call for policy.timeout, output.check_timeout or output.scan_timeout, and for no less. One that was paused or cut off may wait longer.",
+	Says:   "A scheduler waits at most store_op_timeout for an operation on Redis, at most snapshot_read_timeout for the snapshot at its start, and at most publish_timeout for a publish. It waits for a call for policy.timeout, output.check_timeout or output.scan_timeout, and gives it up no sooner and no later. A scheduler that was paused or cut off may wait longer.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 7: storeOpTimeout and safetyTimeout; section 2: a 30-second timeout",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

@@ -14,7 +14,7 @@ import (
 
 var heartbeatTellsTheTruth = rule.New(invariants.Invariant{
 	Name:   "heartbeat-tells-the-truth",
-	Says:   "A worker that is up sends a heartbeat every heartbeat_every, which says how many jobs it executes and what that takes of its machine, how many it may, its pool and its topics, labels and capabilities. It executes no more at once than it may.",
+	Says:   "A worker that is up sends a heartbeat every heartbeat_every. The heartbeat says how many jobs the worker executes, what load they put on its machine, and how many it may execute. It also gives the worker's pool, topics, labels and capabilities. The worker never executes more jobs at once than it may.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, the score of a worker and when it is overloaded: active_jobs, max_parallel_jobs, cpu_load, gpu_utilization; Stale workers, the stale detection rule",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

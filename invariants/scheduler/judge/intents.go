@@ -12,7 +12,7 @@ import (
 
 var everyIntentIsPublished = rule.New(invariants.Invariant{
 	Name:   "every-intent-is-published",
-	Says:   "A DISPATCHED write is followed by a stored dispatch, or by a rollback, or its job is cancelled or fails first. A timeout of the dispatch does not count.",
+	Says:   "After a DISPATCHED write, the stream stores a dispatch, or a rollback follows, or the job is cancelled or fails first. A timeout of the dispatch does not count as such an end.",
 	Kind:   invariants.Eventually,
 	Source: "Dispatch ordering, residual risk window: DISPATCHED to nobody",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -95,7 +95,7 @@ func unpublished(i *model.Intent) invariants.Clause {
 
 var noDispatchAfterEnd = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-after-end",
-	Says:   "No dispatch is stored of a job that is over, or of an intent whose place in the stream was taken.",
+	Says:   "The stream stores no dispatch of a job that is over, nor of an intent whose place in the stream is already taken.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, terminal states; cancellation between DISPATCHED and the publish",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -121,7 +121,7 @@ var noDispatchAfterEnd = rule.New(invariants.Invariant{
 
 var epochsNeverDecrease = rule.New(invariants.Invariant{
 	Name:   "epochs-never-decrease",
-	Says:   "The epoch of a record never decreases, and each state write counts its version up by one.",
+	Says:   "The epoch of a record never decreases. Each state write increments the version of the record by one.",
 	Kind:   invariants.Always,
 	Source: "the hardened dispatch: an epoch is minted with each intent, a version with each state write",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

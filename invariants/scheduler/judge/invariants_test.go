@@ -316,11 +316,11 @@ func TestExplain(t *testing.T) {
 	assert.Contains(t, text, "  publish-unanswered: a dispatch is stored, and its publisher sees an error\n")
 	assert.Contains(t, text, "Promised with epochs, or with resume_intents=false, and then under every fault but those below; otherwise nothing is promised.\n")
 	assert.Contains(t, text, "\nPromised only with epochs (the stream refuses a second dispatch of an epoch), under:\n  publish-unanswered: ", "each group has a heading")
-	assert.Contains(t, text, "), or with another dispatch_order than outbox, under:\n  write-refused: a state write fails, and nothing is applied\n  scheduler-crash: ")
+	assert.Contains(t, text, "), or with a dispatch_order other than outbox, under:\n  write-refused: a state write fails, and nothing is applied\n  scheduler-crash: ")
 	assert.Contains(t, text, "Dispatch ordering")
 	text, ok = Explain("nobody-is-rescued")
 	require.True(t, ok)
-	assert.Contains(t, text, "\n\nNever promised, as somebody else has to take up what a strike has cut short, under:\n  publish-refused: ")
+	assert.Contains(t, text, "\n\nNever promised, as another process has to take up work that a strike has cut short, under:\n  publish-refused: ")
 	_, ok = Explain("one-dispatch")
 	assert.False(t, ok)
 }

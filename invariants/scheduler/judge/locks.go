@@ -13,7 +13,7 @@ import (
 
 var lockReleasedByOwnerOrExpiry = rule.New(invariants.Invariant{
 	Name:   "lock-released-by-owner-or-expiry",
-	Says:   "A job's lock is released and renewed only by the process that took it; from anybody else's hands it goes only by expiry.",
+	Says:   "Only the process that took a job's lock releases or renews it. Otherwise the lock ends only by expiry.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, job lock TTL renewal: if GET key == token",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
@@ -45,7 +45,7 @@ var lockReleasedByOwnerOrExpiry = rule.New(invariants.Invariant{
 
 var lockMutualExclusion = rule.New(invariants.Invariant{
 	Name:   "lock-mutual-exclusion",
-	Says:   "Only the process that holds a job's lock writes the job's state, takes its dispatch's place with a void or, without epochs, dispatches it.",
+	Says:   "Only the process that holds a job's lock writes the job's state, or stores a void in place of its dispatch. Without epochs, only that process dispatches the job.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: per-job mutex for state transitions",
 	Needs:  []string{"lock-released-by-owner-or-expiry"},
@@ -80,7 +80,7 @@ var lockMutualExclusion = rule.New(invariants.Invariant{
 
 var lockKeptByLivingHolder = rule.New(invariants.Invariant{
 	Name:   "lock-kept-by-living-holder",
-	Says:   "A job's lock does not run out under a handler that lives: it is renewed for as long as the handling takes, and given back then.",
+	Says:   "A job's lock does not expire while its handler lives. The handler renews the lock for as long as the handling takes, and then releases it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, job lock TTL renewal",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -116,7 +116,7 @@ var lockKeptByLivingHolder = rule.New(invariants.Invariant{
 
 var lockRenewedByThirds = rule.New(invariants.Invariant{
 	Name:   "lock-renewed-by-thirds",
-	Says:   "A job's lock is renewed every third of its TTL for as long as its handling lasts, no later and no more often, until max_renewal_failures renewals in a row have failed: then no more.",
+	Says:   "While a job is handled, its handler renews the job's lock every third of the lock's TTL, no later and no more often. After max_renewal_failures failed renewals in a row, it renews the lock no more.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, job lock TTL renewal, and section 7, maxRenewalFailures",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -154,7 +154,7 @@ var lockRenewedByThirds = rule.New(invariants.Invariant{
 
 var noLockOutlivesItsHolder = rule.New(invariants.Invariant{
 	Name:   "no-lock-outlives-its-holder",
-	Says:   "When its holder has crashed or failed to release it, a lock is gone one TTL later, or one TTL after a renewal that was on its way by then. Nobody takes or renews one for longer than its TTL, nor one of a job, a run or a rollback for shorter. The locks are those of a job, a run, the rollback of a saga, the reconcilers, the replayers, the poller of delays and the writer of the snapshot.",
+	Says:   "If the holder of a lock has crashed or failed to release it, the lock is gone one TTL later, or one TTL after a renewal that was then on its way. No process takes or renews a lock for longer than its TTL. No process takes or renews the lock of a job, a run or a rollback for shorter. The locks are those of a job, a run, the rollback of a saga, the reconcilers, the replayers, the poller of delays and the writer of the snapshot.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 8: the lock is allowed to expire",
 	Needs:  []string{"events-agree-with-servers", "lock-released-by-owner-or-expiry"},

@@ -12,7 +12,7 @@ import (
 var overdueJobFoundWithinAPoll = rule.New(invariants.Invariant{
 	Name:     "overdue-job-found-within-a-poll",
 	OnDemand: true,
-	Says:     "A job that is DISPATCHED or RUNNING beyond its timeout, or past its deadline, is brought on by a tick of the reconciler that begins one poll later at most, but for what taking the lock may take.",
+	Says:     "If a job is DISPATCHED or RUNNING beyond its timeout, or past its deadline, a tick of the reconciler brings the job on. That tick begins at most one poll later, plus the time that taking the lock may take.",
 	Kind:     invariants.Always,
 	Source:   "Scheduler internals, section 3, timeout detection and deadline expiration: pollInterval; Dispatch ordering, residual risk window",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -47,7 +47,7 @@ var overdueJobFoundWithinAPoll = rule.New(invariants.Invariant{
 
 var whatIsDueIsTakenUp = rule.New(invariants.Invariant{
 	Name:   "what-is-due-is-taken-up",
-	Says:   "While nothing strikes, a loop takes up what is due within three polls, for as long the lock of a tick may keep everybody out: a job that is beyond its timeout or its deadline, one that has waited for pending_age, scheduled_age or intent_age, a dead letter that is to be triaged or replayed, and a rollback that was cut short.",
+	Says:   "While nothing strikes, a loop takes up what is due within three polls. The lock of a tick may keep every replica out for so long. Due are a job that is beyond its timeout or its deadline, a job that has waited for pending_age, scheduled_age or intent_age, a dead letter that is to be triaged or replayed, and a rollback that was cut short.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 3: pollInterval, and section 8: a lock of two polls; Dead letters, replay worker",
 	Needs:  []string{"terminal-states-final", "documented-transitions-only"}, // nobody can time out what is left of a record that Redis lost, nor look for the deadline of a job that was over
@@ -94,7 +94,7 @@ var whatIsDueIsTakenUp = rule.New(invariants.Invariant{
 
 var waitingJobIsLeftAlone = rule.New(invariants.Invariant{
 	Name:   "waiting-job-is-left-alone",
-	Says:   "The replayer takes up no job before that has been PENDING for pending_age, or SCHEDULED for scheduled_age, but for one that it has found approved.",
+	Says:   "The replayer takes up a job only once the job has been PENDING for pending_age, or SCHEDULED for scheduled_age. A job that the replayer has found approved is the exception.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 3, pending replayer: jobs in PENDING longer than pendingAge",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

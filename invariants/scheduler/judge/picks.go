@@ -15,7 +15,7 @@ import (
 
 var noDispatchToExpiredWorker = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-to-expired-worker",
-	Says:   "A replica picks no worker that it last heard of longer than the worker TTL ago, by a heartbeat or, at its start, from the snapshot. The dispatch may be published later, and by somebody else.",
+	Says:   "A replica does not pick a worker if it last heard of the worker longer than the worker TTL ago. It hears of a worker by a heartbeat or, at its start, from the snapshot. The dispatch may be published later, and by another process.",
 	Kind:   invariants.Always,
 	Source: "Stale workers, the stale detection rule; Scheduler internals, section 11",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -40,7 +40,7 @@ var noDispatchToExpiredWorker = rule.New(invariants.Invariant{
 
 var noDispatchToOverloadedWorker = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-to-overloaded-worker",
-	Says:   "A replica picks no worker whose last heartbeat that it received says that it is overloaded: at 90 % of its parallel jobs, its CPU or its GPU.",
+	Says:   "A replica does not pick a worker if the last heartbeat that it received from the worker shows an overload: 90 % of the worker's parallel jobs, its CPU or its GPU.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, overload detection",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -58,7 +58,7 @@ var noDispatchToOverloadedWorker = rule.New(invariants.Invariant{
 
 var snapshotRevivesNoWorker = rule.New(invariants.Invariant{
 	Name:   "snapshot-revives-no-worker",
-	Says:   "A replica that knows a worker only from the snapshot does not pick it when the snapshot's writer had last heard of the worker longer than the worker TTL ago.",
+	Says:   "A replica that knows a worker only from the snapshot does not pick the worker if the snapshot's writer had last heard of it longer than the worker TTL ago.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 11, where lastSeen is the time of the start: an old snapshot revives the dead",
 	Needs:  []string{"no-dispatch-to-expired-worker"},
@@ -80,7 +80,7 @@ var snapshotRevivesNoWorker = rule.New(invariants.Invariant{
 
 var noRetryForWantOfKnownWorkers = rule.New(invariants.Invariant{
 	Name:   "no-retry-for-want-of-known-workers",
-	Says:   "A replica that knows no worker past its TTL sends no job back for want of one while the snapshot that it could read at its start names a worker that is alive and free.",
+	Says:   "A replica sends no job back for want of a worker while the snapshot that it could read at its start names a worker that is alive and free. A replica that knows a worker past its TTL is not judged.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 11, warm start",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -107,7 +107,7 @@ var noRetryForWantOfKnownWorkers = rule.New(invariants.Invariant{
 
 var liveWorkerIsFound = rule.New(invariants.Invariant{
 	Name:   "live-worker-is-found",
-	Says:   "A replica that knows a worker that is alive and free, and lists none past its TTL, sends no job back for want of one.",
+	Says:   "A replica sends no job back for want of a worker while it knows a worker that is alive and free, and lists no worker past its TTL.",
 	Kind:   invariants.Always,
 	Source: "Stale workers, the stale detection rule: a worker counts as alive for 30 s after a heartbeat, and is evicted after that; Scheduler internals, section 5",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
@@ -126,7 +126,7 @@ var liveWorkerIsFound = rule.New(invariants.Invariant{
 
 var stalePreferenceIsPassedOver = rule.New(invariants.Invariant{
 	Name:   "stale-preference-is-passed-over",
-	Says:   "A job whose preferred worker is past its TTL does not go back for want of a worker while another one is alive and free, and no other is past its TTL.",
+	Says:   "If the preferred worker of a job is past its TTL, the job is not sent back for want of a worker while another worker is alive and free, and no other worker is past its TTL.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, preferred_worker_id: direct dispatch to a specific worker if healthy",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -151,7 +151,7 @@ var stalePreferenceIsPassedOver = rule.New(invariants.Invariant{
 
 var tiesBrokenByWorkerID = rule.New(invariants.Invariant{
 	Name:   "ties-broken-by-worker-id",
-	Says:   "A job goes to the worker with the lowest load, and of several with that load to the first by its id.",
+	Says:   "A job goes to the worker with the lowest load. If several workers have that load, it goes to the first of them by id.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, routing algorithm: select the worker with the lowest score; tie_break, which no document gives",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -177,7 +177,7 @@ var tiesBrokenByWorkerID = rule.New(invariants.Invariant{
 
 var dispatchesCountAsLoad = rule.New(invariants.Invariant{
 	Name:     "dispatches-count-as-load",
-	Says:     "Of workers whose last heartbeats say the same load, a replica dispatches to one that it has given the fewest jobs since.",
+	Says:     "If the last heartbeats of several workers say the same load, a replica dispatches to the worker to which it has given the fewest jobs since then.",
 	Kind:     invariants.Always,
 	OnDemand: true,
 	Source:   "Scheduler internals, section 5, least-loaded: heartbeats are 10 s old at times, and a burst within them goes to one worker",
@@ -231,7 +231,7 @@ func chosenBy(s *model.Step) *model.Candidate {
 
 var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 	Name:   "stale-worker-has-its-own-reason",
-	Says:   "When every pick of a handling met a worker past its TTL, the job goes back for the reason stale_worker, and not for want of workers.",
+	Says:   "If every pick of a handling meets a worker past its TTL, the job is sent back for the reason stale_worker, and not for want of workers.",
 	Kind:   invariants.Eventually,
 	Source: "Stale workers, next step 2",
 	Needs:  []string{"events-agree-with-servers"},
@@ -268,7 +268,7 @@ var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 
 var staleWorkerIsPickedAgain = rule.New(invariants.Invariant{
 	Name:   "stale-worker-is-picked-again",
-	Says:   "With fixed retries a handling whose pick meets a worker past its TTL picks max_dispatch_retries times: stale picks come in so many, and each retry for the reason stale_worker follows so many. Only a replica that still lists a worker past its TTL has any.",
+	Says:   "With fixed retries, a handling picks max_dispatch_retries times if its pick meets a worker past its TTL. The number of stale picks is therefore a multiple of max_dispatch_retries, and that many picks precede each retry for the reason stale_worker. Only a replica that still lists a worker past its TTL has stale picks.",
 	Kind:   invariants.Eventually,
 	Source: "Stale workers, the inner dispatch loop",
 	Needs:  []string{"events-agree-with-servers"},

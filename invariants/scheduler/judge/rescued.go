@@ -9,7 +9,7 @@ import (
 
 var nobodyIsRescued = rule.New(invariants.Invariant{
 	Name:   "nobody-is-rescued",
-	Says:   "No replayer, reconciler or run reconciler does what another path should have done before.",
+	Says:   "No replayer, reconciler or run reconciler does work that another path should have done before.",
 	Kind:   invariants.Always,
 	Quiet:  "job-rescued", // rescues are for what a strike has cut short: then one has done its work
 	Source: "Scheduler internals, section 3: loops that end or take up what nobody is working on; a loop that does the work of a dead path hides it",

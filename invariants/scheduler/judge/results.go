@@ -13,7 +13,7 @@ import (
 
 var resultOfCurrentEpoch = rule.New(invariants.Invariant{
 	Name:   "result-of-current-epoch",
-	Says:   "With epochs, a job ends by a result of its record's epoch only.",
+	Says:   "With epochs, a result ends a job only if the result has the epoch of the job's record.",
 	Kind:   invariants.Always,
 	Source: "the hardened dispatch: a result of an older epoch is not accepted",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -52,7 +52,7 @@ var resultOfCurrentEpoch = rule.New(invariants.Invariant{
 
 var jobEndsAsItsResultSays = rule.New(invariants.Invariant{
 	Name:   "job-ends-as-its-result-says",
-	Says:   "A job that a result ends has the state that the result names, or OUTPUT_QUARANTINED for SUCCEEDED. It is SUCCEEDED with the result's output, or with the redacted one, and FAILED with the result's reason code, or with dispatch_failed if the result has none. One whose time is up is TIMEOUT with the reason code timeout and a reason, and one that is cancelled CANCELLED with the reason code cancelled and the reason of a cancellation.",
+	Says:   "A job that a result ends has the state that the result names, or OUTPUT_QUARANTINED instead of SUCCEEDED. If it is SUCCEEDED, it has the result's output, or the redacted one. If it is FAILED, it has the result's reason code, or dispatch_failed if the result has none. A job whose time is up is TIMEOUT, with the reason code timeout and a reason. A cancelled job is CANCELLED, with the reason code cancelled and the reason of a cancellation.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, the states that a result leads to, and section 2, phase 1; Dead letters, failure triage model, which goes by the reason code; section 3, with a failure reason recorded",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
@@ -93,7 +93,7 @@ func unexplained(s *model.Step) (should string) {
 
 var cancelledJobIsTold = rule.New(invariants.Invariant{
 	Name:   "cancelled-job-is-told",
-	Says:   "The worker of a job that is cancelled after it was dispatched, and before it is over, is told so, of the epoch of its last dispatch at least. It ignores a notice of an older one. A notice gives the reason of a cancellation of the job.",
+	Says:   "If a job is cancelled after it was dispatched and before it is over, its worker is told. The notice has the epoch of the job's last dispatch or a later one. The worker ignores a notice of an older epoch. The notice gives the reason of a cancellation of the job.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1: cancelled by user request; a worker that does not hear of it executes the job to its end",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -153,7 +153,7 @@ var cancelledJobIsTold = rule.New(invariants.Invariant{
 
 var illegalResultIsRefused = rule.New(invariants.Invariant{
 	Name:   "illegal-result-is-refused",
-	Says:   "A result whose status is none is refused whenever it is handled, comes no more once its refusal is confirmed, and has an entry of its own in the DLQ.",
+	Says:   "A scheduler refuses a result without a legal status whenever it handles the result. Once the refusal is confirmed, the result is not delivered again. The result has its own entry in the DLQ.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 9, DLQ-first termination: a message that can never be handled is terminated, and not retried",
 	Needs:  []string{"events-agree-with-servers"},

@@ -12,7 +12,7 @@ var routingInvariants = []rule.Rule{dispatchRespectsPlacement}
 
 var dispatchRespectsPlacement = rule.New(invariants.Invariant{
 	Name:   "dispatch-respects-placement",
-	Says:   "A dispatch is published to a worker that, by its heartbeats, satisfies every hint of the job's labels and of its constraints, in a pool that serves the job's topic and offers what the job requires. If such a worker is the preferred one, alive and not overloaded, the job goes to it.",
+	Says:   "A scheduler publishes a dispatch only to a worker that satisfies every hint of the job's labels and constraints, by the worker's heartbeats. The worker's pool serves the job's topic and offers what the job requires. If the preferred worker is such a worker, alive and not overloaded, the job goes to it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, label hints and eligible pools",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

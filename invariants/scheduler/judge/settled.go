@@ -15,7 +15,7 @@ import (
 
 var everyJobSettles = rule.New(invariants.Invariant{
 	Name:   "every-job-settles",
-	Says:   "Every job that has a record, or whose submission is stored and can be read, reaches a terminal state. One that waits for an approval, or that a safety kernel throttles to the end, need not.",
+	Says:   "Every job reaches a terminal state if it has a record, or if its submission is stored and can be read. A job that waits for an approval, or that a safety kernel throttles to the end, need not.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1; Dispatch ordering, residual risk window, for what no reconciler closes yet",
 	Needs:  []string{"events-agree-with-servers"},
@@ -77,7 +77,7 @@ func whyUnsettled(j *model.Job) string {
 
 var failedNeverPrecedesItsDLQEntry = rule.New(invariants.Invariant{
 	Name:   "failed-never-precedes-its-dlq-entry",
-	Says:   "In every dlq_order but the documented one, FAILED, DENIED or OUTPUT_QUARANTINED is written only once the job has its DLQ entry.",
+	Says:   "In every dlq_order but the documented one, a scheduler writes FAILED, DENIED or OUTPUT_QUARANTINED only once the job has its DLQ entry.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, the caveat of an entry lost after the terminal write",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -97,7 +97,7 @@ var failedNeverPrecedesItsDLQEntry = rule.New(invariants.Invariant{
 
 var failedJobHasDLQEntry = rule.New(invariants.Invariant{
 	Name:   "failed-job-has-dlq-entry",
-	Says:   "Every FAILED, DENIED or OUTPUT_QUARANTINED job has an indexed DLQ entry with the state, the reason code, the reason, the attempts and the policy snapshot of its record, and the topic and the idempotency key of a request of the job. The reason code of a DENIED job is safety_denied. The entry calls final what the result that has ended the job calls so. An entry lasts for dlq_entry_ttl. What is decided on an entry leaves it the time that it has. An entry that was there before the state may have the reason and the snapshot of an earlier try, and call that final.",
+	Says:   "Every FAILED, DENIED or OUTPUT_QUARANTINED job has an indexed DLQ entry. The entry has the state, the reason code, the reason, the attempts and the policy snapshot of the job's record, and the topic and the idempotency key of a request of the job. The reason code of a DENIED job is safety_denied. The entry says that the result is final if the result that ended the job does. An entry lasts for dlq_entry_ttl. A decision on an entry does not extend that time. An entry that was written before the state may have the reason, the snapshot and the finality of an earlier try.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1, and section 5, reason codes; Dead letters, for the entry's shape and for the caveat of an entry lost after the terminal write",
 	Needs:  []string{"events-agree-with-servers"},

@@ -12,7 +12,7 @@ import (
 
 var workloadIsSubmitted = rule.New(invariants.Invariant{
 	Name:   "workload-is-submitted",
-	Says:   "Each job, each workflow run and each cancellation of the plan is stored: a client that tries until it succeeds is not refused for good, and publishes again what it could not publish. Not judged if a client is away at the end; of jobs, not where clients give up (workload.tries).",
+	Says:   "Each job, each workflow run and each cancellation of the plan is stored. A client that tries until it succeeds is not refused for good, and it publishes again what it could not publish. The invariant is not judged if a client is away at the end. Jobs are not judged where clients give up (workload.tries).",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, sections 1 and 8: a request that is valid is PENDING, and a run RUNNING, from its submission on",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -56,7 +56,7 @@ func judgeUnsent(f *model.Facts, t *rule.Tally, j *model.Job) {
 
 var nothingIsPublishedTwice = rule.New(invariants.Invariant{
 	Name:   "nothing-is-published-twice",
-	Says:   "A client publishes a request as often as its plan submits the job, and a cancellation or an approval once; a worker publishes one result each time that it is given the job. Only what was not confirmed is published again. Each process counts for itself.",
+	Says:   "A client publishes a request as often as its plan submits the job, and a cancellation or an approval once. A worker publishes one result each time that it is given the job. A process publishes a message again only if the message was not confirmed. Each process is counted by itself.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, sections 1 and 9: what the stream has stored is delivered until it is handled, and need not be published again",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -84,7 +84,7 @@ var nothingIsPublishedTwice = rule.New(invariants.Invariant{
 
 var whatIsAskedIsStored = rule.New(invariants.Invariant{
 	Name:   "what-is-asked-is-stored",
-	Says:   "What a client stores is what its plan asks for, field by field: the request of a job, in its record and in the stream, a workflow run, and the reason of a cancellation.",
+	Says:   "A client stores what its plan asks for, field by field: the request of a job, in its record and in the stream; a workflow run; and the reason of a cancellation.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, sections 1, 5 and 8: a job is decided on, placed and bounded by its request, and a run goes by its steps",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -138,7 +138,7 @@ var whatIsAskedIsStored = rule.New(invariants.Invariant{
 
 var requestsCanBeRead = rule.New(invariants.Invariant{
 	Name:   "requests-can-be-read",
-	Says:   "Every request that is published through the engine, by a client or a scheduler, can be read. What nobody can read comes from elsewhere (workload.poison).",
+	Says:   "Every request that a client or a scheduler publishes through the engine can be read. Only messages from elsewhere (workload.poison) cannot be read.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: what cannot be decoded is terminated",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

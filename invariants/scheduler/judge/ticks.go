@@ -13,7 +13,7 @@ import (
 
 var oneWriterATick = rule.New(invariants.Invariant{
 	Name:   "one-writer-a-tick",
-	Says:   "One replica at a time reconciles, and one replays; one reconciles runs, one polls for delays, and one replays dead letters. No other begins within a poll; with tick_lock=until-expiry none begins within the lock's TTL, which is two polls. None looks for what is due that was not given the lock, but for delays once at its start. Only the holder of its lock writes the snapshot.",
+	Says:   "Only one replica at a time reconciles. The same holds for replaying, for reconciling runs, for polling for delays and for replaying dead letters. No other replica begins within a poll; with tick_lock=until-expiry no replica begins within the lock's TTL, which is two polls. A replica looks for what is due only if it was given the lock; for delays, it also looks once at its start. Only the holder of the snapshot's lock writes the snapshot.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: the lock-hold pattern, and the snapshot writer lock",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -56,7 +56,7 @@ var oneWriterATick = rule.New(invariants.Invariant{
 
 var snapshotStaysFresh = rule.New(invariants.Invariant{
 	Name:   "snapshot-stays-fresh",
-	Says:   "While a replica lives that hears of workers, the snapshot of the workers is no older than its lock's TTL and a tick, even if its writer has crashed: 15 s in the documented design. It is a tick older if the writer had not written yet. It names each worker of which its writer had heard within the worker TTL, as that worker had reported itself.",
+	Says:   "While a replica that hears of workers lives, the snapshot of the workers is no older than its lock's TTL and one tick, even if its writer has crashed. That is 15 s in the documented design. The snapshot may be one tick older if the writer had not written yet. It names each worker of which its writer had heard within the worker TTL, with what that worker had reported.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 8, snapshot writer lock: maximum snapshot staleness on crash, and no partial snapshots",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

@@ -59,7 +59,7 @@ func pastDeadline(f *model.Facts, j *model.Job) bool {
 
 var deadlineCountsFromSubmission = rule.New(invariants.Invariant{
 	Name:   "deadline-counts-from-submission",
-	Says:   "A job whose request has a budget.deadline_ms has its deadline for as long after the write that makes its record, by the clock of that write, and keeps it. One without has none.",
+	Says:   "If a job's request has a budget.deadline_ms, the job's deadline is that long after the write that makes its record, by the clock of that write. The deadline does not change. A job without a budget.deadline_ms has no deadline.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 3, deadline expiration: jobs with explicit deadlines (budget.deadline_ms)",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
@@ -89,7 +89,7 @@ func orNone(unix int64) string {
 
 var timeoutOnlyWhenDue = rule.New(invariants.Invariant{
 	Name:   "timeout-only-when-due",
-	Says:   "A scheduler times out only a job that has been DISPATCHED or RUNNING for its timeout, or is past its deadline. With watch_workers it also times out one that has been RUNNING for the dispatch timeout on a worker of which it has heard nothing for as long, while it heard of others.",
+	Says:   "A scheduler times out a job only if the job has been DISPATCHED or RUNNING for its timeout, or is past its deadline. With watch_workers there is one more case: the job has been RUNNING for the dispatch timeout, and the scheduler has not heard of the job's worker for as long, although it heard of others.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 3, timeout detection and deadline expiration",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -106,7 +106,7 @@ var timeoutOnlyWhenDue = rule.New(invariants.Invariant{
 
 var noTimeoutWhileExecuting = rule.New(invariants.Invariant{
 	Name:   "no-timeout-while-executing",
-	Says:   "A job that a worker is executing is not timed out as DISPATCHED.",
+	Says:   "A scheduler does not time out a job as DISPATCHED while a worker executes it.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, residual risk window; Scheduler internals, section 3: a RUNNING write that failed is no reason to time out",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -129,7 +129,7 @@ const ticksLate = 5
 var deadWorkerIsNoticed = rule.New(invariants.Invariant{
 	Name:     "dead-worker-is-noticed",
 	OnDemand: true,
-	Says:     "No job stays RUNNING for five polls longer than the dispatch timeout on a worker of which the replica that then times it out has heard nothing all the while, though it has of others.",
+	Says:     "A job does not stay RUNNING for five polls longer than the dispatch timeout if its worker is silent. A worker is silent if the replica that then times the job out has heard nothing of the worker all that time, although it heard of others.",
 	Kind:     invariants.Always,
 	Source:   "Stale workers, the worker TTL window: a dead worker inside its TTL receives the publish; Scheduler internals, section 3, timeout detection",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

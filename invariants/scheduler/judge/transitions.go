@@ -9,7 +9,7 @@ import (
 
 var terminalStatesFinal = rule.New(invariants.Invariant{
 	Name:   "terminal-states-final",
-	Says:   "A job in a terminal state stays in it, with its output, its reason code and its request, but for SUCCEEDED, which may become OUTPUT_QUARANTINED.",
+	Says:   "A job in a terminal state keeps that state, its output, its reason code and its request. Only SUCCEEDED may become OUTPUT_QUARANTINED.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, terminal states and idempotency: duplicate results for jobs that are over are ignored",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {

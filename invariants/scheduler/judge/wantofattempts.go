@@ -12,7 +12,7 @@ import (
 
 var noFailureForWantOfAttempts = rule.New(invariants.Invariant{
 	Name:   "no-failure-for-want-of-attempts",
-	Says:   "No job ends FAILED for want of attempts while its scheduler knows of a worker that is alive and free. A worker past its TTL that is still listed may be picked in its place, and is an attempt.",
+	Says:   "A job does not end FAILED for want of attempts while its scheduler knows of a worker that is alive and free. The scheduler may pick a worker past its TTL instead while it still lists that worker; such a pick costs an attempt.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, max scheduling retries: attempts are there for faults; Stale workers: a pick that meets one fails",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -33,7 +33,7 @@ var noFailureForWantOfAttempts = rule.New(invariants.Invariant{
 
 var givenUpOnlyAtTheCeiling = rule.New(invariants.Invariant{
 	Name:   "given-up-only-at-the-ceiling",
-	Says:   "A job of which no worker has reported a failure, and that a pool serves, ends FAILED only once it has used up its scheduling retries, with the reason code max_scheduling_retries. One that no pool serves may end with no_pool_mapping instead.",
+	Says:   "If no worker has reported a failure of a job, and a pool serves the job, then the job ends FAILED only once it has used up its scheduling retries, with the reason code max_scheduling_retries. A job that no pool serves may end with no_pool_mapping instead.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, max scheduling retries, and section 5, reason codes; Dead letters, retry ceiling before DLQ, and retry exhaustion reason code",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -55,7 +55,7 @@ var givenUpOnlyAtTheCeiling = rule.New(invariants.Invariant{
 
 var lastCauseIsTrue = rule.New(invariants.Invariant{
 	Name:   "last-cause-is-true",
-	Says:   "The DLQ entry of a job that is given up for want of attempts says what the last of them met: no worker, a busy pool, its tenant's limit or a publish that failed. An attempt that broke off counts as the last.",
+	Says:   "The DLQ entry of a job that is given up for want of attempts says why the last attempt failed: no worker, a busy pool, its tenant's limit or a failed publish. The last attempt counts even if it broke off.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model: a job is triaged by its cause",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -92,7 +92,7 @@ var lastCauseIsTrue = rule.New(invariants.Invariant{
 
 var attemptsLastTheirBudget = rule.New(invariants.Invariant{
 	Name:   "attempts-last-their-budget",
-	Says:   "A job that ends FAILED for want of attempts was tried for as long as its back-off makes of them, whatever kept it from a worker: 22 minutes with the documented 50 attempts and 1 s to 30 s. If it is given up by a delivery of its request that was sent back each time before, that takes at most 1.5 x attempts x longest delay, plus the outages of the plan: 37 minutes.",
+	Says:   "A job that ends FAILED for want of attempts was tried for at least the sum of its back-off delays, whatever kept it from a worker. That is 22 minutes with the documented 50 attempts and delays of 1 s to 30 s. If a delivery of its request gives the job up, and that request was sent back each time before, the attempts take at most 1.5 x attempts x longest delay, plus the outages of the plan: 37 minutes.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, retry ceiling before DLQ: 50 attempts with 1s-30s back-off, some 25 minutes",
 	Needs:  []string{"attempts-never-past-ceiling"},

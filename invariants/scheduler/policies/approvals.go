@@ -23,7 +23,7 @@ const approvalDoubt = 15 * time.Second
 
 var noDispatchWithoutApproval = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-without-approval",
-	Says:   "A job for which the safety kernel requires an approval is scheduled only once somebody has approved its request as it is then. What is dispatched is what was approved.",
+	Says:   "A job for which the safety kernel requires an approval becomes SCHEDULED only after its current request has been approved. The stream stores a dispatch of such a job only if it dispatches the approved request.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, approval flow: approval_granted=true and the matching job hash",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -60,7 +60,7 @@ var noDispatchWithoutApproval = rule.New(invariants.Invariant{
 
 var approvalIsOfWhatWasSeen = rule.New(invariants.Invariant{
 	Name:   "approval-is-of-what-was-seen",
-	Says:   "Whoever approves a job approves the request that they saw when they last looked at it, and while the job waits for an approval: with bind_approvals of that request. The request bears the approval as the record has it.",
+	Says:   "An approver approves a job only while the job waits for an approval. They approve the request that they saw when they last looked at the job; with bind_approvals this is also the request that waits. The request carries the time and the approver of the approval that the record has.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, approval flow: the matching job hash",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -90,7 +90,7 @@ var approvalIsOfWhatWasSeen = rule.New(invariants.Invariant{
 
 var approvalNamesWhatWaits = rule.New(invariants.Invariant{
 	Name:   "approval-names-what-waits",
-	Says:   "The record of a job that comes to wait for an approval names the request that is to be approved: its job_hash is the hash of the request that it keeps. It says why in the words of the safety kernel. Without fence a write may meet another request than its writer read; then it is the hash of one that somebody asked for.",
+	Says:   "When a job comes to wait for an approval, its record names the request to be approved: job_hash is the hash of the request in the record. The record gives the reason that the safety kernel gave. Without fence, a write may meet another request than its writer read; job_hash is then the hash of a request that was made for the job.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, approval flow: the matching job hash",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -121,7 +121,7 @@ var approvalNamesWhatWaits = rule.New(invariants.Invariant{
 
 var everyApprovalIsAudited = rule.New(invariants.Invariant{
 	Name:   "every-approval-is-audited",
-	Says:   "That a job waits for an approval, waits for another, or has one, is written together with the one event of that in the audit trail. An approval's event says what was approved, and by whom.",
+	Says:   "The write that makes a job wait for an approval, makes it wait for another one, or gives it one also adds exactly one event to the audit trail. The event of an approval says what was approved, and by whom.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, approval flow; the audit trail's kinds are values that no document gives",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -158,7 +158,7 @@ var everyApprovalIsAudited = rule.New(invariants.Invariant{
 
 var approvalNotExpired = rule.New(invariants.Invariant{
 	Name:   "approval-not-expired",
-	Says:   "A job for which the safety kernel requires an approval goes on only while that of its request is no older than approval_ttl, by the clock of Redis. Whoever finds it no older takes the job on.",
+	Says:   "A job for which the safety kernel requires an approval goes on only while the approval of its request is no older than approval_ttl, by the clock of Redis. A scheduler that finds the approval no older takes the job on.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, approval flow; approval_ttl is a value that no document gives",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -197,7 +197,7 @@ var approvalNotExpired = rule.New(invariants.Invariant{
 
 var approvalIsGiven = rule.New(invariants.Invariant{
 	Name:   "approval-is-given",
-	Says:   "Whoever is to approve a job, and has looked at it long enough while it waits, approves it. Only a failure is in the way, the end of its wait or, with bind_approvals, another request.",
+	Says:   "An approver approves a job once they have looked at it long enough while it waits. Only a failure, the end of the wait or, with bind_approvals, another request may prevent the approval.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1, approval flow",
 	Needs:  []string{"events-agree-with-servers"},
@@ -221,7 +221,7 @@ var approvalIsGiven = rule.New(invariants.Invariant{
 
 var approvedJobGoesOn = rule.New(invariants.Invariant{
 	Name:   "approved-job-goes-on",
-	Says:   "A job whose request has been approved, and has not changed since, waits for its approval no longer, unless that has grown too old.",
+	Says:   "A job does not stay APPROVAL_REQUIRED if its request has been approved and has not changed since, unless the approval has grown too old.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1, approval flow; section 3, pending replayer, for an approval whose request is lost",
 	Needs:  []string{"terminal-states-final", "events-agree-with-servers"}, // the request of a job that is over is not redelivered

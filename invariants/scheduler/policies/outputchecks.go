@@ -18,13 +18,13 @@ var outputInvariants = []rule.Rule{
 	policyIsAskedAboutTheOutput, resultGoesAsThePolicySays, outputCheckIsOnRecord, quarantinedOnlyWhenBlocked, everyQuarantineIsAudited, blockedOutputEndsQuarantined, everyOutputIsScanned, scansComeInTime, scanIsLeftToItsHolder,
 	rule.Situation(rule.Reached(model.ScanDowngraded), "scan-downgraded-a-job", "A scan takes a job from SUCCEEDED to OUTPUT_QUARANTINED.", "Scheduler internals, section 2, phase 2"),
 	rule.Situation(rule.Reached(model.OutputFailedOpen), "output-failed-open", "The output policy gives no answer, and the result passes.", "Scheduler internals, section 2, fail-open default"),
-	rule.Situation(rule.Reached(model.OutputRedacted), "output-redacted", "A result points to the redacted output in place of the output.", "Scheduler internals, section 2, phase 1"),
-	rule.Situation(rule.Reached(model.ScanResumed), "scan-resumed", "The replayer takes up a scan that somebody else has not finished.", "the hardened scan: what is open is kept"),
+	rule.Situation(rule.Reached(model.OutputRedacted), "output-redacted", "A result points to the redacted output instead of the output.", "Scheduler internals, section 2, phase 1"),
+	rule.Situation(rule.Reached(model.ScanResumed), "scan-resumed", "The replayer takes up a scan that another process has not finished.", "the hardened scan: what is open is kept"),
 }
 
 var policyIsAskedAboutTheOutput = rule.New(invariants.Invariant{
 	Name:   "policy-is-asked-about-the-output",
-	Says:   "The output policy is asked with the topic, the tenant and the labels of the job's request: of a result's metadata with the output that the result names, of its content with what has been stored there.",
+	Says:   "A question to the output policy has the topic, the tenant and the labels of the job's request. A question about a result's metadata names the output that the result names. A question about its content has the content that is stored there.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2, phases 1 and 2",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -53,7 +53,7 @@ var policyIsAskedAboutTheOutput = rule.New(invariants.Invariant{
 
 var outputCheckIsOnRecord = rule.New(invariants.Invariant{
 	Name:   "output-check-is-on-record",
-	Says:   "The output safety record says what the policy told, why, and of which output; SKIPPED if it told nothing. What it told of a result's metadata is there with the job's state, what it told of the content once the scan is no longer kept.",
+	Says:   "The output safety record has the output policy's decision, its reason and the output that it is about. The decision is SKIPPED if the policy gave none. The decision on a result's metadata is in the record together with the job's state. The decision on the content is in it once the scan is no longer kept.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2: the output safety record",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -85,7 +85,7 @@ var outputCheckIsOnRecord = rule.New(invariants.Invariant{
 
 var resultGoesAsThePolicySays = rule.New(invariants.Invariant{
 	Name:   "result-goes-as-the-policy-says",
-	Says:   "A replica writes what the output policy told it of the result's metadata, each time that it handles the result, with the output that it had asked about. Allowed, or no answer, as the call failed or an open circuit kept it back: SUCCEEDED. To be redacted: SUCCEEDED with the redacted output. Blocked, or to be redacted without a redacted output: OUTPUT_QUARANTINED, with the reason code output_denied if it was denied, and output_quarantined else; so does a scan of the output that blocks it.",
+	Says:   "Each time that a replica handles a result, it writes the output policy's decision on the result's metadata, with the output about which it asked. It writes SUCCEEDED if the policy allows the result, or gives no answer because the call failed or an open circuit stopped it. It writes SUCCEEDED with the redacted output if the policy redacts the result. It writes OUTPUT_QUARANTINED if the policy blocks the result, or redacts it without a redacted output, and also if a scan of the output blocks it. The reason code is then output_denied if the policy denied the result, and output_quarantined otherwise.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2, phases 1 and 2",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -127,7 +127,7 @@ var resultGoesAsThePolicySays = rule.New(invariants.Invariant{
 
 var quarantinedOnlyWhenBlocked = rule.New(invariants.Invariant{
 	Name:   "quarantined-only-when-blocked",
-	Says:   "OUTPUT_QUARANTINED is written only over DISPATCHED, RUNNING or SUCCEEDED, and only once the output policy has blocked the result. Its reason ends in what that told its writer.",
+	Says:   "A scheduler writes OUTPUT_QUARANTINED only over DISPATCHED, RUNNING or SUCCEEDED, and only once the output policy has blocked the result. The reason ends with the reason that the policy gave the writer.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2: already transitioned, skip",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
@@ -150,7 +150,7 @@ var quarantinedOnlyWhenBlocked = rule.New(invariants.Invariant{
 
 var everyQuarantineIsAudited = rule.New(invariants.Invariant{
 	Name:   "every-quarantine-is-audited",
-	Says:   "OUTPUT_QUARANTINED is written together with the one event of that in the audit trail.",
+	Says:   "The write of OUTPUT_QUARANTINED also adds exactly one event of the quarantine to the audit trail.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2: DLQ + audit event",
 	Needs:  []string{"quarantined-only-when-blocked"},
@@ -196,7 +196,7 @@ var blockedOutputEndsQuarantined = rule.New(invariants.Invariant{
 
 var everyOutputIsScanned = rule.New(invariants.Invariant{
 	Name:   "every-output-is-scanned",
-	Says:   "The output of every SUCCEEDED job is scanned: the policy has answered about its content.",
+	Says:   "The output of every SUCCEEDED job is scanned: the output policy has answered about its content.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 2, phase 2; hardened, a scan outlives the process that is to do it, and an answer that does not come",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -221,7 +221,7 @@ const scansAtOnce = 64
 
 var scansComeInTime = rule.New(invariants.Invariant{
 	Name:   "scans-come-in-time",
-	Says:   "Who has written SUCCEEDED begins to scan the output within scan_timeout, while it lives. A scan that is kept, and that nobody has taken up for two scan_timeouts and a job_lock_ttl, the replayer takes up within three ticks that nothing strikes, and in which Redis tells it what is due.",
+	Says:   "A process that has written SUCCEEDED begins to scan the output within scan_timeout, while the process lives. If nobody has taken up a kept scan for two scan_timeouts and a job_lock_ttl, the replayer takes it up within three ticks. A tick counts only if nothing strikes it and Redis tells it what is due.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2, phase 2; hardened, a scan outlives the process that is to do it",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -257,7 +257,7 @@ var scansComeInTime = rule.New(invariants.Invariant{
 
 var scanIsLeftToItsHolder = rule.New(invariants.Invariant{
 	Name:   "scan-is-left-to-its-holder",
-	Says:   "Who writes SUCCEEDED, or takes up a scan that is kept, has it for two scan_timeouts and a job_lock_ttl: Redis says that nobody else is to take it up before.",
+	Says:   "A process that writes SUCCEEDED or takes up a kept scan holds the scan for two scan_timeouts and a job_lock_ttl. Redis records that nobody else is to take up the scan before then.",
 	Kind:   invariants.Always,
 	Source: "the hardened scan: what is open is kept, and left to who has it",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

@@ -12,7 +12,7 @@ import (
 
 var noCheckWhileCircuitOpen = rule.New(invariants.Invariant{
 	Name:   "no-check-while-circuit-open",
-	Says:   "A replica that last read of the shared counter that the circuit is open makes no call; with shared_probes it makes none in half-open that it has not counted there.",
+	Says:   "A replica makes no call if it last read in the shared counter that the circuit is open. With shared_probes, it makes no call in half-open that it has not counted in the shared counter.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6, behavior when circuit is open, and multi-replica state",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -32,7 +32,7 @@ var noCheckWhileCircuitOpen = rule.New(invariants.Invariant{
 
 var openCircuitStopsEveryReplica = rule.New(invariants.Invariant{
 	Name:   "open-circuit-stops-every-replica",
-	Says:   "Once as many calls in a row have failed as the budget allows, whoever's they were, no replica makes another before the circuit has been open for its time. A failure counts once the replica that met it goes on. While that cannot read or write the shared counter, it tells nobody, and what Redis forgets was never told.",
+	Says:   "Once as many calls in a row have failed as the budget allows, no replica makes another call until the circuit has been open for its time. Failures of all replicas count together. A failure counts once the replica that met it goes on. It does not count while that replica cannot read or write the shared counter, or once Redis has forgotten it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: all replicas observe the open state simultaneously",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -51,7 +51,7 @@ var openCircuitStopsEveryReplica = rule.New(invariants.Invariant{
 
 var halfOpenProbesWithinLimit = rule.New(invariants.Invariant{
 	Name:   "half-open-probes-within-limit",
-	Says:   "In one half-open window of a circuit, all replicas together make no more calls than engine.policy.circuit_half_open_max. One that has lost Redis counts alone.",
+	Says:   "In one half-open window of a circuit, all replicas together make no more calls than engine.policy.circuit_half_open_max. A replica that has lost Redis counts alone.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: allow up to 3 probe requests",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -70,7 +70,7 @@ var halfOpenProbesWithinLimit = rule.New(invariants.Invariant{
 
 var halfOpenClosesOnSuccesses = rule.New(invariants.Invariant{
 	Name:   "half-open-closes-on-successes",
-	Says:   "A circuit that is half-open is closed only once circuit_close_after calls of that window have succeeded, and nobody finds it half-open once they have and their replicas have gone on: those of all replicas with shared_probes, else of one.",
+	Says:   "A replica closes a half-open circuit only once circuit_close_after calls of that window have succeeded. With shared_probes the calls of all replicas count together; otherwise those of one replica count. Once these calls have succeeded and their replicas have gone on, no replica finds the circuit half-open.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: close after 2 successes",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -98,7 +98,7 @@ var halfOpenClosesOnSuccesses = rule.New(invariants.Invariant{
 
 var replicaAloneKeepsItsBudget = rule.New(invariants.Invariant{
 	Name:   "replica-alone-keeps-its-budget",
-	Says:   "A replica that goes by its own counter makes no call while that counter says open. In half-open it makes no more probes than the limit.",
+	Says:   "A replica that uses its own counter makes no call while that counter says that the circuit is open. In half-open it makes no more probes than the limit.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: if Redis is unavailable, each replica falls back to local-only circuit breaker tracking",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -118,7 +118,7 @@ var replicaAloneKeepsItsBudget = rule.New(invariants.Invariant{
 
 var circuitOpensOnFailuresAlone = rule.New(invariants.Invariant{
 	Name:   "circuit-opens-on-failures-alone",
-	Says:   "The shared counter of failures rises for a call that has failed, by one for each, and for nothing else. It comes to fill the budget only by failures in a row: a call that succeeds, and whose replica can tell the others so, ends the row of those before it.",
+	Says:   "Each failed call raises the shared counter of failures by one, and nothing else raises it. Only failures in a row fill the budget. A call that succeeds ends the row of the failures before it, if its replica can tell the others.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: open after 3 failures",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -140,7 +140,7 @@ var circuitOpensOnFailuresAlone = rule.New(invariants.Invariant{
 // A failure is counted within the time of one Redis operation, unless its process is paused or the write is late.
 var openCircuitEnds = rule.New(invariants.Invariant{
 	Name:   "open-circuit-ends",
-	Says:   "A circuit is found open only within circuit_open_for of a call that failed.",
+	Says:   "A replica finds a circuit open only within circuit_open_for of a failed call.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: open for 30s",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -158,7 +158,7 @@ var openCircuitEnds = rule.New(invariants.Invariant{
 
 var closedCircuitLetsCallsThrough = rule.New(invariants.Invariant{
 	Name:   "closed-circuit-lets-calls-through",
-	Says:   "Who finds the circuit closed, or half-open with no probe out, makes its call.",
+	Says:   "A replica that finds the circuit closed, or half-open with no probe under way, makes its call.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: the circuit's states",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -176,7 +176,7 @@ var closedCircuitLetsCallsThrough = rule.New(invariants.Invariant{
 
 var probesAreForgottenInTime = rule.New(invariants.Invariant{
 	Name:   "probes-are-forgotten-in-time",
-	Says:   "The calls that are counted in half-open are forgotten circuit_open_for after the last of them.",
+	Says:   "Redis forgets the calls that are counted in half-open circuit_open_for after the last of them.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: allow up to 3 probe requests; hardened, all replicas count them in one key",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

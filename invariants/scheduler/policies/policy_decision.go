@@ -44,7 +44,7 @@ func fits(j *model.Job, cfg *config.PolicyConfig) bool {
 
 var noDispatchWithoutDecision = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-without-decision",
-	Says:   "A PENDING job becomes SCHEDULED, APPROVAL_REQUIRED or DENIED only by a decision for that: what the safety kernel told that replica last, or, in the fail mode open, FAIL_OPEN, if it told nothing: the call failed, or an open circuit kept it back. The record names the policy snapshot that the kernel told with its decision, and a denial the reason. The job is dispatched only while its record has a decision that allows it.",
+	Says:   "A PENDING job becomes SCHEDULED, APPROVAL_REQUIRED or DENIED only by a decision for that state. The decision is the last that the safety kernel gave that replica. If the kernel gave none, because the call failed or an open circuit stopped it, the decision is FAIL_OPEN, and only in the fail mode open. The record names the policy snapshot of the decision, and a denial gives the kernel's reason. A scheduler dispatches the job only while its record has a decision that allows it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, and section 6: no job passes through without a policy decision",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -92,7 +92,7 @@ var noDispatchWithoutDecision = rule.New(invariants.Invariant{
 
 var kernelIsAskedAboutTheRequest = rule.New(invariants.Invariant{
 	Name:   "kernel-is-asked-about-the-request",
-	Says:   "A decision of the safety kernel goes with the request that the kernel was asked about: with its topic, tenant, priority, labels and requires, its hash, and whether it is a replay.",
+	Says:   "A decision of the safety kernel is written with the request about which the kernel was asked. The question has the request's topic, tenant, priority, labels, requires and hash, and says whether it is a replay.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: what the safety kernel decides on; Dead letters, for replays",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -115,7 +115,7 @@ var kernelIsAskedAboutTheRequest = rule.New(invariants.Invariant{
 
 var failOpenGoesOn = rule.New(invariants.Invariant{
 	Name:   "fail-open-goes-on",
-	Says:   "A result to which the output policy gives no answer, as the call failed or an open circuit kept it back, passes in the handling that wanted to ask; in the fail mode open so does a request to which the safety kernel gives none. Neither waits for an answer, unless the servers refuse what is written.",
+	Says:   "A policy gives no answer if the call fails or an open circuit stops it. If the output policy gives none, the result passes in the same handling. In the fail mode open, a request passes likewise if the safety kernel gives no answer. Neither waits for an answer, unless the servers refuse the write.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2, fail-open default, and section 6, input policy fail mode",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -161,7 +161,7 @@ var noDispatchOfDeniedJob = rule.New(invariants.Invariant{
 
 var throttledJobWaits = rule.New(invariants.Invariant{
 	Name:   "throttled-job-waits",
-	Says:   "The safety kernel is not asked again about a job that it throttles before throttle_delay has passed, unless somebody else has asked for the job too: a second request, or the replayer.",
+	Says:   "After the safety kernel throttles a job, no scheduler asks it about the job again before throttle_delay has passed. A second request for the job and the replayer may ask sooner.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 7: safetyThrottleDelay",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -180,7 +180,7 @@ var throttledJobWaits = rule.New(invariants.Invariant{
 
 var throttledJobComesAgain = rule.New(invariants.Invariant{
 	Name:   "throttled-job-comes-again",
-	Says:   "While its request is left, the safety kernel is asked again about a job that it throttles once throttle_delay has passed; with busy_backoff within backoff_max, if that is longer. If its delivery or the answer to that is lost, the replayer asks: once the job is pending_age old, within three ticks that nothing strikes.",
+	Says:   "While the request of a throttled job is left, a scheduler asks the safety kernel again once throttle_delay has passed. With busy_backoff it asks within backoff_max, if that is longer. If the delivery or the answer to it is lost, the replayer asks: once the job is pending_age old, within three ticks that nothing strikes.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 7: safetyThrottleDelay",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

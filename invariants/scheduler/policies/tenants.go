@@ -47,7 +47,7 @@ var tenantLimitHeld = rule.New(invariants.Invariant{
 
 var tenantCountIsHeeded = rule.New(invariants.Invariant{
 	Name:   "tenant-count-is-heeded",
-	Says:   "A handling that finds its tenant at its limit does not dispatch its job. One that has counted, and has found a slot, does.",
+	Says:   "A handling that finds its tenant at its limit does not dispatch its job. A handling that has counted the tenant's jobs and found a slot dispatches its job.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, reason codes: tenant concurrency limit reached",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -75,7 +75,7 @@ var tenantCountIsHeeded = rule.New(invariants.Invariant{
 
 var tenantSlotsAgreeWithRecords = rule.New(invariants.Invariant{
 	Name:   "tenant-slots-agree-with-records",
-	Says:   "With tenant_limit, the set of a tenant's jobs in flight is what their records say, from each state write on.",
+	Says:   "With tenant_limit, each state write keeps the set of the tenant's jobs in flight equal to what the jobs' records say.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 5, reason codes: a slot that nobody gives back is lost to its tenant",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

@@ -40,15 +40,15 @@ var (
 	relayed    = by("a dispatch is in the outbox before it is published", withOutbox, withTimeToResume)
 	voided     = by("a void takes the place of a dispatch before its job ends", withVoid, withEpochs, withResume, withFence, withRecheck, withIntentFirst)
 	rechecked  = by("the reconciler reads a job again under its lock", withRecheck)
-	reconciled = by("the reconciler times out what stays", withReconciler)
+	reconciled = by("the reconciler times out a job that stays", withReconciler)
 	sweptUp    = by("the replayer takes up what stays PENDING or SCHEDULED", withSweep, withReplayer, withReconciler)
 	askedAgain = by("the replayer asks again", withReplayer, withWholeTicks)
 	patient    = by("deliveries outlast every outage", withBusyBackoff, withLongPatience)
-	patientDLQ = by("deliveries of what nobody can read outlast every outage", withBusyBackoff, withDLQPatience)
+	patientDLQ = by("deliveries of an unreadable message outlast every outage", withBusyBackoff, withDLQPatience)
 	peeked     = by("a compensation leaves its stack once it is submitted", withPeek)
 	rolledOn   = by("a rollback that was cut short is taken up again", withPeek, withDurable, withReconciler)
 	confirmed  = by("a worker remembers what it has executed", withConfirm, withAddresses)
-	scansKept  = by("a scan that is due is in Redis", withDurableScans)
+	scansKept  = by("Redis keeps a scan that is due", withDurableScans)
 	synced     = by("nats-server has a message on the disk before it acknowledges it", withSync)
 	replicated = by("what is acknowledged or published is on a replica", withReplica)
 	onDisk     = by("Redis has a write on its disk before it answers", withRedisSync)
@@ -70,7 +70,7 @@ var (
 // What makes a job execute again: the same dispatch, or another.
 var (
 	redelivered = exception{By: StrikesOf(AckLost, DeliveryLost, WorkerAway, NATSAway), But: []mechanism{confirmed}}
-	reexecuted  = exception{By: StrikesOf(WorkerCrash), Why: impossible, Says: "a worker that is gone before its work and one that is gone after it leave the same message without an ack"}
+	reexecuted  = exception{By: StrikesOf(WorkerCrash), Why: impossible, Says: "a worker that crashes before its work and a worker that crashes after it leave the same unacknowledged message"}
 	reissued    = exception{By: StrikesOf(WriteRefused, SchedulerCrash), But: []mechanism{once, having(withoutOutbox)}}
 )
 
@@ -78,9 +78,9 @@ var (
 var (
 	lost       = exception{By: StrikesOf(RedisFailover), But: []mechanism{replicated}}
 	torn       = exception{By: StrikesOf(RedisFailover), But: []mechanism{both(replicated, fenced)}} // a write may meet an older record
-	rewound    = exception{By: StrikesOf(RedisFailover), Why: impossible, Says: "nobody remembers what Redis has confirmed and lost"}
-	usedUp     = exception{By: StrikesOf(DeliveryLost), Why: impossible, Says: "deliveries that are lost, or come twice, use up those that a message has"}
-	wrongClock = exception{By: StrikesOf(ClockWrong), Why: impossible, Says: "a clock that is wrong shows what a right one shows at another time"}
+	rewound    = exception{By: StrikesOf(RedisFailover), Why: impossible, Says: "no process remembers what Redis confirmed and then lost"}
+	usedUp     = exception{By: StrikesOf(DeliveryLost), Why: impossible, Says: "each lost or duplicate delivery uses up one of the message's deliveries"}
+	wrongClock = exception{By: StrikesOf(ClockWrong), Why: impossible, Says: "a wrong clock shows what a correct clock shows at another time"}
 )
 
 // Matrix has a row for each invariant that requires something, or has exceptions.
@@ -107,11 +107,11 @@ var Matrix = withDeaths(map[string]row{
 	}},
 	"intent-before-dispatch": {Except: []exception{
 		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
-		{By: StrikesOf(PublishLate, SchedulerAway), Why: impossible, Says: "the stream stores a publish that is on its way, whether its job has moved on or not"},
+		{By: StrikesOf(PublishLate, SchedulerAway), Why: impossible, Says: "the stream stores a publish that is on its way, even if its job has moved on"},
 		lost,
 	}},
 	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
-		{By: StrikesOf(PublishRefused, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, GuardFails, SubmissionFails, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway, RedisFailover, ClockWrong), Why: impossible, Says: "somebody else has to take up what a strike has cut short"},
+		{By: StrikesOf(PublishRefused, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, GuardFails, SubmissionFails, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway, RedisFailover, ClockWrong), Why: impossible, Says: "another process has to take up work that a strike has cut short"},
 		{By: StrikesOf(KernelFails), But: []mechanism{by("deliveries and the pending_age outlast every outage", withBusyBackoff, withLongPatience, withLongPendingAge)}},
 		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume), having(withoutRefusal)}},
 	}},
@@ -135,7 +135,7 @@ var Matrix = withDeaths(map[string]row{
 		usedUp,
 		{By: StrikesOf(NATSPowerLoss), But: []mechanism{synced}}, // a consumer may remember a delivery of the message that has the sequence of a lost one
 		{By: StrikesOf(RedisFailover), But: []mechanism{both(replicated, patient)}},
-	}, Open: invariants.Gap{Under: "a kernel that still throttles at the last delivery", Says: "each time the kernel is asked uses up a delivery, and then only the replayer asks; a delivery that a throttled request does not use up would close it"}},
+	}, Open: invariants.Gap{Under: "a kernel that still throttles at the last delivery", Says: "each question to the kernel uses up a delivery, and after the last one only the replayer asks; it would be closed if a throttled request used up no delivery"}},
 	"terminated-message-has-dlq-entry": {Except: []exception{
 		{By: StrikesOf(DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{patientDLQ}},
 		usedUp,
@@ -158,7 +158,7 @@ var Matrix = withDeaths(map[string]row{
 		torn,
 	}},
 	"lock-kept-by-living-holder": {Takes: []mechanism{having(withLongLocks)}, Except: []exception{
-		{By: StrikesOf(LockFails, SchedulerAway), Why: impossible, Says: "a holder that cannot renew its lock, and one that is gone, look alike to Redis"},
+		{By: StrikesOf(LockFails, SchedulerAway), Why: impossible, Says: "Redis cannot tell a holder that cannot renew its lock from a holder that is gone"},
 		rewound, // a lock and its renewals, too
 	}},
 	"quarantined-only-when-blocked": {Except: []exception{
@@ -172,21 +172,21 @@ var Matrix = withDeaths(map[string]row{
 	"every-output-is-scanned": {Takes: []mechanism{scansKept}, Except: []exception{lost, wrongClock}},
 	"scans-come-in-time":      {Except: []exception{wrongClock}},
 	"overdue-job-found-within-a-poll": {Takes: []mechanism{having(withReconciler, withRenewedTicks, withWholeTicks), having(withReconciler, withReleasedTicks, withWholeTicks)}, Except: []exception{
-		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, GuardFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, does nothing in time"},
+		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, GuardFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a scheduler that is gone, or whose operations the servers refuse, does nothing in time"},
 		rewound,
 		wrongClock,
 	}},
 	"waiting-job-is-left-alone":          {Except: []exception{wrongClock}},
 	"what-is-due-is-taken-up":            {Takes: []mechanism{having(withWholeTicks)}, Except: []exception{wrongClock}},
 	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
-	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(HeartbeatLost, SchedulerAway), Why: impossible, Says: "a replica that could not read the snapshot knows of no worker"}}},
+	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(HeartbeatLost, SchedulerAway), Why: impossible, Says: "a replica that could not read the snapshot knows no worker"}}},
 	"heartbeat-tells-the-truth":          {},
 	"live-worker-is-found":               {},
 	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
 	"lock-renewed-by-thirds":             {Takes: []mechanism{having(withLongLocks)}},
 	"stale-worker-has-its-own-reason":    {Takes: []mechanism{having(withStaleReason)}},
 	"open-circuit-stops-every-replica": {Takes: []mechanism{having(withSharedBreaker)}, Except: []exception{
-		{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "a replica that cannot reach the shared counter does not learn what it says"},
+		{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "a replica that cannot reach the shared counter does not learn its value"},
 	}},
 	"half-open-closes-on-successes": {Except: []exception{rewound}},
 	"half-open-probes-within-limit": {Takes: []mechanism{having(withSharedProbes)}, Except: []exception{rewound}},
@@ -195,11 +195,11 @@ var Matrix = withDeaths(map[string]row{
 		lost,
 	}},
 	"throttled-job-waits": {Except: []exception{
-		{By: StrikesOf(DeliveryLost, NATSAway), Why: open, Says: "a request that is delivered twice is asked about twice; a note of when its job was put off would close it"},
+		{By: StrikesOf(DeliveryLost, NATSAway), Why: open, Says: "a scheduler asks the kernel twice about a request that is delivered twice; a note of when the job was put off would close it"},
 	}},
 	"throttled-job-comes-again": {Except: []exception{
 		{By: StrikesOf(AckLost, DeliveryLost), But: []mechanism{askedAgain}},
-		{By: StrikesOf(ReadFails, LockFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, cannot ask again in time"},
+		{By: StrikesOf(ReadFails, LockFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or whose operations the servers refuse, cannot ask again in time"},
 	}},
 	"one-replay-per-count":         {Takes: []mechanism{having(withAtomicReplay)}},
 	"replay-waits-its-backoff":     {Except: []exception{wrongClock}},
@@ -227,7 +227,7 @@ var Matrix = withDeaths(map[string]row{
 		lost,
 	}},
 	"only-lock-holder-compensates": {Takes: []mechanism{having(withLongSaga)}, Except: []exception{
-		{By: StrikesOf(SchedulerAway), Why: impossible, Says: "the stream stores a publish that is on its way, whether its lock has expired or not"},
+		{By: StrikesOf(SchedulerAway), Why: impossible, Says: "the stream stores a publish that is on its way, even if its lock has expired"},
 		rewound,
 	}},
 	"one-compensation-per-key":           {Except: []exception{{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerAway), But: []mechanism{peeked}}, lost}},
@@ -237,7 +237,7 @@ var Matrix = withDeaths(map[string]row{
 	"compensation-only-of-succeeded-job": {Takes: []mechanism{having(withAtomicRecord)}},
 	"every-compensation-accounted-for":   {Takes: []mechanism{rolledOn}, Except: []exception{lost, wrongClock}},
 	"no-failure-for-want-of-attempts": {Except: []exception{
-		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a job that has used up its attempts is not tried again when the faults are over"},
+		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "no scheduler tries a job again after the faults if the job has used up its attempts"},
 	}},
 	"attempts-last-their-budget":      {Takes: []mechanism{having(withEvenBackoff, withBusyBackoff)}},
 	"workload-is-submitted":           {},
@@ -273,7 +273,7 @@ var Matrix = withDeaths(map[string]row{
 		rewound,
 	}},
 	"snapshot-stays-fresh": {Except: []exception{
-		{By: StrikesOf(TickFails, SchedulerAway, RedisFailover), Why: impossible, Says: "a scheduler that is gone, or that Redis refuses or hangs up on, writes nothing in time"},
+		{By: StrikesOf(TickFails, SchedulerAway, RedisFailover), Why: impossible, Says: "a scheduler that is gone, or whose operations Redis refuses or leaves unanswered, writes nothing in time"},
 	}},
 	"timeout-only-when-due": {Takes: []mechanism{rechecked}, Except: []exception{
 		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
@@ -293,7 +293,7 @@ var Matrix = withDeaths(map[string]row{
 		torn,
 	}},
 	"delay-fires-on-time": {Takes: []mechanism{having(withDurableTimers, withDelayPoller)}, Except: []exception{
-		{By: StrikesOf(LockFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, fires no delay in time"},
+		{By: StrikesOf(LockFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a scheduler that is gone, or whose operations the servers refuse, ends no delay in time"},
 		rewound,
 		wrongClock,
 	}},

@@ -12,7 +12,7 @@ import (
 
 var replayWaitsItsBackoff = rule.New(invariants.Invariant{
 	Name:   "replay-waits-its-backoff",
-	Says:   "The n-th replay of a job that comes by itself is put off by replay.backoff_base, doubled n-1 times, and chance adds backoff_base at most; altogether it is backoff_max at most. No replay comes before its time, for which the replay worker has the dead letter on its list.",
+	Says:   "Triage puts off the n-th automatic replay of a job by replay.backoff_base, doubled n-1 times, plus a random time of at most backoff_base. The sum is at most backoff_max. No replay comes before its time. The replay worker's list has the dead letter at that time.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model: auto replay with capped exponential backoff; triage policy: exponential_jitter",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

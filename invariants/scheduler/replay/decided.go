@@ -13,7 +13,7 @@ import (
 
 var everyReplayDecisionIsAudited = rule.New(invariants.Invariant{
 	Name:   "every-replay-decision-is-audited",
-	Says:   "What triage, a replay or a person decides on a dead letter is written together with one event of that in the audit trail: of the kind that the decision is, by the replay worker, the safety kernel or the person, and with the reason code and the reason that the letter has. Where a person decides in their own words, the letter names them.",
+	Says:   "Triage, a replay or a person decides on a dead letter. The write of each decision also adds exactly one event to the audit trail. The event has the kind of the decision, and names the replay worker, the safety kernel or the person as its author. It has the reason code and the reason of the letter. If a person decides in their own words, the letter names the person.",
 	Kind:   invariants.Always,
 	Source: "Dead letters: recover safely with an audit trail",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -80,7 +80,7 @@ func decidedBy(is *model.Letter, by string, worker bool) bool {
 
 var deadLetterNamesItsReplay = rule.New(invariants.Invariant{
 	Name:   "dead-letter-names-its-replay",
-	Says:   "A dead letter that is replayed names the job that replays it, which says the same by its labels.",
+	Says:   "A replayed dead letter names the job that replays it. The labels of that job name the original job and the number of the replay.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

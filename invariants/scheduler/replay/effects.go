@@ -11,7 +11,7 @@ import (
 
 var oneEffectPerKey = rule.New(invariants.Invariant{
 	Name:   "one-effect-per-key",
-	Says:   "What an idempotency key of a tenant stands for is done on the outside at most once, over all dispatches, retries, replays and compensations.",
+	Says:   "The effect of a tenant's idempotency key happens in the outside system at most once, over all dispatches, retries, replays and compensations.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, the production problem: a replayed tool call can create a second ticket",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -33,7 +33,7 @@ var oneEffectPerKey = rule.New(invariants.Invariant{
 
 var oneUndoPerEffect = rule.New(invariants.Invariant{
 	Name:   "one-undo-per-effect",
-	Says:   "What an idempotency key of a tenant stands for is undone at most as often as it was had, whichever of the jobs under that key the compensations are of.",
+	Says:   "The effect of a tenant's idempotency key is undone at most as often as it has happened. The compensations of all jobs under that key count together.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: the idempotency key of a compensation; Dead letters, replay worker: a replay keeps its original's",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -52,7 +52,7 @@ var oneUndoPerEffect = rule.New(invariants.Invariant{
 
 var noReplayOfWhatTheLedgerHas = rule.New(invariants.Invariant{
 	Name:   "no-replay-of-what-the-ledger-has",
-	Says:   "No dead letter is replayed whose effect the ledger of the outside system had when it was last asked or, if it was never asked, had by then.",
+	Says:   "A scheduler does not replay a dead letter if the outside system's ledger had its effect when a scheduler last asked it. If no scheduler asked it, the ledger must not have the effect by the time of the replay.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model: run compensating read/check first",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -65,7 +65,7 @@ var noReplayOfWhatTheLedgerHas = rule.New(invariants.Invariant{
 
 var policyMismatchIsRaised = rule.New(invariants.Invariant{
 	Name:   "policy-mismatch-is-raised",
-	Says:   "A replay on which another policy decides than on its original says so, and waits for an approval under that policy, unless its failure is transient or a rule says otherwise.",
+	Says:   "If another policy decides on a replay than on its original, the dead letter says so. It then waits for an approval under the new policy, unless its failure is transient or a rule says otherwise.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model: policy_snapshot_mismatch",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

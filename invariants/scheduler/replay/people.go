@@ -15,7 +15,7 @@ import (
 
 var decisionIsTaken = rule.New(invariants.Invariant{
 	Name:   "decision-is-taken",
-	Says:   "Somebody of the right group who wants to approve, mend, ask for or deny a replay does so at their look at the dead letter, if that waits for it, and nothing fails or comes between. What they mend has their payload, what they deny has their reason, and what they let be replayed is due at once. It is judged where the plan wants one thing of them.",
+	Says:   "A person of the right group may want to approve, mend, ask for or deny a replay. Their decision is written when they look at the dead letter, if it waits for that decision and nothing fails or comes between. A mended letter has their payload, a denied one has their reason, and one whose replay they allow is due at once. The invariant is judged where the plan wants one thing of them.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model, and triage policy: approver_group and owner",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -53,7 +53,7 @@ var decisionIsTaken = rule.New(invariants.Invariant{
 
 var refusalIsAudited = rule.New(invariants.Invariant{
 	Name:   "refusal-is-audited",
-	Says:   "Of each look at a dead letter after which somebody is refused who is not of the right group the audit trail has one event, by their name. Nobody of the group is refused.",
+	Says:   "When a person who is not of the right group looks at a dead letter and is refused, the audit trail gets one event by their name. Nobody of the right group is refused.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, triage policy: approver_group and owner; recover safely with an audit trail",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

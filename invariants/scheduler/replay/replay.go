@@ -24,12 +24,12 @@ var Invariants = []rule.Rule{
 var Situations = []rule.Rule{
 	rule.Situation(lettersThat("replayed"), "dead-letter-replayed", "A dead letter is replayed.", "Dead letters, replay worker"),
 	rule.Situation(lettersThat("denied"), "replay-denied", "The replay of a dead letter is denied.", "Dead letters, next step 4: rehearse a replay that is denied by policy"),
-	rule.Situation(lettersThat("already_committed"), "dead-letter-already-committed", "What a dead letter is about turns out to have been done.", "Dead letters, AlreadyCommitted"),
-	rule.Situation(lettersThat("exhausted"), "replays-exhausted", "A job has been replayed as often as it may be.", "Dead letters, max_replays"),
-	rule.Situation(lettersThat("awaiting_approval"), "replay-awaits-approval", "The replay of a dead letter waits for somebody to approve it.", "Dead letters, require_approval"),
-	rule.Situation(lettersThat("refused"), "replay-refused", "Somebody wants to approve a replay, or to mend a dead letter, who is not of the group that may.", "Dead letters, triage policy: approver_group and owner"),
+	rule.Situation(lettersThat("already_committed"), "dead-letter-already-committed", "The effect of a dead letter's job turns out to be done already.", "Dead letters, AlreadyCommitted"),
+	rule.Situation(lettersThat("exhausted"), "replays-exhausted", "A job has used up its replays.", "Dead letters, max_replays"),
+	rule.Situation(lettersThat("awaiting_approval"), "replay-awaits-approval", "The replay of a dead letter waits for an approval.", "Dead letters, require_approval"),
+	rule.Situation(lettersThat("refused"), "replay-refused", "A person who is not of the right group wants to approve a replay, or to mend a dead letter.", "Dead letters, triage policy: approver_group and owner"),
 	rule.Situation(lettersThat("quarantined"), "dead-letter-quarantined", "A dead letter is quarantined.", "Dead letters, poison payload"),
-	rule.Situation(func(f *model.Facts) int { return f.Replay.Reached["alert"] }, "dlq-growth-alert", "The dead-letter queue grows too fast, and the alert is raised.", "Dead letters, next step 3"),
+	rule.Situation(func(f *model.Facts) int { return f.Replay.Reached["alert"] }, "dlq-growth-alert", "The dead-letter queue grows too fast, and a scheduler raises the alert.", "Dead letters, next step 3"),
 }
 
 // lettersThat counts how often dead letters came to a replay status.
@@ -157,7 +157,7 @@ var replayKeepsIdempotencyKey = rule.New(invariants.Invariant{
 
 var replayHasFreshDecision = rule.New(invariants.Invariant{
 	Name:   "replay-has-fresh-decision",
-	Says:   "A scheduler makes a replay only once the safety kernel has decided on it, after the scheduler last looked at its dead letter, and dispatches it only after that was written; unless the policy fails open.",
+	Says:   "A scheduler submits a replay only if the safety kernel has decided on it since the scheduler last looked at the dead letter. It dispatches the replay only if the kernel has decided on it since the dead letter was last written. Neither is required if the policy fails open.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, next step 2: policy re-evaluation on every replay request",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -191,7 +191,7 @@ var replayHasFreshDecision = rule.New(invariants.Invariant{
 
 var oneReplayPerCount = rule.New(invariants.Invariant{
 	Name:   "one-replay-per-count",
-	Says:   "Of a job there is one first replay at most, one second, and so on.",
+	Says:   "A job has at most one first replay, at most one second replay, and so on.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, the production problem: a replayed call is a second side effect",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -206,7 +206,7 @@ var oneReplayPerCount = rule.New(invariants.Invariant{
 
 var maxReplaysHold = rule.New(invariants.Invariant{
 	Name:   "max-replays-hold",
-	Says:   "No job is replayed more often than the triage policy allows, its replays' own replays included.",
+	Says:   "A job is replayed at most as often as the triage policy allows. Replays of its replays count.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, triage policy: max_replays",
 	Needs:  []string{"one-replay-per-count"},
@@ -230,7 +230,7 @@ var maxReplaysHold = rule.New(invariants.Invariant{
 
 var noReplayOfCommitted = rule.New(invariants.Invariant{
 	Name:   "no-replay-of-committed",
-	Says:   "A dead letter is not replayed when what its job's idempotency key stands for is committed: a scheduler has taken in a result that says so, also of a job that was over by then. The note of that lasts for dlq_entry_ttl, as a dead letter does.",
+	Says:   "A scheduler does not replay a dead letter if the effect of the job's idempotency key is committed. It is committed once a scheduler has taken in a result that says so, even if the job was over by then. The note of it lasts for dlq_entry_ttl, as a dead letter does.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker: AlreadyCommitted",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -252,7 +252,7 @@ var noReplayOfCommitted = rule.New(invariants.Invariant{
 
 var noReplayAgainstTriage = rule.New(invariants.Invariant{
 	Name:   "no-replay-against-triage",
-	Says:   "Only what the triage policy has replayed by itself, or somebody of the right group has approved, mended or wanted, is replayed, and not what somebody has denied. Who denies is of that group, too.",
+	Says:   "A scheduler replays a dead letter only if the triage policy replays it automatically, or if a person of the right group has approved, mended or asked for the replay. It does not replay a dead letter that a person has denied. A person who denies a replay is of the right group, too.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -313,7 +313,7 @@ var ends = []string{"replayed", "denied", "already_committed", "exhausted"}
 
 var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
 	Name:   "dead-letter-keeps-its-decision",
-	Says:   "What triage or a person has decided on a dead letter is not undone by a second entry of the same failure, and one that is replayed, denied, found to be done, or exhausted stays so.",
+	Says:   "A second entry of the same failure does not undo what triage or a person has decided on a dead letter. A dead letter that is replayed, denied, already_committed or exhausted stays so.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model; Scheduler internals, section 9: a message whose end is lost comes again",
 	Needs:  []string{"terminal-states-final"}, // a job that runs again may fail again
@@ -334,7 +334,7 @@ var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
 
 var growthAlertTellsTheTruth = rule.New(invariants.Invariant{
 	Name:   "growth-alert-tells-the-truth",
-	Says:   "A tick that sees that more entries than replay.growth_alert have come within replay.growth_window raises the growth alert, unless its write fails, and one that sees no more than that ends it.",
+	Says:   "A tick raises the growth alert if it sees that more than replay.growth_alert entries have come within replay.growth_window. A tick that sees no more than that ends the alert. A tick whose write fails need not do so.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, next step 3: alert on the growth rate",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -353,7 +353,7 @@ var growthAlertTellsTheTruth = rule.New(invariants.Invariant{
 
 var autoReplayComesAbout = rule.New(invariants.Invariant{
 	Name:   "auto-replay-comes-about",
-	Says:   "Every dead letter that is replayed by itself, or that somebody has let be replayed, is replayed, denied, found to be done, or exhausted in the end, unless the safety kernel throttles its replay to the last.",
+	Says:   "A dead letter that is to be replayed automatically, or whose replay a person has allowed, is replayed, denied, already_committed or exhausted in the end. It need not be if the safety kernel throttles its replay to the end.",
 	Kind:   invariants.Eventually,
 	Source: "Dead letters, failure triage model: transient infrastructure",
 	Needs:  []string{"events-agree-with-servers"},

@@ -9,7 +9,7 @@ import (
 
 var deadLetterIsWhereTriageLeavesIt = rule.New(invariants.Invariant{
 	Name:   "dead-letter-is-where-triage-leaves-it",
-	Says:   "A scheduler notes in a dead letter the action of the triage policy, or of its class, and has it wait accordingly: for its time, for an approval, in quarantine, or for a person. Nobody waits for what the scheduler can know to be done, and only what is done is already_committed.",
+	Says:   "A scheduler writes into a dead letter the action of the triage policy, or of its class. The dead letter then waits accordingly: for its time, for an approval, in quarantine, or for a person. It does not wait for a person if the scheduler can know that its effect is done. It is already_committed only if its effect is done.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

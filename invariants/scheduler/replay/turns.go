@@ -10,7 +10,7 @@ import (
 
 var deadLettersTakeTurns = rule.New(invariants.Invariant{
 	Name:   "dead-letters-take-turns",
-	Says:   "While a dead letter is due, the replay worker visits every other one once at most: those that it fails at keep nobody waiting. A visit does not count if in the end nothing could be written about its letter.",
+	Says:   "While a dead letter is due, the replay worker visits every other dead letter at most once. A dead letter at which it fails does not keep the others waiting. A visit does not count if nothing could be written about its dead letter in the end.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -24,7 +24,7 @@ var deadLettersTakeTurns = rule.New(invariants.Invariant{
 
 var deadLetterIsDoneWith = rule.New(invariants.Invariant{
 	Name:   "dead-letter-is-done-with",
-	Says:   "After a visit in which nothing failed, a dead letter that is not to be replayed is before the replay worker no more.",
+	Says:   "After a visit in which nothing failed, the replay worker's list no longer has a dead letter that is not to be replayed.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

@@ -18,15 +18,15 @@ var sagaInvariants = []rule.Rule{
 	compensationRecordedOnce, oneCompensationPerKey, compensationsInLIFOOrder, compensationOnlyOfSucceededJob,
 	deniedCompensationIsSkipped, onlyLockHolderCompensates, sagaLockReleasedByOwnerOrExpiry, everyCompensationAccountedFor, finishedSagaLeavesNothing,
 	rule.Situation(func(f *model.Facts) int { return f.Sagas.Submitted }, "saga-rolled-back", "A compensation is submitted.", "Scheduler internals, section 4, rollback trigger"),
-	rule.Situation(func(f *model.Facts) int { return f.Sagas.Resumed }, "saga-rollback-resumed", "A process goes on with a rollback that another has begun.", "the hardened rollback: what is due is taken up until the stack is empty"),
-	rule.Situation(func(f *model.Facts) int { return f.Sagas.Late }, "saga-joined-late", "A job of a saga succeeds once that is to be rolled back.", "the hardened rollback: what is recorded later is undone, too"),
+	rule.Situation(func(f *model.Facts) int { return f.Sagas.Resumed }, "saga-rollback-resumed", "A process continues a rollback that another process has begun.", "the hardened rollback: what is due is taken up until the stack is empty"),
+	rule.Situation(func(f *model.Facts) int { return f.Sagas.Late }, "saga-joined-late", "A job of a saga succeeds after the saga's rollback is due.", "the hardened rollback: what is recorded later is undone, too"),
 	rule.Situation(func(f *model.Facts) int { return f.Sagas.Denied }, "saga-compensation-denied", "The safety kernel denies a compensation, and the rollback goes on.", "Scheduler internals, section 4, soft safety check"),
 	rule.Situation(func(f *model.Facts) int { return f.Sagas.Unreadable }, "saga-entry-unreadable", "A compensation that cannot be read gets an entry in the DLQ.", "Scheduler internals, section 4, unmarshal errors"),
 }
 
 var compensationRecordedOnce = rule.OfSaga(invariants.Invariant{
 	Name:   "compensation-recorded-once",
-	Says:   "A job that has done its work, and whose request names a compensation, has put that onto its saga's stack, and exactly once. The stack is kept for 30 days from then on, and for as long after the last delay that its run is in.",
+	Says:   "If a job has done its work and its request names a compensation, that compensation is pushed onto the saga's stack exactly once. Redis keeps the stack for 30 days from then on, and for 30 days after the run's last delay.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, recording compensation: when a job succeeds",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -69,7 +69,7 @@ var compensationRecordedOnce = rule.OfSaga(invariants.Invariant{
 
 var oneCompensationPerKey = rule.OfSaga(invariants.Invariant{
 	Name:   "one-compensation-per-key",
-	Says:   "One job is submitted for the idempotency key of a compensation, however often it is submitted; with engine.saga.peek also if it undoes several jobs.",
+	Says:   "All submissions of a compensation submit one job for its idempotency key. With engine.saga.peek this also holds if the compensation undoes several jobs.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: the idempotency key of a compensation",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -83,7 +83,7 @@ var oneCompensationPerKey = rule.OfSaga(invariants.Invariant{
 
 var compensationsInLIFOOrder = rule.OfSaga(invariants.Invariant{
 	Name:   "compensations-in-lifo-order",
-	Says:   "The compensations that were recorded by the time a rollback was due are submitted in the reverse order of their recording.",
+	Says:   "A rollback submits the compensations that were recorded by the time it was due in the reverse order of their recording.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: pop compensation requests from stack (LIFO order)",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -107,7 +107,7 @@ var compensationsInLIFOOrder = rule.OfSaga(invariants.Invariant{
 
 var compensationOnlyOfSucceededJob = rule.New(invariants.Invariant{
 	Name:   "compensation-only-of-succeeded-job",
-	Says:   "A compensation is submitted only for a job that has succeeded, even if it ended otherwise before, and only once a job of its saga has failed for good: of the same workflow of the same tenant, as they were asked for.",
+	Says:   "A scheduler submits a compensation only for a job that has succeeded, even if the job ended otherwise before. It does so only once a job of the same saga has failed for good. A saga is the jobs of one workflow of one tenant, by their requests.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: recording compensation, and rollback trigger",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -125,7 +125,7 @@ var compensationOnlyOfSucceededJob = rule.New(invariants.Invariant{
 
 var deniedCompensationIsSkipped = rule.OfSaga(invariants.Invariant{
 	Name:   "denied-compensation-is-skipped",
-	Says:   "A rollback submits no compensation that the safety kernel denied when it was asked last. Without an answer it goes on.",
+	Says:   "A rollback does not submit a compensation if the safety kernel's last answer denies it. If the kernel gives no answer, the rollback goes on.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, soft safety check: DENY: skip this compensation",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -142,7 +142,7 @@ var deniedCompensationIsSkipped = rule.OfSaga(invariants.Invariant{
 
 var onlyLockHolderCompensates = rule.OfSaga(invariants.Invariant{
 	Name:   "only-lock-holder-compensates",
-	Says:   "A saga's compensations are submitted only by the process that holds the lock of its rollback. One that arrives late, when its publisher has given it up, was on its way, and is not judged.",
+	Says:   "Only the process that holds the lock of a saga's rollback submits the saga's compensations. A compensation that arrives after its publisher has given it up is not judged.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, and section 8, saga:<workflow_id>:lock: one rollback of a saga at a time",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -160,7 +160,7 @@ var onlyLockHolderCompensates = rule.OfSaga(invariants.Invariant{
 
 var sagaLockReleasedByOwnerOrExpiry = rule.New(invariants.Invariant{
 	Name:   "saga-lock-released-by-owner-or-expiry",
-	Says:   "The lock of a saga's rollback is released only by the process that took it; from anybody else's hands it goes only by expiry.",
+	Says:   "Only the process that took the lock of a saga's rollback releases it. Otherwise the lock ends only by expiry.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, saga:<workflow_id>:lock",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -176,7 +176,7 @@ var sagaLockReleasedByOwnerOrExpiry = rule.New(invariants.Invariant{
 
 var everyCompensationAccountedFor = rule.OfSaga(invariants.Invariant{
 	Name:   "every-compensation-accounted-for",
-	Says:   "Once a saga is to be rolled back, each of its compensations is submitted or in the DLQ, or the safety kernel denies it, with an entry in the audit trail. One in the DLQ is in the index, and lasts for dlq_entry_ttl.",
+	Says:   "Once a saga is to be rolled back, each of its compensations is submitted, is in the DLQ, or is denied by the safety kernel with an entry in the audit trail. An entry in the DLQ is in the index, and lasts for dlq_entry_ttl.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 4: durable rollback for multi-step workflows",
 	Needs:  []string{"events-agree-with-servers"},
@@ -208,7 +208,7 @@ var everyCompensationAccountedFor = rule.OfSaga(invariants.Invariant{
 
 var finishedSagaLeavesNothing = rule.New(invariants.Invariant{
 	Name:   "finished-saga-leaves-nothing",
-	Says:   "Who rolls a saga back, and has seen its stack empty, gives the lock of the rollback back; with durable_rollback it also takes the saga out of sight in saga:rollbacks, so that nobody takes it up again. A run that has succeeded takes its stack along.",
+	Says:   "A process that rolls a saga back, and has seen the saga's stack empty, releases the lock of the rollback. With durable_rollback, it also removes the saga's entry from saga:rollbacks or puts it off, so that no process resumes the rollback. Once a run has SUCCEEDED, its stack holds no compensation.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, saga:<workflow_id>:lock; the hardened rollback: what is due is taken up until the stack is empty",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

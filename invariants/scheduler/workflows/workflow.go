@@ -23,7 +23,7 @@ var workflowInvariants = []rule.Rule{
 
 var stepsInOrder = rule.New(invariants.Invariant{
 	Name:   "steps-in-order",
-	Says:   "A step's job is submitted only once a job of each step that it depends on is SUCCEEDED by its record, and once the run's record has named it.",
+	Says:   "A scheduler submits a step's job only once each step that it depends on has a job that is SUCCEEDED by its record, and once the run's record has named the job.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: workflow steps",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -42,7 +42,7 @@ var stepsInOrder = rule.New(invariants.Invariant{
 
 var stepWaitsAsAsked = rule.New(invariants.Invariant{
 	Name:   "step-waits-as-asked",
-	Says:   "A run's record has a step wait until the time that its delay_sec, its delay_until or its back-off gives, counted from the ends of the jobs before it.",
+	Says:   "While a step waits, the run's record has the time until which it waits. That time follows from the step's delay_sec, its delay_until or its back-off, counted from the ends of the jobs before it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: delay_sec, delay_until and retry backoff",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -64,7 +64,7 @@ var stepWaitsAsAsked = rule.New(invariants.Invariant{
 
 var noDelayFiresEarly = rule.New(invariants.Invariant{
 	Name:   "no-delay-fires-early",
-	Says:   "The job of a step with a delay, or of a step that is tried again, is not submitted before its time.",
+	Says:   "A scheduler does not submit the job of a delayed step, or of a step that is tried again, before its time.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: delay_sec, delay_until and retry backoff",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -89,7 +89,7 @@ const rounding = time.Second
 
 var delayFiresOnTime = rule.New(invariants.Invariant{
 	Name:   "delay-fires-on-time",
-	Says:   "A delay that is long enough to be kept in Redis is over by the next poll, whoever has died meanwhile: the poller's lock lasts for two polls, and another comes within one more. A run that was stored starts as soon. A poll that a strike makes fail, keeps from the run, or holds up over another, leaves it to those after it.",
+	Says:   "A delay that is long enough to be kept in Redis ends by the next poll, even if a poller has died: the poller's lock lasts for two polls, and another poller comes within one more. A stored run starts within the same time. If a strike makes a poll fail, keeps it from the run, or holds it up over another run, the polls after it end the delay.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: durable workflow delay timers, and their background poller",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -152,7 +152,7 @@ var delayFiresOnTime = rule.New(invariants.Invariant{
 
 var delayWaitsForNoPoll = rule.New(invariants.Invariant{
 	Name:   "delay-waits-for-no-poll",
-	Says:   "A replica that writes of a delay into a run's record, or starts while Redis keeps a long one, has a timer for it. The delay is over when that is, at the second try where another holds the run's lock at the first, and no poller or reconciler fires it. Not judged if anything strikes meanwhile.",
+	Says:   "A replica that writes a delay into a run's record, or starts while Redis keeps a long delay, sets a timer for it. The delay ends when the timer does, or at its second try if another replica holds the run's lock at the first. No poller or reconciler has to end it. The invariant is not judged if anything strikes meanwhile.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: scheduleAfter() and its time.AfterFunc, and recoverDelayTimers on startup",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -194,7 +194,7 @@ var delayWaitsForNoPoll = rule.New(invariants.Invariant{
 
 var noDelayFiresTwice = rule.New(invariants.Invariant{
 	Name:   "no-delay-fires-twice",
-	Says:   "The request of a step's job is stored once, or again when its publisher was not told so. A step is tried again only once its last job is TIMEOUT, or FAILED but not for good, and at most retry.max times.",
+	Says:   "The stream stores the request of a step's job once. It stores it again only if the publisher was not told that it was stored. A step is tried again only once its last job is TIMEOUT, or FAILED but not for good, and at most retry.max times.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: atomic pop of past-due timers; a step's retry.max, which no document gives",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -222,7 +222,7 @@ var noDelayFiresTwice = rule.New(invariants.Invariant{
 
 var retriesAreUsedUp = rule.New(invariants.Invariant{
 	Name:   "retries-are-used-up",
-	Says:   "A run fails only once one of its steps may not be tried again: retry.max + 1 of the step's jobs have ended FAILED or TIMEOUT, or one has ended in a way that no retry mends.",
+	Says:   "A run becomes FAILED only once one of its steps may not be tried again. That is so if retry.max + 1 jobs of the step have ended FAILED or TIMEOUT, or if one has ended in a way that no retry mends.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, workflow steps; their retry.max, which no document gives",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -239,7 +239,7 @@ var retriesAreUsedUp = rule.New(invariants.Invariant{
 
 var runSucceedsByItsSteps = rule.New(invariants.Invariant{
 	Name:   "run-succeeds-by-its-steps",
-	Says:   "A run is SUCCEEDED only once a job of each of its steps is SUCCEEDED by its record.",
+	Says:   "A run becomes SUCCEEDED only once each of its steps has a job that is SUCCEEDED by its record.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: workflow steps",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -258,7 +258,7 @@ var runSucceedsByItsSteps = rule.New(invariants.Invariant{
 
 var runTellsOfItsSteps = rule.New(invariants.Invariant{
 	Name:   "run-tells-of-its-steps",
-	Says:   "A run's record says SUCCEEDED of a step only once the step's job is so by its record, and FAILED only once the step may not be tried again. A run that is FAILED has a step that is, and its reason names that step's last job, and how and by which reason code it has ended. So does the reason of a step that is FAILED, or waits for another try. A step that is SUCCEEDED has no reason, and neither has a run that is not FAILED.",
+	Says:   "A run's record says that a step is SUCCEEDED only once the step's job is SUCCEEDED by its own record. It says that a step is FAILED only once the step may not be tried again. A FAILED run has a FAILED step; the run's reason names the last job of that step how the job ended, and its reason code. The reason of a step that is FAILED or waits for another try names the same of its last job. A SUCCEEDED step has no reason, nor has a run that is not FAILED.",
 	Kind:   invariants.Always,
 	Source: "the run's record: what its states mean, and the reason of a failure",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -304,7 +304,7 @@ var runTellsOfItsSteps = rule.New(invariants.Invariant{
 
 var runThatIsOverRests = rule.New(invariants.Invariant{
 	Name:   "run-that-is-over-rests",
-	Says:   "Who knows that a run is over, and has written or read that it is FAILED or SUCCEEDED, submits no job of it and writes it no more. What comes late, when its sender has given it up, was on its way before.",
+	Says:   "A process that has written or read that a run is FAILED or SUCCEEDED submits no further job of the run, and does not write the run again. A publish or a write that arrives after its sender has given it up is not judged.",
 	Kind:   invariants.Always,
 	Source: "the run's record: of a run that has failed no further step is submitted",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
@@ -328,7 +328,7 @@ const runKept = 30 * 24 * time.Hour
 
 var runIndexAgreesWithRecord = rule.New(invariants.Invariant{
 	Name:   "run-index-agrees-with-record",
-	Says:   "The record of a run that is not over never expires, and the index of such runs has it at the time of its creation. That of a run that is over lasts for 30 days more, and neither the index nor the delays have it.",
+	Says:   "While a run is not over, its record never expires, and the index of such runs has it at the time of its creation. Once the run is over, its record lasts for another 30 days, and neither the index nor the delays have it.",
 	Kind:   invariants.Always,
 	Source: "the run's keys: cordum:wf:runs, and Scheduler internals, section 8: cordum:wf:delay:timers",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
@@ -358,7 +358,7 @@ var runIndexAgreesWithRecord = rule.New(invariants.Invariant{
 
 var runWritesNotLost = rule.New(invariants.Invariant{
 	Name:   "run-writes-not-lost",
-	Says:   "Each write of a run is of the version after the one that it replaces: nobody overwrites what they have not read.",
+	Says:   "Each write of a run has the version after the one that it replaces. No process overwrites a version that it has not read.",
 	Kind:   invariants.Always,
 	Source: "the hardened run: a write is a compare-and-set on its version",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
@@ -398,7 +398,7 @@ var runWrittenByLockHolder = rule.New(invariants.Invariant{
 
 var everyRunSettles = rule.New(invariants.Invariant{
 	Name:   "every-run-settles",
-	Says:   "A run that was stored is there in the end, and over, unless a job of it is not, or a step of it still waits for a time to come.",
+	Says:   "A stored run is still there at the end, and is over. It need not be over if a job of it is not over, or if a step still waits for a time to come.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 8: the reconciler provides eventual recovery for delay steps via NextAttemptAt checks",
 	Needs:  []string{"events-agree-with-servers"},
