@@ -60,7 +60,7 @@ var ackedOnlyWhenDurable = rule.New(invariants.Invariant{
 
 var unconfirmedAckIsSentAgain = rule.New(invariants.Invariant{
 	Name:   "unconfirmed-ack-is-sent-again",
-	Says:   "With confirm_acks, a process that is up sends an ack again that has failed, or that nats-server did not confirm, within its retry delay and its timeout, until AckWait is over. A scheduler does the same with a nak or a term that it could not send.",
+	Says:   "With confirm_acks, if an ack fails or nats-server does not confirm it, the process sends it again within its retry delay and its timeout, until ack_wait is over. A scheduler does the same with a nak or a term that it could not send. A process that is away is not judged.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9: JetStream redelivers what is not acknowledged, after AckWait",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {

@@ -10,7 +10,7 @@ import (
 
 var timesAreThoseOfTheirWrites = rule.New(invariants.Invariant{
 	Name:   "times-are-those-of-their-writes",
-	Says:   "Each write of a job's or a run's record dates it by updated_at. The first one dates it by created_at as well, which stays as it is. What is on record of an output's check has the time of its write. A write is not dated ahead of the world's time, nor under way for longer than store_op_timeout. Where something has struck since then it may be. A record of which Redis has forgotten a part may be dated otherwise.",
+	Says:   "Each write of a job's or a run's record sets updated_at to the time of the write. The first write sets created_at, too, and no later write changes it. The record of an output's check has the time of its write. The time of a write is at most store_op_timeout before the world's time, and never after it. It is not judged if a fault has struck since then, or if Redis has lost a part of the record.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 3: the reconciler goes by updated_at; of the other times no document says more",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

@@ -42,7 +42,7 @@ var everyIntentIsPublished = rule.New(invariants.Invariant{
 
 var intentIsSafeBeforeDispatch = rule.New(invariants.Invariant{
 	Name:   "intent-is-safe-before-dispatch",
-	Says:   "With wait_replica, a scheduler that knows of a replica of Redis publishes a dispatch only once it was told, in that handling, that a replica has what was written for it: also a dispatch that another has intended.",
+	Says:   "With wait_replica, a scheduler that knows of a replica of Redis publishes a dispatch only after Redis has confirmed, in that handling, that a replica has what was written for it. This includes a dispatch that another handling has intended.",
 	Kind:   invariants.Always,
 	Source: "the hardened dispatch: after a failover nobody would know of one whose intent is lost",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -63,7 +63,7 @@ var intentIsSafeBeforeDispatch = rule.New(invariants.Invariant{
 
 var recordNamesItsWorker = rule.New(invariants.Invariant{
 	Name:   "record-names-its-worker",
-	Says:   "A record that is DISPATCHED names the worker that the dispatch goes to, unless that goes to a topic. Once the dispatch is taken back the record names nobody.",
+	Says:   "The record of a DISPATCHED job names the worker of the dispatch, unless the dispatch goes to a topic. After a rollback the record names no worker.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, publish failure recovery; the record says whom a cancellation concerns",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

@@ -53,7 +53,7 @@ func forEver(*config.Config) config.Span { return config.Span{} }
 
 var keysLastAsStated = rule.New(invariants.Invariant{
 	Name:   "keys-last-as-stated",
-	Says:   "Who writes a key of Redis has it last for as long as the documents or the settings say: the notes that a message was handled or is in flight, the record of an output's check, the word of who has done what an idempotency key stands for, and the counters of a circuit. What is listed or recorded for good lasts for ever. The note that a message is in flight goes before its handler answers it, unless Redis refuses that.",
+	Says:   "Each key of Redis has the TTL that the documents or the settings give it: the marks of messages that are processed or in flight, the record of an output's check, the record of who committed an idempotency key, and the counters of a circuit. Indexes and records that are kept for good have none. A handler deletes the mark of a message in flight before it answers the message, unless Redis refuses.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9: cordum:bus:processed and cordum:bus:inflight, which is deleted after the handler completes; Dead letters, 30 days",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

@@ -14,7 +14,7 @@ import (
 
 var deadLetterTellsItsFailure = rule.New(invariants.Invariant{
 	Name:   "dead-letter-tells-its-failure",
-	Says:   "A dead letter is of the time at which it is written. That of a job has the tenant of a request of the job and, if the job is a step, its run. That of a message says when the stream has stored the message. What triage, a replay or a person decides leaves what the letter says of the failure as it was.",
+	Says:   "A dead letter has the time at which it is written. A job's letter has the tenant of a request of the job and, if the job is a step, its run. A message's letter has the time at which the stream stored the message. A decision of triage, a replay or a person does not change what the letter says of the failure.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, DLQ entry shape for triage; the fields beyond those are the testbed's own",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

@@ -13,7 +13,7 @@ import (
 
 var auditEventTellsItsChange = rule.New(invariants.Invariant{
 	Name:   "audit-event-tells-its-change",
-	Says:   "An event of the audit trail is of the time at which it is written. About an approval, an output or a compensation it has the author, the reason code and the reason of what it stands beside: as the job's record has them, or that of the scan, or as the safety kernel told them of the compensation, whose job it names. A refusal names who is refused.",
+	Says:   "An event of the audit trail has the time at which it is written. An event about an approval, an output or a compensation has the author, the reason code and the reason of its decision: those in the job's record, those in the record of the scan, or those that the safety kernel gave. An event about a compensation names the compensation's job. An event about a refusal names the person who is refused.",
 	Kind:   invariants.Always,
 	Source: "Dead letters: recover safely with an audit trail; Scheduler internals, section 2: DLQ + audit event; who is named as the author is a value that no document gives",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

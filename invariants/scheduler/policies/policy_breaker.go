@@ -176,7 +176,7 @@ var closedCircuitLetsCallsThrough = rule.New(invariants.Invariant{
 
 var probesAreForgottenInTime = rule.New(invariants.Invariant{
 	Name:   "probes-are-forgotten-in-time",
-	Says:   "Redis forgets the calls that are counted in half-open circuit_open_for after the last of them.",
+	Says:   "The counter of the calls that a half-open circuit lets through expires circuit_open_for after it was last raised.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: allow up to 3 probe requests; hardened, all replicas count them in one key",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

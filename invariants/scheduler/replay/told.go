@@ -15,7 +15,7 @@ import (
 
 var deadLetterTellsItsDecision = rule.New(invariants.Invariant{
 	Name:   "dead-letter-tells-its-decision",
-	Says:   "A dead letter that is decided on names the scheduler that has changed it, or nobody if a person has, and whichever person has decided, until another policy is to decide on its replay. It says when it is to be replayed only while it is to be, and by whom it has been done if it is already_committed. Triage notes how often the policy's rule allows, and whose it is. A person's denial of what the schedulers have triaged is for them to count.",
+	Says:   "After a decision, a dead letter names the scheduler that changed it, or no scheduler if a person changed it. It names the person who decided, until another policy decides on its replay. It has a time of replay only while a replay is due. If it is already_committed, it names who did the work. Triage writes the number of replays that the policy's rule allows, and the owner that the rule names. If a person denies a triaged letter, the letter says that a scheduler has still to count the denial.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, DLQ triage policy, and next step 3: the replay-denial rate; the fields are the testbed's own",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
