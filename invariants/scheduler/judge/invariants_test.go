@@ -349,12 +349,14 @@ func TestAnExecutionTooManySaysWhatItsWorkerWasGiven(t *testing.T) {
 	assert.Contains(t, o.Violations[0].Message, "though only 1 dispatch was stored; it had begun seq 1, at step 14, and was not given it again")
 }
 
-// Each hook but those at the end has its list, under its name.
+// Each hook but the two for the judge has its list, under its name.
 func TestHooksAreTheCheckers(t *testing.T) {
 	hooks, checker := reflect.TypeFor[model.Hooks](), reflect.TypeFor[model.Checker]()
 	require.Equal(t, checker.NumField()-2, hooks.NumField())
 	for i := range hooks.NumField() {
-		assert.Equal(t, checker.Field(i).Name, hooks.Field(i).Name)
-		assert.Equal(t, checker.Field(i).Type, hooks.Field(i).Type.Elem(), checker.Field(i).Name)
+		hook := hooks.Field(i)
+		its, ok := checker.FieldByName(hook.Name)
+		require.True(t, ok, hook.Name)
+		assert.Equal(t, its.Type, hook.Type.Elem(), hook.Name)
 	}
 }

@@ -28,6 +28,7 @@ type Checker struct {
 	Acked           func(*Step, *Message)                                 // a scheduler acknowledged a message; nil if the stream was not seen to store it
 	Termed          func(*Step, *Message)                                 // a scheduler terminated a message; likewise
 	SentBack        func(*Step, *Message)                                 // a scheduler sent a message back
+	Resent          func(j *Job, u *Unconfirmed, late bool)               // a failed answer to a delivery is sent again, or is late with that
 	Back            func(*Step, *Message)                                 // a message that was sent back was redelivered, for no other reason
 	Again           func(*Step, *Message)                                 // a message whose handling is known to be done was redelivered
 	Twice           func(*Step, *Message)                                 // and is handled again
@@ -76,7 +77,6 @@ type Checker struct {
 	Changed         func(*Step, *history.Fact)                            // a step changed a key of Redis, or a stream; all of its changes are known
 	Ended           func(*invariants.End)                                 // the run is over
 	Audited         func(*invariants.End)                                 // only the content of the servers is known, without events
-	Resent          func(j *Job, u *Unconfirmed, late bool)               // a failed answer to a delivery is sent again, or is late with that
 }
 
 // Hooks are the functions of all checkers. Its fields have the names of the checker's.

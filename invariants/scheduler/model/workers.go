@@ -175,7 +175,8 @@ func (f *Facts) Picks(s *Step) {
 	h.Choice, h.Busy, h.Lacks, h.Preferred = f.Candidates(s), f.Overloaded(s), f.Lacks(s), f.Preferred(s)
 	if slices.ContainsFunc(f.ears(s.Event), func(known *Ear) bool {
 		age := known.Age(s.At, &f.Config)
-		return age > f.Config.WorkerTTL-Doubt && age <= f.Config.WorkerTTL+f.Config.RegistrySweep+Doubt
+		swept := age > f.Config.WorkerTTL+f.Config.RegistrySweep+Doubt && f.StruckNow()&history.StrikesOf(history.NATSAway) == 0 // else it may have begun just now
+		return age > f.Config.WorkerTTL-Doubt && !swept
 	}) {
 		f.Count.StaleMaybe++
 	}
