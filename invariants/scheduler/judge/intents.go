@@ -42,11 +42,11 @@ var everyIntentIsPublished = rule.New(invariants.Invariant{
 
 var intentIsSafeBeforeDispatch = rule.New(invariants.Invariant{
 	Name:   "intent-is-safe-before-dispatch",
-	Says:   "With wait_replica, a scheduler that knows of a replica of Redis publishes a dispatch only after Redis has confirmed, in that handling, that a replica has what was written for it. This includes a dispatch that another handling has intended.",
+	Says:   "With wait_replica, and the intent written first, a scheduler that knows of a replica of Redis publishes a dispatch only after Redis has confirmed, in that handling, that a replica has what was written for it. This includes a dispatch that another handling has intended.",
 	Kind:   invariants.Always,
 	Source: "the hardened dispatch: after a failover nobody would know of one whose intent is lost",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	if !f.Config.WaitReplica || f.Config.DispatchOrder == "outbox" {
+	if !f.Config.WaitReplica || f.Config.DispatchOrder != "state-first" {
 		return observe.Checker{}
 	}
 	return observe.Checker{Sent: func(s *model.Step) {

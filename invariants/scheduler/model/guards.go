@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -56,6 +57,13 @@ func (f *Facts) LeftInFlight(s *Step, m *Message) bool {
 		}
 	}
 	return mine && !m.Guard.kept && is.by == invariants.Process(s.Node, s.Incarnation) && is.step > s.Answers && is.since == f.failovers && (is.until == 0 || s.At < is.until)
+}
+
+// OfLost says whether a mark that a message was handled is about a message that had its sequence before, and that
+// the stream has lost. The mark is the time in nanoseconds at which the stream stored its message.
+func (f *Facts) OfLost(m *Message, mark string) bool {
+	stored, err := strconv.ParseInt(mark, 10, 64)
+	return err == nil && m.Seq <= f.reused[history.StreamSys] && time.Unix(0, stored).Sub(f.Workflow.Began) < m.Stored-Slack
 }
 
 // Skips says whether a process was told of a delivery that its message was handled, and removes one such

@@ -18,6 +18,10 @@ func (o *Observer) guardChanged(s *model.Step, c *sim.Change, what history.What,
 		return
 	}
 	if what == history.Processed {
+		if o.Facts.OfLost(m, c.Value) {
+			m.Guard.Until = 0
+			return
+		}
 		m.Guard.Until, m.Guard.For, m.Guard.Handled, m.Guard.ToCome = c.Expires, c.Expires-s.At, s.About.State, s.About.ApprovalToCome(m)
 		return
 	}
