@@ -86,12 +86,16 @@ func (u *Unconfirmed) fails(e *sim.Event) {
 // workerRetries is how soon a worker makes a call again that has failed: a second, and the call's timeout, later.
 const workerRetries = 6 * time.Second
 
-// unconfirmed is an answer that is sent for the first time.
+// unconfirmed is an answer that is sent for the first time. If the message is lost, the process may give it up: another may have
+// its sequence by now.
 func (f *Facts) unconfirmed(e *sim.Event) *Unconfirmed {
 	u := &Unconfirmed{Process: invariants.Process(e.Node, e.Incarnation), Kind: e.Kind, Step: e.Step, node: e.Node, job: e.Job, phase: e.Phase, seq: e.Seq, answers: e.Answers}
 	u.fails(e)
 	if e.Phase == "job_ack" {
 		u.Within, u.until = workerRetries+Doubt, e.At+dispatchAckWait
+		if slices.ContainsFunc(f.Job(e.Job).Dispatches, func(d Dispatch) bool { return d.Seq == e.Seq && d.Lost }) {
+			u.until = 0
+		}
 		return u
 	}
 	u.Within = f.Config.RetryDelayStore + f.Config.PublishTimeout + Doubt
@@ -99,7 +103,7 @@ func (f *Facts) unconfirmed(e *sim.Event) *Unconfirmed {
 	if strings.HasPrefix(e.Phase, "cancel") {
 		wait = f.Config.CancelAckWait()
 	}
-	if m := f.Job(e.Job).message(e.Seq); m != nil {
+	if m := f.Job(e.Job).message(e.Seq); m != nil && !m.Lost {
 		for _, d := range m.deliveries {
 			if d.step == e.Answers {
 				u.until = d.at + wait
