@@ -13,11 +13,11 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// failuresKept is how long the shared counter of a circuit lasts beyond the time open.
+// failuresKept is how much longer than circuit_open_for the shared counter of a circuit lasts.
 const failuresKept = 30 * 24 * time.Hour
 
-// lasting is for how long the keys of a sort last from a write on; at most for ever is 0. Of those that are not here, such as
-// locks, dead letters, stacks and runs, other invariants say it.
+// lasting returns the TTL of each sort of key at a write; a Most of 0 is no TTL. Other invariants judge the TTLs of locks, dead
+// letters, stacks and runs.
 var lasting = map[history.What]func(*config.Config) config.Span{
 	history.Processed: func(c *config.Config) config.Span { return config.Span{Least: c.AckWait, Most: c.AckWait} },
 	history.Inflight:  func(c *config.Config) config.Span { return config.Span{Least: c.InflightTTL, Most: c.InflightTTL} },
@@ -39,7 +39,7 @@ var lasting = map[history.What]func(*config.Config) config.Span{
 	history.Timers: forEver, history.LiveRuns: forEver, history.Audited: forEver, history.Slots: forEver,
 }
 
-// lastChange says whether the step changes the key no more after that: when a hash expires shows behind what its fields are.
+// lastChange says whether c is the step's last change of its key. Only that shows the TTL of a hash.
 func lastChange(s *model.Step, c *sim.Change) bool {
 	for i := range slices.Backward(s.Changes) {
 		if s.Changes[i].Key == c.Key {
@@ -59,7 +59,7 @@ var keysLastAsStated = rule.New(invariants.Invariant{
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	answered := func(s *model.Step, m *model.Message) {
 		if m != nil && f.LeftInFlight(s, m) {
-			t.Violation(s.About, "%s answered message %d of %s at step %d, and has left the note that it is in flight", invariants.Who(s.Event), m.Seq, m.Consumer, invariants.StepNo(s.Step))
+			t.Violation(s.About, "%s answered message %d of %s at step %d, and left its mark in flight", invariants.Who(s.Event), m.Seq, m.Consumer, invariants.StepNo(s.Step))
 		}
 	}
 	return observe.Checker{

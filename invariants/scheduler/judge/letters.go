@@ -27,7 +27,7 @@ var deadLetterTellsItsFailure = rule.New(invariants.Invariant{
 		if model.ChangesLetter(s) {
 			kept := was.Failure
 			if kept.Run == "" {
-				kept.Run = is.Run // whoever filed it had not read of which run
+				kept.Run = is.Run // its writer had not read the run
 			}
 			if field := kept.Unlike(&is.Failure); field != "" {
 				t.Violation(about, "%s changed %s at step %d, and with what is decided its %s", invariants.Who(s.Event), history.DlqPrefix+id, at, field)
@@ -58,7 +58,7 @@ var deadLetterTellsItsFailure = rule.New(invariants.Invariant{
 	}}
 })
 
-// everyRequest are all requests of a job that there were.
+// everyRequest returns all requests that the job has had.
 func everyRequest(j *model.Job) []*history.Request {
 	if j.Request == nil {
 		return j.Earlier
@@ -66,7 +66,7 @@ func everyRequest(j *model.Job) []*history.Request {
 	return append(j.Earlier[:len(j.Earlier):len(j.Earlier)], j.Request)
 }
 
-// storedAt is when the stream first stored a message of the place that a step's dead letter is about; 0 if nobody knows.
+// storedAt returns when the stream first stored a message at the place that the dead letter with that ID names; 0 if that is unknown.
 func storedAt(f *model.Facts, s *model.Step, id string) (at time.Duration) {
 	if s.About == nil {
 		return 0

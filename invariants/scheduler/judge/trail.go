@@ -43,11 +43,11 @@ var auditEventTellsItsChange = rule.New(invariants.Invariant{
 	}}
 })
 
-// byOutputPolicy is the author of what the output policy has decided.
+// byOutputPolicy is the author of decisions of the output policy.
 const byOutputPolicy = "output policy"
 
-// eventOf is what an event of the audit trail should say of what it stands beside, by its kind; nil where nothing tells. Its reason
-// has the one that this says, among its words.
+// eventOf returns the author, the reason code and the reason that an event of the audit trail should have, by its kind; nil if
+// nothing shows them. The event's reason must contain this one.
 func eventOf(f *model.Facts, s *model.Step, e *history.AuditEvent) *history.AuditEvent {
 	j := f.Jobs[e.JobID]
 	if j == nil {

@@ -53,9 +53,9 @@ var (
 	}
 )
 
-// RedisAnswered counts what came of an operation of a scheduler on a job's lock or record, or on the outbox.
+// RedisAnswered counts the failure of a scheduler's operation on a job's lock or record, or on the outbox.
 func (f *Facts) RedisAnswered(s *Step) {
-	if s.Kind != sim.KindRedis && s.Kind != sim.KindReturn || s.Outcome == sim.OutcomePending || !strings.HasPrefix(s.Node, history.SchedulerNodes) {
+	if !s.Failed || s.Kind != sim.KindRedis && s.Kind != sim.KindReturn || s.Outcome == sim.OutcomePending || !strings.HasPrefix(s.Node, history.SchedulerNodes) {
 		return
 	}
 	operation := ""
@@ -65,16 +65,16 @@ func (f *Facts) RedisAnswered(s *Step) {
 		operation = "lock"
 	case slices.Contains(stateReads, s.Phase):
 		operation = "read"
-	case slices.Contains(stateWrites, s.Phase) && s.Name != "hsetnx": // which keeps a cancellation and writes no state
+	case slices.Contains(stateWrites, s.Phase) && s.Name != "hsetnx": // hsetnx keeps a cancellation and writes no state
 		operation = "write"
 	}
-	if s.Failed && operation != "" {
+	if operation != "" {
 		f.Count.Sure(history.CounterRedisErrors, operation)
 	}
-	if s.Failed && strings.HasPrefix(s.Phase, "outbox_") {
+	if strings.HasPrefix(s.Phase, "outbox_") {
 		f.Count.Sure(history.CounterOutboxRetries, s.Phase)
 	}
-	if s.Failed && s.Phase == "outbox_remove" { // with RUNNING, or without
+	if s.Phase == "outbox_remove" { // with RUNNING, or without
 		f.Count.Maybe(history.CounterRedisErrors, "write")
 	}
 }

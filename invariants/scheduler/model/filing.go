@@ -63,8 +63,9 @@ func (f *Facts) FileLetter(s *Step, id string, e *Filing, c *sim.Change) {
 	}
 }
 
-// changing is for how long a change of an entry may have been under way: it gives the entry the time that this had left when its
-// writer read it. Where several people decide on an entry at once, nobody knows whose look was the last.
+// changing returns how long a change of an entry may have been under way. The writer gives the entry the lifetime that was left when
+// the writer read it. If several people have errands on the entry, events do not show whose read it was, and changing returns the
+// whole lifetime.
 func (f *Facts) changing(s *Step, id string) time.Duration {
 	if len(f.Config.Replay.Errands[id]) > 1 {
 		return f.Config.DLQEntryTTL
@@ -72,12 +73,12 @@ func (f *Facts) changing(s *Step, id string) time.Duration {
 	return s.At - f.glanceOf(s, id).at + f.Config.StoreOpTimeout
 }
 
-// glanceOf is the last look that a step's process had at a job's dead letter.
+// glanceOf is the last read of a job's dead letter by the step's process.
 func (f *Facts) glanceOf(s *Step, id string) glance {
 	return f.Replay.read[letterOf{invariants.Process(s.Node, s.Incarnation), id}]
 }
 
-// ChangesLetter says whether a step changes a dead letter that is there, and files none.
+// ChangesLetter says whether a step changes an existing dead letter.
 func ChangesLetter(s *Step) bool { return s.Phase == "dlq_update" }
 
 // Letter returns the entry with that ID that belongs to no job: to a message, by its place, or to a

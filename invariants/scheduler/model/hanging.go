@@ -11,20 +11,20 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Hanging is an operation of a scheduler that has set out, and has had no answer.
+// Hanging is an operation of a scheduler that has begun and has no answer yet.
 type Hanging struct {
 	*Node
 	Process    string
 	Job, Phase string
 	Step       int
 	Since      time.Duration
-	Within     time.Duration // its caller is to give up, by the settings
-	Call       bool          // that time is for this operation alone
+	Within     time.Duration // how long the caller may wait, by the settings
+	Call       bool          // it is a gRPC call, which has that time for itself
 
 	what string
 }
 
-// Hangs takes in that an operation hangs, or that its caller goes on.
+// Hangs notes that an operation hangs, or that its caller has an answer or has given up.
 func (f *Facts) Hangs(e *sim.Event) {
 	if e.Phase == "" || !strings.HasPrefix(e.Node, history.SchedulerNodes) || e.Outcome != sim.OutcomePending && e.Kind != sim.KindReturn {
 		return
@@ -51,7 +51,7 @@ func (f *Facts) Hangs(e *sim.Event) {
 	f.Hanging = slices.Delete(f.Hanging, i, i+1)
 }
 
-// timeout is how long an operation may take by the settings; 0 if none says.
+// timeout returns how long an operation may take by the settings; 0 if no setting says.
 func (f *Facts) timeout(e *sim.Event) time.Duration {
 	c := &f.Config
 	switch {

@@ -29,7 +29,7 @@ func (f *Facts) Audited(s *Step, c *sim.Change) {
 	}
 }
 
-// TrailWritten takes in which events the step has put into the audit trail, now that all of its changes are known.
+// TrailWritten calls the Noted hooks for the events that the step has added to the audit trail. All changes of the step are known.
 func (f *Facts) TrailWritten(s *Step) {
 	if f.trail.step != s.Step || s.Rewinds() {
 		return

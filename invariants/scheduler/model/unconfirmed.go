@@ -11,25 +11,25 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Unconfirmed is an answer to a delivery that has failed, as its process knows, and is to be sent again.
+// Unconfirmed is an ack, a nak or a term that has failed, and that its process must send again.
 type Unconfirmed struct {
 	Process string
 	Kind    sim.Kind
-	Step    int           // at which it was last sent
-	Within  time.Duration // how soon after its failure it is to be sent again
+	Step    int           // the step at which it was last sent
+	Within  time.Duration // how soon after its failure the process must send it again
 
 	node, job, phase string
 	seq              uint64
 	answers          int           // the step of the delivery
-	failed           time.Duration // when it failed; 0 while the process waits for the server's word
+	failed           time.Duration // when it failed; 0 while the process waits for an answer
 	until            time.Duration // when the process may give it up
 }
 
-// repeated are the phases of answers that are sent again.
+// repeated has the phases of the acks, naks and terms that a process sends again.
 var repeated = []string{"submit_ack", "submit_nak", "submit_term", "result_ack", "result_nak", "result_term", "cancel_ack", "cancel_nak", "cancel_term", "job_ack"}
 
-// Confirm notes an answer to a delivery, or what came of it. It tells which are sent again, and which are late with that. While the
-// node suffers from a strike, or nats-server does, none is late.
+// Confirm notes an ack, a nak or a term, or its outcome. It calls the Resent hooks for each one that is sent again, and for each
+// one that is not sent again in time. None is late while the node or nats-server suffers from a strike.
 func (f *Facts) Confirm(e *sim.Event) {
 	f.failing = slices.DeleteFunc(f.failing, func(u *Unconfirmed) bool {
 		late := u.failed != 0 && e.At-u.failed > u.Within
@@ -46,10 +46,10 @@ func (f *Facts) Confirm(e *sim.Event) {
 		}
 		return late
 	})
-	if !f.Config.ConfirmAcks || e.Job == "" || !slices.Contains(repeated, e.Phase) {
+	returns := e.Kind == sim.KindReturn
+	if !f.Config.ConfirmAcks || !returns && e.Kind != sim.KindAck && e.Kind != sim.KindNak && e.Kind != sim.KindTerm || !slices.Contains(repeated, e.Phase) || e.Job == "" {
 		return
 	}
-	returns := e.Kind == sim.KindReturn
 	arrived := history.AnswerOf(e) == history.Done || strings.Contains(e.Outcome, "already acknowledged") // as the client library knows
 	i := slices.IndexFunc(f.failing, func(u *Unconfirmed) bool {
 		return u.node == e.Node && u.job == e.Job && u.phase == e.Phase && (u.answers == e.Answers || returns && u.failed == 0)
@@ -76,18 +76,18 @@ func (f *Facts) resent(u *Unconfirmed, late bool) {
 	}
 }
 
-// fails notes that an answer was sent, or has failed.
+// fails notes that u was sent, or has failed.
 func (u *Unconfirmed) fails(e *sim.Event) {
 	if u.failed = e.At; history.AnswerOf(e) == history.Waits {
 		u.failed = 0
 	}
 }
 
-// workerRetries is how soon a worker makes a call again that has failed: a second, and the call's timeout, later.
+// workerRetries is how long after a failed call a worker has made it again: a second, and the timeout of the call.
 const workerRetries = 6 * time.Second
 
-// unconfirmed is an answer that is sent for the first time. If the message is lost, the process may give it up: another may have
-// its sequence by now.
+// unconfirmed returns the entry for an ack, a nak or a term that is sent for the first time. If its message is lost, the process
+// may give it up, since another message may have the sequence by then.
 func (f *Facts) unconfirmed(e *sim.Event) *Unconfirmed {
 	u := &Unconfirmed{Process: invariants.Process(e.Node, e.Incarnation), Kind: e.Kind, Step: e.Step, node: e.Node, job: e.Job, phase: e.Phase, seq: e.Seq, answers: e.Answers}
 	u.fails(e)
@@ -113,7 +113,8 @@ func (f *Facts) unconfirmed(e *sim.Event) *Unconfirmed {
 	return u
 }
 
-// givesUp says whether a process may give up an answer: it is down, JetStream redelivers the message, or a stream is known not to hold it.
+// givesUp says whether a process may give up u: the process is down, JetStream redelivers the message, or the process knows that
+// the stream does not hold it.
 func (f *Facts) givesUp(u *Unconfirmed, e *sim.Event) bool {
 	return f.Node(u.node).Down || u.failed+u.Within >= u.until || e.Name == "power-loss" && e.Target == sim.NATS ||
 		e.Name == "GetMsg" && e.Node == u.node && strings.Contains(e.Outcome, "not found") && strings.HasSuffix(e.Target, "/"+strconv.FormatUint(u.seq, 10))

@@ -51,14 +51,14 @@ func (j *Job) sent(node string) {
 	j.Unsent = slices.DeleteFunc(j.Unsent, func(u Unsent) bool { return u.Node == node })
 }
 
-// times is how often something came to a process about the job, by its phase.
+// times counts what a process has received about a job in one phase.
 type times struct {
 	process, phase string
 	n              int
 }
 
-// Again counts that something came to the step's process about the job: that the stream has what it published, or, of a worker,
-// a dispatch. It says how often it has.
+// Again counts what the step's process has received about the job, by phase: a confirmation that the stream stored its message
+// or, if the process is a worker, a dispatch. It returns the count of the step's phase.
 func (j *Job) Again(s *Step) int {
 	me := invariants.Process(s.Node, s.Incarnation)
 	i := slices.IndexFunc(j.times, func(t times) bool { return t.process == me && t.phase == s.Phase })
@@ -70,7 +70,7 @@ func (j *Job) Again(s *Step) int {
 	return j.times[i].n
 }
 
-// GivenTo is how often a dispatch of the job has reached a process.
+// GivenTo returns how often a dispatch of the job has reached a process.
 func (j *Job) GivenTo(process string) int {
 	for _, t := range j.times {
 		if t.process == process && t.phase == "job_deliver" {
@@ -80,7 +80,7 @@ func (j *Job) GivenTo(process string) int {
 	return 0
 }
 
-// Confirms says whether the step tells a client or a worker that the stream has what it published for schedulers to take.
+// Confirms says whether the step tells a client or a worker that the stream has stored the message that it published to schedulers.
 func Confirms(s *Step) bool {
 	return (s.Kind == sim.KindPublish || s.Kind == sim.KindReturn) && (s.Phase == "result_publish" || slices.Contains(publishes, s.Phase)) &&
 		!s.Failed && s.Outcome != sim.OutcomePending && s.Node != history.OperatorNode && !strings.HasPrefix(s.Node, history.SchedulerNodes)

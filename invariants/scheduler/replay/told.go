@@ -57,7 +57,7 @@ var deadLetterTellsItsDecision = rule.New(invariants.Invariant{
 			complain("and does not say by whom: %q", is.Why)
 		}
 		if by == "" || !f.Config.Replay.Triage || is.Raised == was.Raised && (is.ReplayStatus != waits[is.Action] || was.ReplayStatus == "scheduled") {
-			return // a person's, or what came of its replay
+			return // a person decided, or the outcome of its replay did
 		}
 		if r := noted(&f.Config.Replay, is); says.MaxReplays != r.MaxReplays || says.Owner != r.Owner || says.Approvers != r.Approvers {
 			complain("with max_replays %d, owner %q and approver_group %q; the policy has %d, %q and %q", says.MaxReplays, says.Owner, says.Approvers, r.MaxReplays, r.Owner, r.Approvers)
@@ -65,18 +65,18 @@ var deadLetterTellsItsDecision = rule.New(invariants.Invariant{
 	}}
 })
 
-// byKernel is the author of what the safety kernel denies.
+// byKernel is the author of denials of the safety kernel.
 const byKernel = "safety-kernel"
 
-// namesDoer says whether a letter tells who has done what it is about: a job of the same key, or one that only the ledger knows.
+// namesDoer says whether a letter names who has done its work: a job with the same idempotency key, or the ledger.
 func namesDoer(f *model.Facts, j *model.Job, l *model.Letter) bool {
 	return strings.Contains(l.Why, "ledger") || slices.ContainsFunc(f.Order, func(by *model.Job) bool {
 		return by.Commitment() == j.Commitment() && strings.Contains(l.Why, by.ID)
 	})
 }
 
-// noted is what triage notes in a letter of the policy's rule about it. What another policy is to decide on is for who was to decide
-// on the failure, and as often.
+// noted returns what triage writes into a letter from the rule of the policy. If the policy has changed and must decide again, the
+// owner, the approvers and the limit are those of the rule for the failure.
 func noted(c *config.ReplayConfig, l *model.Letter) (r config.ReplayRule) {
 	of := func(code string) (r config.ReplayRule, found bool) {
 		if rule := ruleOf(c, l, code); rule != nil {
@@ -100,8 +100,8 @@ func noted(c *config.ReplayConfig, l *model.Letter) (r config.ReplayRule) {
 	return failure
 }
 
-// sameReason says whether an event has the reason that its letter has. What people want is in their own words: the letter names
-// them.
+// sameReason says whether an event has the reason of its letter. A person gives a reason in their own words; then the letter must name
+// the person.
 func sameReason(is *model.Letter, e *history.AuditEvent) bool {
 	switch {
 	case e.Kind == "dlq_mended", e.Kind == "dlq_replay_asked", e.Kind == decided["denied"] && e.By != byKernel:
