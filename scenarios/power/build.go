@@ -32,8 +32,8 @@ func (b *Bench) unmutated(ctx context.Context, program string, flags ...string) 
 	return campaign.ProgramOf(program)
 }
 
-// starts says whether the program gets to its main function. A mistake in what is set up before makes it panic, and every run
-// of anything finds that.
+// starts says whether the program reaches its main function. A mistake in a package's initialization makes it panic before, which
+// any run would find.
 func starts(ctx context.Context, program string) (bool, error) {
 	ctx, stop := context.WithTimeout(ctx, campaign.RunTimeout)
 	defer stop()
@@ -44,8 +44,8 @@ func starts(ctx context.Context, program string) (bool, error) {
 	return err == nil, err
 }
 
-// unchanged fails if the source is not as it was when the measurement began: the mutant would have more than its mistake.
-// It builds a program that nobody runs, and always the same one, which go build leaves as it is while its sources are.
+// unchanged returns [ErrChanged] if the source has changed since the measurement began, since the mutant would then differ by more than
+// its mistake. It always builds to the same file, which go build does not link again while the sources are unchanged.
 func (b *Bench) unchanged(ctx context.Context) error {
 	b.again.Lock()
 	defer b.again.Unlock()
@@ -94,7 +94,7 @@ func (b *Bench) build(ctx context.Context, dir, program, target string, m Mutati
 	return false, &BuildError{Mutation: m, Output: lastLines(out), Cause: err}
 }
 
-// goBuild builds a package as program, and returns what that says.
+// goBuild builds a package as program, and returns the output of go build.
 func (b *Bench) goBuild(ctx context.Context, program, target string, flags ...string) ([]byte, error) {
 	args := slices.Concat([]string{"build", "-buildvcs=false", "-ldflags=-w", "-o", program}, flags, []string{target})
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -102,10 +102,10 @@ func (b *Bench) goBuild(ctx context.Context, program, target string, flags ...st
 	return cmd.CombinedOutput()
 }
 
-// outputDelay is how long the output of a build that was ended is waited for: what it started may hold it open.
+// outputDelay is how long to wait for the output of a killed build: a process that it started may hold the output open.
 const outputDelay = 3 * time.Second
 
-// names says whether the compiler complains of a line of a file, by one of its names. Folders may come before the name.
+// names says whether the compiler reports an error in one of the files. Folders may come before the name.
 func names(output []byte, files ...string) bool {
 	return slices.ContainsFunc(files, func(file string) bool {
 		return regexp.MustCompile(`(?m)^(.*/)?` + regexp.QuoteMeta(file) + `:\d+`).Match(output)

@@ -17,12 +17,11 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
-// coveredTimes is how many times as long as for a mutant a search runs to have its code noted: noting takes time, and what it
-// does not come to is taken for what it never executes.
+// coveredTimes is how many times its budget a search runs in the covered build, which is slower. Code that it does not reach
+// there counts as code that it never executes.
 const coveredTimes = 2
 
-// Cover finds out which code of the engine each search executes, in so many processes at a time. The runs of a mutant whose
-// code a search does not execute are what they are without the mistake.
+// Cover finds out which code of the engine each search executes. It runs that many searches at a time.
 func (b *Bench) Cover(ctx context.Context, workers int) error {
 	dir, err := os.MkdirTemp("", "wavetank-covered-")
 	if err != nil {
@@ -53,8 +52,8 @@ func (b *Bench) cover(ctx context.Context, program, dir string, s Search) ([]*co
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
-	// A worker is killed when it is not needed any more, and writes no counters then. So a shell is killed instead, and its
-	// child ends by itself, as its input does.
+	// A worker that is no longer needed is killed, and would write no counters. So a shell is killed in its place. The worker,
+	// its child, ends by itself when its input ends.
 	worker := slices.Concat([]string{"sh", "-c", `GOCOVERDIR="$0" "$@"; exit`, dir, program}, b.Worker[1:])
 	first, end := (&campaign.Job{Spec: s.Spec}).Runs()
 	inTime, stop := context.WithTimeout(ctx, coveredTimes*s.Spec.Budget)
@@ -77,7 +76,7 @@ func (b *Bench) cover(ctx context.Context, program, dir string, s Search) ([]*co
 	return cover.ParseProfiles(profile)
 }
 
-// executedBy says which searches execute the code in which a mistake begins, as far as is known.
+// executedBy says which searches execute the code in which a mistake begins; all of them before [Bench.Cover].
 func (b *Bench) executedBy(m Mutation) []bool {
 	by := make([]bool, len(b.Searches))
 	for i := range by {
@@ -86,8 +85,8 @@ func (b *Bench) executedBy(m Mutation) []bool {
 	return by
 }
 
-// executes says whether the code in which a mistake begins was executed. Code of no block, such as the conditions of cases, is
-// taken for executed.
+// executes says whether the code in which a mistake begins was executed. Code outside of all blocks, such as the condition of a
+// case, counts as executed.
 func executes(profiles []*cover.Profile, m Mutation) bool {
 	never := false
 	for _, p := range profiles {
